@@ -1,0 +1,122 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+)
+
+const (
+	bufferSize     = 64 << 10
+	defaultMaxLine = 8 << 10
+)
+
+// A Reader reads what a server sends in lines, replies and dot-terminated blocks, and hands on the
+// bytes behind them. It is not safe for concurrent use.
+type Reader struct {
+	br      *bufio.Reader
+	maxLine int
+	skip    bool // the rest of a line that was too long is still to come
+}
+
+// NewReader returns a Reader with a buffer of 64 KiB. No line may be longer than maxLine bytes, not
+// counting its end; 0 means 8 KiB.
+func NewReader(r io.Reader, maxLine int) *Reader {
+	if maxLine <= 0 {
+		maxLine = defaultMaxLine
+	}
+	return &Reader{br: bufio.NewReaderSize(r, max(bufferSize, maxLine+2)), maxLine: maxLine}
+}
+
+// Line reads a line and returns it without its CRLF or bare LF. The slice is valid until the next
+// call of a method.
+//
+// The error is io.EOF only if the stream ended between lines. If it ended within one, Line returns
+// the beginning and io.ErrUnexpectedEOF. If the line is too long, Line returns its beginning and a
+// *LineTooLongError, and the next call reads the line after it. After any other error, such as a
+// timeout, nothing is lost: Line may be called again.
+func (r *Reader) Line() ([]byte, error) {
+	line, err := r.RawLine()
+	return trimEnd(line), err
+}
+
+// RawLine is Line, but keeps the line end.
+func (r *Reader) RawLine() ([]byte, error) { return r.rawLine(r.maxLine) }
+
+func (r *Reader) rawLine(max int) ([]byte, error) {
+	if r.skip {
+		if err := r.skipLine(); err != nil {
+			return nil, err
+		}
+	}
+	for scanned := 0; ; {
+		buf, _ := r.br.Peek(r.br.Buffered())
+		end := scanned + bytes.IndexByte(buf[scanned:], '\n') + 1
+		complete := end > scanned
+		if complete && len(trimEnd(buf[:end])) <= max {
+			r.br.Discard(end)
+			return buf[:end], nil
+		}
+		if complete || len(buf) >= max+2 {
+			r.br.Discard(max)
+			r.skip = true
+			return buf[:max], &LineTooLongError{Max: max}
+		}
+		scanned = len(buf)
+		buf, err := r.br.Peek(len(buf) + 1)
+		if err == io.EOF && len(buf) > 0 {
+			r.br.Discard(len(buf))
+			return buf, io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// skipLine drops everything up to and with the next LF.
+func (r *Reader) skipLine() error {
+	for {
+		_, err := r.br.ReadSlice('\n')
+		if err == nil {
+			r.skip = false
+			return nil
+		}
+		if err != bufio.ErrBufferFull {
+			return unexpected(err)
+		}
+	}
+}
+
+// trimEnd cuts off one CRLF or LF.
+func trimEnd(line []byte) []byte {
+	if cut, ok := bytes.CutSuffix(line, []byte("\n")); ok {
+		return bytes.TrimSuffix(cut, []byte("\r"))
+	}
+	return line
+}
+
+// Read implements io.Reader, starting with what is buffered.
+func (r *Reader) Read(p []byte) (int, error) { return r.br.Read(p) }
+
+// WriteTo implements io.WriterTo. After the buffer it uses the WriteTo of the underlying reader, so
+// that a Conn can splice.
+func (r *Reader) WriteTo(w io.Writer) (int64, error) { return r.br.WriteTo(w) }
+
+// ReadByte implements io.ByteReader.
+func (r *Reader) ReadByte() (byte, error) { return r.br.ReadByte() }
+
+// Peek returns the next n bytes, at most 64 KiB, without reading them. With fewer it returns those
+// and an error. The slice is valid until the next call of a method.
+func (r *Reader) Peek(n int) ([]byte, error) { return r.br.Peek(n) }
+
+// Buffered returns how many bytes were received and not read yet.
+func (r *Reader) Buffered() int { return r.br.Buffered() }
+
+// unexpected is for an end of the stream where the protocol has none.
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
