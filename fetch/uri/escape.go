@@ -1,0 +1,158 @@
+package uri
+
+import "strings"
+
+// Classes of octets. A set bit means that the octet may stand bare there.
+const (
+	inScheme     = 1 << iota // scheme, after its first letter
+	inUser                   // user information
+	inName                   // registered name of a host
+	inText                   // path, query and fragment
+	isUnreserved             // nowhere of any meaning: RFC 3986, section 2.3
+	isPlain                  // written bare by Escape
+	inOpaque                 // written bare by escapeOpaque
+)
+
+// What the octets of one row of the table below have in common.
+const (
+	clsWord    = inScheme | inUser | inName | inText | isUnreserved | isPlain | inOpaque
+	clsMark    = inUser | inName | inText | isUnreserved | isPlain | inOpaque
+	clsExtra   = inUser | inName | inText | isPlain | inOpaque
+	clsPlus    = inScheme | inUser | inName | inText | inOpaque
+	clsPair    = inUser | inName | inText
+	clsColon   = inUser | inText | inOpaque
+	clsSlash   = inText | inOpaque
+	clsAllowed = inText
+)
+
+// class has the bits of every octet. An octet without bits, such as "%", a
+// space or a control character, never stands bare for itself.
+//
+// "|", "[" and "]" are in RFC 1738's list of unsafe characters. They are let
+// through because "file:///C|/x" and "?a[]=1" have always been written so.
+var class = [256]uint8{
+	'0': clsWord, '1': clsWord, '2': clsWord, '3': clsWord, '4': clsWord, '5': clsWord,
+	'6': clsWord, '7': clsWord, '8': clsWord, '9': clsWord,
+	'A': clsWord, 'B': clsWord, 'C': clsWord, 'D': clsWord, 'E': clsWord, 'F': clsWord,
+	'G': clsWord, 'H': clsWord, 'I': clsWord, 'J': clsWord, 'K': clsWord, 'L': clsWord,
+	'M': clsWord, 'N': clsWord, 'O': clsWord, 'P': clsWord, 'Q': clsWord, 'R': clsWord,
+	'S': clsWord, 'T': clsWord, 'U': clsWord, 'V': clsWord, 'W': clsWord, 'X': clsWord,
+	'Y': clsWord, 'Z': clsWord,
+	'a': clsWord, 'b': clsWord, 'c': clsWord, 'd': clsWord, 'e': clsWord, 'f': clsWord,
+	'g': clsWord, 'h': clsWord, 'i': clsWord, 'j': clsWord, 'k': clsWord, 'l': clsWord,
+	'm': clsWord, 'n': clsWord, 'o': clsWord, 'p': clsWord, 'q': clsWord, 'r': clsWord,
+	's': clsWord, 't': clsWord, 'u': clsWord, 'v': clsWord, 'w': clsWord, 'x': clsWord,
+	'y': clsWord, 'z': clsWord,
+	'-': clsWord, '.': clsWord,
+	'_': clsMark, '~': clsMark,
+	'!': clsExtra, '$': clsExtra, '\'': clsExtra, '(': clsExtra, ')': clsExtra, '*': clsExtra,
+	',': clsExtra,
+	'+': clsPlus,
+	';': clsPair, '&': clsPair, '=': clsPair,
+	':': clsColon,
+	'/': clsSlash, '@': clsSlash,
+	'?': clsAllowed, '|': clsAllowed, '[': clsAllowed, ']': clsAllowed,
+}
+
+const upperHex = "0123456789ABCDEF"
+
+// Escape encodes s so that it can stand as one segment of a path or one word
+// of a query in any scheme. All but letters, digits and "-._~!$'()*," is
+// encoded (RFC 1738, section 2.2; "~" is as in RFC 3986). The names "." and
+// ".." cannot be protected in this way.
+func Escape(s string) string { return escape(s, isPlain) }
+
+// escapeOpaque encodes s for a url-path in which nothing is reserved. It
+// leaves the slashes, but encodes "?", which other programs would take for
+// the start of a query.
+func escapeOpaque(s string) string { return escape(s, inOpaque) }
+
+// escape encodes the octets of s that lack the bits of keep.
+func escape(s string, keep uint8) string {
+	n := 0
+	for i := range len(s) {
+		if class[s[i]]&keep == 0 {
+			n++
+		}
+	}
+	if n == 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 2*n)
+	for i := range len(s) {
+		if c := s[i]; class[c]&keep != 0 {
+			b.WriteByte(c)
+		} else {
+			writeEscaped(&b, c)
+		}
+	}
+	return b.String()
+}
+
+func writeEscaped(b *strings.Builder, c byte) {
+	b.WriteByte('%')
+	b.WriteByte(upperHex[c>>4])
+	b.WriteByte(upperHex[c&15])
+}
+
+// Unescape decodes the percent-encoding of s. It fails with [ErrControl] if
+// CR, LF or NUL is among the decoded octets, and with an [*Error] if a "%" is
+// not followed by two hexadecimal digits.
+func Unescape(s string) (string, error) {
+	for i := range len(s) {
+		if s[i] == '%' && !isEscape(s, i) {
+			return "", &Error{Input: redactText(s), Reason: reasonPercent, Offset: i}
+		}
+	}
+	d := UnescapeRaw(s)
+	if hasControl(d) {
+		return "", &Error{Input: redactText(s), Reason: ErrControl.Error(), Offset: -1, Err: ErrControl}
+	}
+	return d, nil
+}
+
+// UnescapeRaw decodes the percent-encoding of s, whatever octets come out. A
+// "%" that is not followed by two hexadecimal digits stands for itself; in the
+// components of a [URI] there is none.
+func UnescapeRaw(s string) string {
+	i := strings.IndexByte(s, '%')
+	if i < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	b.WriteString(s[:i])
+	for ; i < len(s); i++ {
+		if s[i] == '%' && isEscape(s, i) {
+			b.WriteByte(decoded(s, i))
+			i += 2
+		} else {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
+// hasControl reports whether s has CR, LF or NUL.
+func hasControl(s string) bool { return strings.ContainsAny(s, "\r\n\x00") }
+
+// isEscape reports whether the "%" at s[i] is followed by two hexadecimal digits.
+func isEscape(s string, i int) bool {
+	return i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2])
+}
+
+// decoded returns the octet that the escape at s[i] stands for.
+func decoded(s string, i int) byte { return unhex(s[i+1])<<4 | unhex(s[i+2]) }
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+// unhex returns the value of a hexadecimal digit.
+func unhex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c&15 + 9
+}

@@ -1,0 +1,46 @@
+package uri
+
+import "strings"
+
+// File is the decoded form of a file URL (RFC 1738, section 3.10; RFC 8089).
+type File struct {
+	Host string // as written; see IsLocal
+	Path string // with slashes between the names, and one in front
+}
+
+// ParseFile decodes a file URL. A "?" is part of a name, as RFC 1738 has it.
+// An encoded slash is refused, since no name on a system with slashes can hold
+// one. The short form "file:/path" of RFC 8089 is taken.
+func ParseFile(u URI) (File, error) {
+	d := decode(u, "file")
+	d.noLogin()
+	d.slash()
+	if u.port != 0 {
+		d.fail("port in a file URL")
+	}
+	path := u.text[u.path:u.end()]
+	if _, _, ok := cutFold(path, "%2f"); ok {
+		d.fail("encoded slash in a file name")
+	}
+	f := File{Host: u.Host(), Path: d.text(path)}
+	if u.authority && f.Path == "" {
+		f.Path = "/"
+	}
+	if !strings.HasPrefix(f.Path, "/") {
+		d.fail("file URL with a relative path")
+	}
+	return finish(d, f)
+}
+
+// IsLocal reports whether the host is empty or "localhost", which both mean
+// the machine that interprets the URL.
+func (f File) IsLocal() bool { return f.Host == "" || f.Host == "localhost" }
+
+// URI writes f as a URL. It returns the zero URI if Host is not a host or Path
+// does not start with a slash.
+func (f File) URI() URI {
+	if !strings.HasPrefix(f.Path, "/") {
+		return URI{}
+	}
+	return build("file", Userinfo{}, f.Host, 0, escapeOpaque(f.Path))
+}

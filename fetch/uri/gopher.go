@@ -1,0 +1,122 @@
+package uri
+
+import (
+	"slices"
+	"strings"
+)
+
+// Gopher is the decoded form of a gopher URL (RFC 1738, section 3.4), or of
+// one of the scheme gophers, which is the same over TLS.
+type Gopher struct {
+	Scheme   string // "gopher" or "gophers"; "" means "gopher"
+	Host     string
+	Port     uint16 // 0 means 70; ParseGopher fills it in
+	Type     byte   // the item type; 0 means '1'
+	Selector string // without the type; it often starts with a copy of it
+
+	Search    string // what follows the first tab
+	HasSearch bool   // there is a first tab
+
+	// Plus is what follows the second tab: "+" for the default view of a
+	// Gopher+ item, "+" and a view, "?" for a form to fill in, "!" or "$" for
+	// attributes.
+	Plus    string
+	HasPlus bool // there is a second tab
+
+	// Form holds the values of a form that is filled in (section 3.4.9), one
+	// line each; nil means that there is no form.
+	Form []string
+}
+
+// What surrounds the values of a form, after the Gopher+ string.
+const (
+	formStart = "\t1\r\n+-1\r\n"
+	formEnd   = ".\r\n"
+)
+
+// ParseGopher decodes a gopher or gophers URL. In the path no character is
+// reserved, so a "?" is an ordinary part of it; only "%09" divides. CR, LF and
+// NUL are refused everywhere, but the line ends between the values of a form
+// divide them.
+func ParseGopher(u URI) (Gopher, error) {
+	d := decode(u, "gopher", "gophers")
+	d.server()
+	d.noLogin()
+	g := Gopher{Scheme: u.Scheme(), Host: u.Host(), Port: d.port(), Type: '1'}
+	if u.URLPath() == "" {
+		return finish(d, g)
+	}
+	fields := strings.SplitN(u.URLPath(), "%09", 3)
+	if item := d.text(fields[0]); item == "" || item[0] <= ' ' || item[0] == 0x7f {
+		d.fail("no gopher type")
+	} else {
+		g.Type, g.Selector = item[0], item[1:]
+	}
+	if len(fields) > 1 {
+		g.Search, g.HasSearch = d.text(fields[1]), true
+	}
+	if len(fields) > 2 {
+		plus, form, ok := strings.Cut(UnescapeRaw(fields[2]), formStart)
+		d.check(plus)
+		g.Plus, g.HasPlus = plus, true
+		if ok {
+			g.Form = d.form(form)
+		}
+	}
+	return finish(d, g)
+}
+
+// form divides the values of a form, which ends with a line that is a dot.
+func (d *decoder) form(block string) []string {
+	lines := strings.Split(block, "\r\n")
+	n := len(lines)
+	if n < 2 || lines[n-2] != "." || lines[n-1] != "" {
+		d.fail("Gopher+ form without its final dot")
+		return nil
+	}
+	lines = lines[:n-2]
+	if slices.Contains(lines, ".") {
+		d.fail("Gopher+ form goes on after its final dot")
+	}
+	for _, line := range lines {
+		d.check(line)
+	}
+	return lines
+}
+
+// RawForm returns the form as it is sent after the Gopher+ string, with tab,
+// CR and LF, or "" if there is none. The line end of the request is not
+// needed after it.
+func (g Gopher) RawForm() string {
+	if g.Form == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(formStart)
+	for _, line := range g.Form {
+		b.WriteString(line + "\r\n")
+	}
+	b.WriteString(formEnd)
+	return b.String()
+}
+
+// URI writes g as a URL. It returns the zero URI if Host is not a host, or if
+// the selector or search has a tab, which would divide them.
+func (g Gopher) URI() URI {
+	if strings.Contains(g.Selector, "\t") || strings.Contains(g.Search, "\t") {
+		return URI{}
+	}
+	typ := g.Type
+	if typ == 0 {
+		typ = '1'
+	}
+	path := "/" + escapeOpaque(string([]byte{typ})+g.Selector)
+	hasPlus := g.HasPlus || g.Plus != "" || g.Form != nil
+	if g.HasSearch || g.Search != "" || hasPlus {
+		path += "%09" + escapeOpaque(g.Search)
+	}
+	if hasPlus {
+		path += "%09" + escapeOpaque(g.Plus+g.RawForm())
+	}
+	return build(orDefault(g.Scheme, "gopher"), Userinfo{}, g.Host, g.Port, path)
+}

@@ -1,0 +1,200 @@
+package uri
+
+import (
+	"net/netip"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// nameProfile maps international names as browsers do (UTS #46, without the
+// transitional mappings). It allows "_", leading hyphens and "--", which
+// stand in names that are in use.
+var nameProfile = sync.OnceValue(func() *idna.Profile {
+	return idna.New(
+		idna.MapForLookup(),
+		idna.Transitional(false),
+		idna.BidiRule(),
+		idna.CheckHyphens(false),
+		idna.StrictDomainName(false),
+	)
+})
+
+// canonicalHost returns the canonical form of a host as it stands in a URI.
+// If it is not a host, reason says why.
+func canonicalHost(raw string) (host, reason string) {
+	if strings.HasPrefix(raw, "[") {
+		return canonicalIPv6(raw[1 : len(raw)-1])
+	}
+	lower, decode := true, false
+	for i := range len(raw) {
+		c := raw[i]
+		switch {
+		case 'A' <= c && c <= 'Z':
+			lower = false
+		case class[c]&inName != 0:
+		case c == '%' && isEscape(raw, i), c >= utf8.RuneSelf:
+			decode = true
+		case c == '%':
+			return "", reasonPercent
+		default:
+			return "", describe(c) + " in the host"
+		}
+	}
+	host = raw
+	if decode {
+		if host, reason = decodeName(raw); reason != "" {
+			return "", reason
+		}
+	} else if !lower {
+		host = strings.ToLower(raw)
+	}
+	if endsInNumber(host) {
+		return canonicalIPv4(host)
+	}
+	return host, ""
+}
+
+// decodeName decodes a name that is percent-encoded or not ASCII, and maps it
+// to lower-case ASCII.
+func decodeName(raw string) (name, reason string) {
+	name = UnescapeRaw(raw)
+	if !utf8.ValidString(name) {
+		return "", "host is not in UTF-8"
+	}
+	ascii := true
+	for i := range len(name) {
+		ascii = ascii && name[i] < utf8.RuneSelf
+	}
+	if ascii {
+		name = strings.ToLower(name)
+	} else {
+		mapped, err := nameProfile().ToASCII(name)
+		if err != nil {
+			return "", "host is not an international domain name"
+		}
+		name = mapped
+	}
+	if name == "" {
+		return "", "host has no visible character"
+	}
+	// Decoding and mapping can both produce characters that delimit.
+	for i := range len(name) {
+		if class[name[i]]&inName == 0 {
+			return "", describe(name[i]) + " in the decoded host"
+		}
+	}
+	return name, ""
+}
+
+// canonicalIPv6 checks an address literal without its brackets. A zone follows
+// after "%25" (RFC 6874). The version forms that RFC 3986 leaves for the
+// future have no meaning yet and are refused.
+func canonicalIPv6(raw string) (host, reason string) {
+	literal, zone, hasZone := strings.Cut(raw, "%25")
+	addr, err := netip.ParseAddr(literal)
+	if err != nil || !addr.Is6() || addr.Zone() != "" {
+		return "", "malformed IPv6 address"
+	}
+	if hasZone {
+		for i := range len(zone) {
+			if c := zone[i]; class[c]&isUnreserved == 0 && !(c == '%' && isEscape(zone, i)) {
+				return "", describe(c) + " in the IPv6 zone"
+			}
+		}
+		zone = UnescapeRaw(zone)
+		for i := range len(zone) {
+			if zone[i] <= ' ' || zone[i] == 0x7f {
+				return "", describe(zone[i]) + " in the decoded IPv6 zone"
+			}
+		}
+		if zone == "" {
+			return "", "empty IPv6 zone"
+		}
+		addr = addr.WithZone(zone)
+	}
+	return addr.String(), ""
+}
+
+// endsInNumber reports whether the last label of name, apart from an empty
+// one, is a number in the sense of inet_aton. No domain name ends so (RFC
+// 1738, section 3.1), and some resolvers would take it for an address.
+func endsInNumber(name string) bool {
+	label := strings.TrimRight(name, ".")
+	label = label[strings.LastIndexByte(label, '.')+1:]
+	if label == "" || label[0] < '0' || label[0] > '9' {
+		return false
+	}
+	hex := strings.HasPrefix(label, "0x")
+	if hex {
+		label = label[2:]
+	}
+	for i := range len(label) {
+		if !(hex && isHex(label[i])) && (label[i] < '0' || label[i] > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// canonicalIPv4 reads an address as inet_aton does: one to four numbers,
+// decimal, octal after "0" or hexadecimal after "0x", the last of which fills
+// the octets that are left. The name is in lower case.
+func canonicalIPv4(name string) (host, reason string) {
+	const bad = "malformed IPv4 address"
+	if addr, err := netip.ParseAddr(name); err == nil && addr.Is4() {
+		return name, ""
+	}
+	parts := strings.Split(strings.TrimSuffix(name, "."), ".")
+	if len(parts) > 4 {
+		return "", bad
+	}
+	var value uint64
+	for i, part := range parts {
+		limit := uint64(1) << 8
+		if i == len(parts)-1 {
+			limit = 1 << (8 * (5 - len(parts)))
+		}
+		n, ok := parseNumber(part)
+		if !ok || n >= limit {
+			return "", bad
+		}
+		if i == len(parts)-1 {
+			value = value<<(8*(4-i)) | n
+		} else {
+			value = value<<8 | n
+		}
+	}
+	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}).String(), ""
+}
+
+// parseNumber reads one part of an IPv4 address. It reports false if the part
+// is not a number or does not fit 32 bits.
+func parseNumber(s string) (uint64, bool) {
+	base := uint64(10)
+	switch {
+	case strings.HasPrefix(s, "0x"):
+		base, s = 16, s[2:]
+	case len(s) > 1 && s[0] == '0':
+		base, s = 8, s[1:]
+	}
+	if s == "" {
+		return 0, false
+	}
+	n := uint64(0)
+	for i := range len(s) {
+		if !isHex(s[i]) {
+			return 0, false
+		}
+		d := uint64(unhex(s[i]))
+		if d >= base {
+			return 0, false
+		}
+		if n = n*base + d; n > 1<<32-1 {
+			return 0, false
+		}
+	}
+	return n, true
+}

@@ -1,0 +1,55 @@
+package uri
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// NetURL returns u for use with net/http. A request for the result carries
+// path and query as they are written in u, octet by octet. The fragment, which
+// is never sent, is left out. The decoded Path, which net/http does not send, may
+// hold any octet. URLs other than http and https have no such form, because
+// net/url splits them differently; they are refused.
+func (u URI) NetURL() (*url.URL, error) {
+	scheme := u.Scheme()
+	if scheme != "http" && scheme != "https" {
+		return nil, u.malformed("not an http or https URL")
+	}
+	if u.host == "" {
+		return nil, u.malformed("no host")
+	}
+	query, hasQuery := u.Query()
+	n := &url.URL{
+		Scheme:     scheme,
+		Host:       u.host,
+		Path:       UnescapeRaw(u.Path()),
+		RawPath:    u.Path(),
+		RawQuery:   query,
+		ForceQuery: hasQuery && query == "",
+	}
+	if strings.Contains(u.host, ":") {
+		n.Host = "[" + u.host + "]"
+	}
+	if u.port > 0 {
+		n.Host += ":" + strconv.Itoa(int(u.port))
+	}
+	if name, ok := u.User(); ok {
+		n.User = url.User(name)
+		if password, ok := u.Password(); ok {
+			n.User = url.UserPassword(name, password)
+		}
+	}
+	// Net/url would write "|" as "%7C". An Opaque goes out as it is, in the
+	// absolute form of a request, which servers and proxies alike must accept
+	// (RFC 9112, section 3.2.2).
+	if n.EscapedPath() != n.RawPath {
+		n.Opaque = "//" + n.Host + n.RawPath
+	}
+	return n, nil
+}
+
+// malformed returns an error about u as a whole.
+func (u URI) malformed(reason string) *Error {
+	return &Error{Input: redactText(u.Redacted()), Reason: reason, Offset: -1}
+}

@@ -1,0 +1,149 @@
+package uri
+
+import "strings"
+
+// components are the five parts of RFC 3986, section 5.2.2, each with the
+// mark that announces it, so that "" means absent.
+type components struct {
+	scheme    string // "http:"
+	authority string // "//h:80"
+	path      string
+	query     string // "?q"
+	fragment  string // "#f"
+}
+
+func (u URI) split() components {
+	c := components{path: u.Path()}
+	afterScheme := uint32(0)
+	if u.scheme > 0 {
+		afterScheme = u.scheme + 1
+		c.scheme = u.text[:afterScheme]
+	}
+	c.authority = u.text[afterScheme:u.path]
+	c.query = u.text[u.pathEnd():u.end()]
+	c.fragment = u.text[u.end():]
+	return c
+}
+
+// uri puts the components together (RFC 3986, section 5.3). A path that would
+// read as something else without its former surroundings gets a "." segment in
+// front. The result is the zero URI if it is not one, as when it is too long.
+func (c components) uri() URI {
+	switch {
+	case c.authority == "" && strings.HasPrefix(c.path, "//"):
+		c.path = "/." + c.path
+	case c.scheme == "" && c.authority == "":
+		if segment, _, _ := strings.Cut(c.path, "/"); strings.Contains(segment, ":") {
+			c.path = "./" + c.path
+		}
+	}
+	u, err := parse(c.scheme + c.authority + c.path + c.query + c.fragment)
+	if err != nil {
+		return URI{}
+	}
+	return u
+}
+
+// Resolve returns the URI that ref means in a document whose URI is u (RFC
+// 3986, section 5.2, without the exception for old parsers). It is absolute if
+// u is. RFC 1630 describes the same for the URLs it knows.
+//
+// An absolute ref whose scheme gives "." and ".." segments no meaning, such as
+// a gopher or data URL, is returned as it is.
+//
+// The result is the zero URI if it would be longer than [MaxLen].
+func (u URI) Resolve(ref URI) URI {
+	r, base := ref.split(), u.split()
+	switch {
+	case r.scheme != "":
+		if !ref.hasDotSegments() {
+			return ref
+		}
+		r.path = removeDots(r.path)
+		return r.uri()
+	case r.authority != "":
+		r.path = removeDots(r.path)
+	case r.path == "":
+		r.path = base.path
+		if r.query == "" {
+			r.query = base.query
+		}
+		r.authority = base.authority
+	default:
+		r.path = removeDots(merge(base, r.path))
+		r.authority = base.authority
+	}
+	r.scheme = base.scheme
+	return r.uri()
+}
+
+// merge puts path in the place of the last segment of the base's path.
+func merge(base components, path string) string {
+	switch {
+	case strings.HasPrefix(path, "/"):
+		return path
+	case base.authority != "" && base.path == "":
+		return "/" + path
+	}
+	return base.path[:strings.LastIndexByte(base.path, '/')+1] + path
+}
+
+// hasDotSegments reports whether the path of u has "." or ".." segments that
+// stand for steps in a hierarchy.
+func (u URI) hasDotSegments() bool {
+	path := u.Path()
+	return strings.HasPrefix(path, "/") && strings.Contains(path, "/.") && !isOpaque(u.Scheme())
+}
+
+// isOpaque reports whether what follows the host, in URLs of this scheme, is a
+// name that only the server takes apart, in which "." and ".." are ordinary.
+func isOpaque(scheme string) bool {
+	switch scheme {
+	case "gopher", "gophers", "wais", "prospero", "news", "snews", "nntp", "nntps",
+		"mailto", "mid", "cid", "data", "urn", "dict", "finger", "whois":
+		return true
+	}
+	return false
+}
+
+// removeDots removes "." and ".." segments (RFC 3986, section 5.2.4).
+func removeDots(path string) string {
+	if !strings.Contains(path, "/.") && !strings.HasPrefix(path, ".") {
+		return path
+	}
+	out := make([]byte, 0, len(path))
+	for path != "" {
+		switch {
+		case strings.HasPrefix(path, "../"):
+			path = path[3:]
+		case strings.HasPrefix(path, "./"), strings.HasPrefix(path, "/./"):
+			path = path[2:]
+		case strings.HasPrefix(path, "/../"):
+			path, out = path[3:], parent(out)
+		case path == "/.":
+			path = "/"
+		case path == "/..":
+			path, out = "/", parent(out)
+		case path == ".", path == "..":
+			path = ""
+		default:
+			n := strings.IndexByte(path[1:], '/') + 1
+			if n == 0 {
+				n = len(path)
+			}
+			out = append(out, path[:n]...)
+			path = path[n:]
+		}
+	}
+	return string(out)
+}
+
+// parent cuts the last segment off, with the slash before it.
+func parent(path []byte) []byte {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '/' {
+			return path[:i]
+		}
+	}
+	return path[:0]
+}

@@ -1,0 +1,144 @@
+package uri
+
+import "testing"
+
+// Forms of later standards than RFC 1738.
+func TestLaterForms(t *testing.T) {
+	t.Parallel()
+	testDecode(t, []decodeCase{
+		{"RFC 5538 section 2.2", "news://h/comp.lang.c", News{Scheme: "news", Host: "h", Port: 119, Group: "comp.lang.c"}},
+		{"RFC 5538 section 2.2", "news://h:1119/a@b", News{Scheme: "news", Host: "h", Port: 1119, MessageID: "a@b"}},
+		{"RFC 5538 section 2.2", "news://u:p@h/*", News{Scheme: "news", Host: "h", Port: 119, Login: login("u", "p"), Group: "*"}},
+		{"RFC 5538 section 2.2", "news://h/", News{Scheme: "news", Host: "h", Port: 119, Group: "*"}},
+		{"RFC 5538 section 4", "news:", News{Scheme: "news", Group: "*"}},
+		{"RFC 5538 section 4", "news:comp.*", News{Scheme: "news", Group: "comp.*"}},
+		{"RFC 5538 section 4", "news:%3Ca@b%3E", News{Scheme: "news", MessageID: "a@b"}},
+		{"RFC 5538 section 4", "news:a%40b", News{Scheme: "news", MessageID: "a@b"}},
+		{"RFC 5538 section 4", "news:a%3E@b", nil},
+		{"RFC 5538 section 4", "news://h/a.b/1", nil},
+		{"RFC 5538 section 2.2", "news:///a.b", nil},
+		{"snews", "snews://h/a.b", News{Scheme: "snews", Host: "h", Port: 563, Group: "a.b"}},
+		{"nntps", "nntps://h/a.b/7", NNTP{Scheme: "nntps", Host: "h", Port: 563, Group: "a.b", Number: 7}},
+		{"RFC 4248", "telnets://h:1/", Telnet{Scheme: "telnets", Host: "h", Port: 1}},
+
+		{"RFC 6068 section 2", "mailto:a@b,c%2Cd@e", Mailto{To: []string{"a@b", "c,d@e"}}},
+		{"RFC 6068 section 2", "mailto:?to=a@b&to=c@d,e@f", Mailto{To: []string{"a@b", "c@d", "e@f"}}},
+		{"RFC 6068 section 2", "mailto:a@b?subject=x%20y+z&cc=c@d",
+			Mailto{To: []string{"a@b"}, Header: []MailtoField{{"subject", "x y+z"}, {"cc", "c@d"}}}},
+		{"RFC 6068 section 5", "mailto:a@b?body=one%0D%0A%0D%0Atwo&Subject=s",
+			Mailto{To: []string{"a@b"}, Header: []MailtoField{{"Subject", "s"}}, Body: []string{"one", "", "two"}}},
+		{"RFC 6068 section 2", "mailto:?subject=x", Mailto{Header: []MailtoField{{"subject", "x"}}}},
+		{"RFC 6068 section 2", "mailto:a@b?body=", Mailto{To: []string{"a@b"}, Body: []string{""}}},
+		{"RFC 6068 section 2", "mailto:a@b?", Mailto{To: []string{"a@b"}}},
+		{"RFC 6068 section 2", "mailto:?to=", nil},
+		{"RFC 6068 section 2", "mailto:a@b?subject", nil},
+		{"RFC 6068 section 2", "mailto:a@b?=x", nil},
+		{"RFC 6068 section 2", "mailto:a@b?x%20y=z", nil},
+		{"RFC 6068 section 2", "mailto://h/a@b", nil},
+
+		{"RFC 2392 section 2", "mid:a@b/c@d", MID{MessageID: "a@b", ContentID: "c@d"}},
+		{"RFC 2392 section 2", "mid:a%2Fb@c/d%2Fe@f", MID{MessageID: "a/b@c", ContentID: "d/e@f"}},
+		{"RFC 2392 section 2", "mid:%3Ca@b%3E/%3Cc@d%3E", MID{MessageID: "a@b", ContentID: "c@d"}},
+		{"RFC 2392 section 2", "mid:a%40b/c@d", MID{MessageID: "a@b/c@d"}},
+		{"RFC 2392 section 2", "mid:", nil},
+		{"RFC 2392 section 2", "mid:/c@d", MID{MessageID: "/c@d"}},
+		{"RFC 2392 section 2", "mid://h/a@b", nil},
+		{"RFC 2392 section 2", "cid:a%25b@c", CID{ContentID: "a%b@c"}},
+		{"RFC 2392 section 2", "cid:", nil},
+		{"RFC 2392 section 2", "cid:a%20b@c", nil},
+		{"RFC 2392 section 2", "cid://h/a@b", nil},
+
+		{"zone", "gopher://[fe80::1%25eth0]:71/0x",
+			Gopher{Scheme: "gopher", Host: "fe80::1%eth0", Port: 71, Type: '0', Selector: "x"}},
+	})
+}
+
+func TestDecodersRefuseOtherSchemes(t *testing.T) {
+	t.Parallel()
+	u := MustParse("x-other://h/1")
+	for name, parse := range map[string]func(URI) error{
+		"ftp":      func(u URI) error { _, err := ParseFTP(u); return err },
+		"gopher":   func(u URI) error { _, err := ParseGopher(u); return err },
+		"news":     func(u URI) error { _, err := ParseNews(u); return err },
+		"nntp":     func(u URI) error { _, err := ParseNNTP(u); return err },
+		"telnet":   func(u URI) error { _, err := ParseTelnet(u); return err },
+		"wais":     func(u URI) error { _, err := ParseWAIS(u); return err },
+		"file":     func(u URI) error { _, err := ParseFile(u); return err },
+		"mailto":   func(u URI) error { _, err := ParseMailto(u); return err },
+		"prospero": func(u URI) error { _, err := ParseProspero(u); return err },
+		"mid":      func(u URI) error { _, err := ParseMID(u); return err },
+		"cid":      func(u URI) error { _, err := ParseCID(u); return err },
+	} {
+		if parse(u) == nil {
+			t.Errorf("%s takes %s", name, u)
+		}
+	}
+}
+
+func TestEncodersFillInDefaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		in   encoder
+		want string
+	}{
+		{FTP{Host: "h"}, "ftp://h/"},
+		{FTP{Host: "h", Port: 2121, Login: Userinfo{Name: "u", Password: "p"}, CWD: []string{"/a", ""}, Name: "b;c", Type: 'l', Form: "8"},
+			"ftp://u:p@h:2121/%2Fa//b%3Bc;type=L8"},
+		{Gopher{Host: "h"}, "gopher://h/1"},
+		{Gopher{Host: "h", Type: '0', Selector: "a", Plus: "+"}, "gopher://h/0a%09%09+"},
+		{Gopher{Host: "h", Type: '7', Search: "x"}, "gopher://h/7%09x"},
+		{News{Group: "a.b"}, "news:a.b"},
+		{NNTP{Group: "a.b"}, "nntp:a.b"},
+		{Telnet{Host: "::1"}, "telnet://[::1]/"},
+		{WAIS{Host: "h", Database: "d", Search: "x y"}, "wais://h/d?x+y"},
+		{File{Path: "/a b"}, "file:///a%20b"},
+		{Prospero{Host: "h", HSOName: "/a"}, "prospero://h//a"},
+		{MID{MessageID: "a@b"}, "mid:a@b"},
+		{CID{ContentID: "a/b@c"}, "cid:a%2Fb@c"},
+
+		// What cannot be written gives the zero URI.
+		{FTP{Host: "a b"}, ""},
+		{FTP{Host: "h/x"}, ""},
+		{FTP{Host: "h", Login: Userinfo{Name: "a\nb"}}, ""},
+		{Gopher{Host: "h", Selector: "a\tb"}, ""},
+		{Gopher{Host: "h", Search: "a\tb"}, ""},
+		{WAIS{Host: "h", Database: "d", WPath: "a b"}, ""},
+		{File{Path: "a"}, ""},
+	} {
+		if got := c.in.URI().String(); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestGopherRawForm(t *testing.T) {
+	t.Parallel()
+	g := Gopher{Form: []string{"one", ""}}
+	if got, want := g.RawForm(), "\t1\r\n+-1\r\none\r\n\r\n.\r\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := (Gopher{}).RawForm(); got != "" {
+		t.Errorf("no form gives %q", got)
+	}
+}
+
+func TestIsDirIsLocalIsDocument(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		got, want bool
+	}{
+		{"final slash", FTP{CWD: []string{"a"}}.IsDir(), true},
+		{"type d", FTP{Name: "a", Type: 'd'}.IsDir(), true},
+		{"file", FTP{Name: "a", Type: 'i'}.IsDir(), false},
+		{"no host", File{}.IsLocal(), true},
+		{"localhost", File{Host: "localhost"}.IsLocal(), true},
+		{"other host", File{Host: "h"}.IsLocal(), false},
+		{"database", WAIS{Database: "d"}.IsDocument(), false},
+		{"document", WAIS{Database: "d", DocType: "TEXT", WPath: "1"}.IsDocument(), true},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %v", c.name, c.got)
+		}
+	}
+}
