@@ -1,0 +1,140 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+func TestStatFallsBackToGet(t *testing.T) {
+	t.Parallel()
+	for _, canStat := range []bool{true, false} {
+		var ops []fetch.Op
+		body := &giver{Reader: strings.NewReader("12345")}
+		c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+			ops = append(ops, req.Op)
+			if req.Op == fetch.OpStat && !canStat {
+				return nil, errors.ErrUnsupported
+			}
+			return &fetch.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
+		})))
+		meta, err := c.Stat(t.Context(), "x:y")
+		if err != nil || meta.Size != 5 {
+			t.Errorf("Stat: %+v, %v", meta, err)
+		}
+		if want := map[bool]int{true: 1, false: 2}[canStat]; len(ops) != want || body.closed == 0 {
+			t.Errorf("operations %v, body closed %d times", ops, body.closed)
+		}
+	}
+}
+
+func TestBodyOfAStatIsNotHeldAgainstItsSize(t *testing.T) {
+	t.Parallel()
+	resp, err := bodyClient(5, 3, io.NopCloser(strings.NewReader(""))).Do(t.Context(), &fetch.Request{URL: uri.MustParse("x:y"), Op: fetch.OpStat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(resp.Body); len(b) != 0 || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+func TestListOfADocument(t *testing.T) {
+	t.Parallel()
+	c := bodyClient(-1, 0, io.NopCloser(strings.NewReader("")))
+	n := 0
+	for _, err := range c.List(t.Context(), "x:y") {
+		n++
+		if fetch.CodeOf(err) != fetch.ErrNotRetrievable || !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d entries, want one error", n)
+	}
+}
+
+func TestDialGivesTheSessionAndTheAdvice(t *testing.T) {
+	t.Parallel()
+	near, far := net.Pipe()
+	defer far.Close()
+	var body io.ReadCloser = near
+	c := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-term", Ops: []fetch.Op{fetch.OpDial}, Driver: fetch.DriverFunc(
+			func(context.Context, *fetch.Request) (*fetch.Response, error) {
+				return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1, ContentType: "x/y"}, Body: body}, nil
+			})})
+	})
+	s, err := c.Dial(t.Context(), "x-term://guest:pass@h/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.User != "guest" || s.Password != "pass" || s.Meta.ContentType != "x/y" {
+		t.Errorf("session %+v", s)
+	}
+	go io.WriteString(s, "ls")
+	got := make([]byte, 2)
+	if _, err := io.ReadFull(far, got); string(got) != "ls" || err != nil {
+		t.Errorf("the other side got %q, %v", got, err)
+	}
+	s.Close()
+
+	body = io.NopCloser(strings.NewReader("one way only"))
+	if _, err := c.Dial(t.Context(), "x-term://h/"); fetch.CodeOf(err) != fetch.ErrProtocol {
+		t.Errorf("a session that cannot be written to: %v", err)
+	}
+}
+
+// idler counts how often it is told to close idle connections.
+type idler struct {
+	fetch.DriverFunc
+	told *int
+}
+
+func (i idler) CloseIdleConnections() { *i.told++ }
+
+func TestCloseClosesIdleConnections(t *testing.T) {
+	t.Parallel()
+	told := 0
+	c := fetch.New(nil, fetch.Use("x", idler{nop, &told}), fetch.Use("y", nop))
+	if err := c.Close(); err != nil || told != 1 {
+		t.Errorf("Close: %v, told %d times", err, told)
+	}
+}
+
+func TestMiddlewareIsPassedOutermostFirst(t *testing.T) {
+	t.Parallel()
+	var order []string
+	named := func(name string) fetch.Middleware {
+		return func(next fetch.Driver) fetch.Driver {
+			return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+				order = append(order, name)
+				return next.Open(ctx, req)
+			})
+		}
+	}
+	web := &fakeWeb{pages: map[string]string{"http://a/": "-> http://b/", "http://b/": "end"}}
+	c := fetch.New(&fetch.Options{Proxy: noProxy, Middleware: []fetch.Middleware{named("outer"), named("inner")}}, web.load)
+	if _, err := text(t, c, "http://a/"); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(order, " "); got != "outer inner outer inner" {
+		t.Errorf("passed %s", got)
+	}
+}
+
+func TestFormErrorNamesTheQuestions(t *testing.T) {
+	t.Parallel()
+	err := &fetch.FormError{Form: fetch.Form{Fields: []fetch.Field{
+		{Name: "Please fill in", Kind: fetch.FieldNote}, {Name: "Name", Kind: fetch.FieldLine}, {Name: "Color\x1b", Kind: fetch.FieldChoice},
+	}}}
+	if got, want := err.Error(), `the form asks for 'Name', 'Color\x1b'`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,300 @@
+package fetch_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+func TestIdentityAndTimeoutsHaveDefaults(t *testing.T) {
+	t.Parallel()
+	withEnv(t, nil, "x-env:", func(_ context.Context, env *fetch.Env, _ *fetch.Request) {
+		if got := env.Identity(); got != (fetch.Identity{UserAgent: "urlget", Email: "urlget@"}) {
+			t.Errorf("Identity %+v", got)
+		}
+		if got := env.Timeouts(); got != (fetch.Timeouts{Connect: 30 * time.Second, Reply: time.Minute, Idle: time.Minute}) {
+			t.Errorf("Timeouts %+v", got)
+		}
+		if env.Logger() == nil || env.Trace() != nil {
+			t.Error("the logger should not be nil, and the trace should")
+		}
+		if cfg := env.TLSConfig("h.example"); cfg.ServerName != "h.example" || cfg.MinVersion != tls.VersionTLS12 {
+			t.Errorf("TLSConfig for %q from version %x", cfg.ServerName, cfg.MinVersion)
+		}
+	})
+	o := &fetch.Options{Timeouts: fetch.Timeouts{Connect: -1, Reply: time.Second}, TLS: &tls.Config{ServerName: "other.example"}}
+	withEnv(t, o, "x-env:", func(_ context.Context, env *fetch.Env, _ *fetch.Request) {
+		if got := env.Timeouts(); got != (fetch.Timeouts{Reply: time.Second, Idle: time.Minute}) {
+			t.Errorf("Timeouts %+v", got)
+		}
+		if cfg := env.TLSConfig("h.example"); cfg.ServerName != "other.example" || cfg == o.TLS {
+			t.Error("TLSConfig is not a copy of the caller's")
+		}
+	})
+}
+
+func TestConnectTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &fetch.Options{
+			Proxy:    noProxy,
+			Timeouts: fetch.Timeouts{Connect: 3 * time.Second},
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+		}
+		start := time.Now()
+		_, err := fetch.New(o, loadLine).Get(t.Context(), "x-line://h/")
+		var e *fetch.Error
+		if !errors.As(err, &e) || e.Code != fetch.ErrNetwork || !e.Retry || time.Since(start) != 3*time.Second {
+			t.Errorf("error %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestIdleTimeoutOfDialedConnections(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		o := &fetch.Options{
+			Proxy:       noProxy,
+			Timeouts:    fetch.Timeouts{Idle: 5 * time.Second},
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil },
+		}
+		go io.Copy(io.Discard, far)
+		resp, err := fetch.New(o, loadLine).Get(t.Context(), "x-line://h/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		start := time.Now()
+		if _, err := io.ReadAll(resp.Body); fetch.CodeOf(err) != fetch.ErrNetwork || time.Since(start) != 5*time.Second {
+			t.Errorf("error %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestBindEndsBlockedReads(t *testing.T) {
+	t.Parallel()
+	addr := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
+	withEnv(t, &fetch.Options{Proxy: noProxy}, "x-env://h/", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+		conn, err := env.Dial(ctx, "tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if release := fetch.Bind(ctx, conn); !release() {
+			t.Error("a connection that was bound and released is said to be spoiled")
+		}
+		why := errors.New("enough")
+		bound, cancel := context.WithCancelCause(ctx)
+		release := fetch.Bind(bound, layered{conn})
+		go cancel(why)
+		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, why) {
+			t.Errorf("a blocked read ended with %v, want the cause of the context", err)
+		}
+		if release() {
+			t.Error("a connection whose context ended is said to be good")
+		}
+	})
+}
+
+// layered is a connection on top of another, as TLS is.
+type layered struct{ net.Conn }
+
+func (l layered) NetConn() net.Conn { return l.Conn }
+
+func TestPeers(t *testing.T) {
+	t.Parallel()
+	addr := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
+	port := netip.MustParseAddrPort(addr).Port()
+	withEnv(t, &fetch.Options{Proxy: noProxy}, "x-env://h/", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+		control, err := env.Dial(ctx, "tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer control.Close()
+		data, err := env.DialPeer(ctx, control, port)
+		if err != nil {
+			t.Fatalf("DialPeer: %v", err)
+		}
+		data.Close()
+		if _, err := env.DialPeer(ctx, control, 25); fetch.CodeOf(err) != fetch.ErrPolicy {
+			t.Errorf("DialPeer to a reserved port: %v", err)
+		}
+
+		l, err := env.ListenPeer(ctx, control)
+		if err != nil {
+			t.Fatalf("ListenPeer: %v", err)
+		}
+		defer l.Close()
+		stranger, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 9)}}).Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stranger.Close()
+		friend, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer friend.Close()
+		got, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Close()
+		if got.RemoteAddr().String() != friend.LocalAddr().String() {
+			t.Errorf("accepted %s, want %s", got.RemoteAddr(), friend.LocalAddr())
+		}
+		if _, err := stranger.Read(make([]byte, 1)); err == nil {
+			t.Error("another host was not turned away")
+		}
+	})
+}
+
+func TestLocalAddressAndPort(t *testing.T) {
+	t.Parallel()
+	peers := make(chan string, 2)
+	addr := listen(t, func(c net.Conn) { peers <- c.RemoteAddr().String() })
+	free, err := net.Listen("tcp", "127.0.0.8:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := netip.MustParseAddrPort(free.Addr().String()).Port()
+	free.Close()
+	o := &fetch.Options{Proxy: noProxy, Network: fetch.Network{Local: netip.MustParseAddr("127.0.0.8")}}
+	withEnv(t, o, "x-env://h/", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+		for _, from := range []uint16{0, port} {
+			conn, err := env.DialFrom(ctx, "tcp", addr, from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := netip.MustParseAddrPort(<-peers)
+			conn.Close()
+			if got.Addr().String() != "127.0.0.8" || from != 0 && got.Port() != from {
+				t.Errorf("the connection from port %d came from %s", from, got)
+			}
+		}
+	})
+}
+
+func TestAddressFamily(t *testing.T) {
+	t.Parallel()
+	var networks []string
+	for _, family := range []int{0, 4, 6} {
+		o := &fetch.Options{Proxy: noProxy, Network: fetch.Network{Family: family},
+			DialContext: func(_ context.Context, network, _ string) (net.Conn, error) {
+				networks = append(networks, network)
+				return nil, errors.New("no")
+			}}
+		if _, err := fetch.New(o, loadLine).Get(t.Context(), "x-line://h/"); err == nil {
+			t.Error("no error from the dialer")
+		}
+	}
+	if !slices.Equal(networks, []string{"tcp", "tcp4", "tcp6"}) {
+		t.Errorf("dialed %q", networks)
+	}
+}
+
+// Connections made under different rules must not be shared.
+func TestScope(t *testing.T) {
+	t.Parallel()
+	scopes := map[string]string{}
+	record := func(name string, o *fetch.Options, from string) {
+		c := fetch.New(o, func(env *fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+				func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
+					scopes[name] = env.Scope(ctx)
+					return nil, fetch.ErrNotFound
+				})})
+		})
+		req := &fetch.Request{URL: uri.MustParse("x://h/")}
+		if from != "" {
+			req.From = uri.MustParse(from)
+		}
+		c.Do(t.Context(), req)
+	}
+	record("user", &fetch.Options{Proxy: noProxy}, "")
+	record("private", &fetch.Options{Proxy: noProxy}, "http://10.0.0.1/")
+	record("public", &fetch.Options{Proxy: noProxy}, "http://192.0.2.1/")
+	record("trusting", &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{AllowPrivate: true}}, "http://192.0.2.1/")
+	record("proxy", &fetch.Options{Proxy: through("socks5://u:secret@p/")}, "")
+	if scopes["user"] != scopes["private"] || scopes["user"] != scopes["trusting"] {
+		t.Errorf("scopes of equal rules differ: %q", scopes)
+	}
+	if scopes["user"] == scopes["public"] || scopes["user"] == scopes["proxy"] {
+		t.Errorf("scopes of different rules are equal: %q", scopes)
+	}
+}
+
+func TestHandshakeWithASilentServer(t *testing.T) {
+	t.Parallel()
+	silent := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
+	opts := &fetch.Options{Proxy: noProxy, Timeouts: fetch.Timeouts{Idle: 20 * time.Millisecond}}
+	withEnv(t, opts, "x-env://h/", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+		conn, err := env.Dial(ctx, "tcp", silent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, err = env.Handshake(ctx, conn, env.TLSConfig("h"))
+		var e *fetch.Error
+		if !errors.As(err, &e) || e.Code != fetch.ErrNetwork || !e.Retry {
+			t.Errorf("error %v, want one of class %q that may be tried again", err, fetch.ErrNetwork)
+		}
+	})
+}
+
+func TestHandshake(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewTLSServer(nil)
+	t.Cleanup(s.Close)
+	addr := s.Listener.Addr().String()
+	plain := listen(t, func(c net.Conn) { io.WriteString(c, "220 hello, this is no TLS\r\n"); io.Copy(io.Discard, c) })
+	cut := listen(t, func(c net.Conn) { c.Read(make([]byte, 1)) })
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	tests := []struct {
+		name, addr, host string
+		roots            *x509.CertPool
+		code             fetch.Code
+		retry            bool
+	}{
+		{"right", addr, "example.com", roots, "", false},
+		{"unknown authority", addr, "example.com", x509.NewCertPool(), fetch.ErrTLS, false},
+		{"another host", addr, "other.example", roots, fetch.ErrTLS, false},
+		{"no TLS", plain, "example.com", roots, fetch.ErrTLS, false},
+		{"cut off", cut, "example.com", roots, fetch.ErrTLS, true},
+	}
+	for _, tt := range tests {
+		withEnv(t, &fetch.Options{Proxy: noProxy, TLS: &tls.Config{RootCAs: tt.roots}}, "x-env://h/", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+			conn, err := env.Dial(ctx, "tcp", tt.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_, err = env.Handshake(ctx, conn, env.TLSConfig(tt.host))
+			var e *fetch.Error
+			if errors.As(err, &e); err == nil && tt.code == "" {
+				return
+			}
+			if e == nil || e.Code != tt.code || e.Retry != tt.retry {
+				t.Errorf("%s: error %v, want class %q and retry %v", tt.name, err, tt.code, tt.retry)
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package fetch_test
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+func TestErrorText(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		err  fetch.Error
+		want string
+	}{
+		{"all there is", fetch.Error{Op: "get", URL: "ftp://h/x", Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 550, Text: "No such file"}, Err: errors.New("RETR x")},
+			"get ftp://h/x: not found: RETR x (550 No such file)"},
+		{"no operation", fetch.Error{URL: "ftp://h/x", Code: fetch.ErrBusy}, "ftp://h/x: server busy"},
+		{"no URL", fetch.Error{Op: "get", Code: fetch.ErrURL, Err: errors.New("empty")}, "malformed URL: empty"},
+		{"no class", fetch.Error{Err: errors.New("odd")}, "odd"},
+		{"the cause is the class", fetch.Error{Code: fetch.ErrAuth, Err: fetch.ErrAuth}, "authentication failed"},
+		{"a reply without a number", fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: "out of paper"}}, "server failure (out of paper)"},
+		{"a number without words", fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: 42}}, "server failure (042)"},
+		{"a server that plays with the terminal", fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: 500, Text: "\x1b[2Jboo\r\nhoo"}},
+			`server failure (500 \x1b[2Jboo\r\nhoo)`},
+		{"a cause of several lines", fetch.Error{Code: fetch.ErrServer, Err: errors.New("a\nb")}, `server failure: a\nb`},
+		{"an error within says its URL no second time", fetch.Error{Op: "get", URL: "cid:x", Code: fetch.ErrNotFound,
+			Err: &fetch.Error{Op: "get", URL: "mid:y", Code: fetch.ErrBusy}}, "get cid:x: not found: server busy"},
+	}
+	for _, tt := range tests {
+		if got := tt.err.Error(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestErrorMatchesCodeAndCause(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("cause")
+	err := fmt.Errorf("more: %w", &fetch.Error{Code: fetch.ErrNotFound, Err: cause})
+	for _, want := range []error{fetch.ErrNotFound, cause, fs.ErrNotExist} {
+		if !errors.Is(err, want) {
+			t.Errorf("the error does not match %v", want)
+		}
+	}
+	for _, other := range []error{fetch.ErrBusy, fs.ErrPermission} {
+		if errors.Is(err, other) {
+			t.Errorf("the error matches %v", other)
+		}
+	}
+	for _, code := range []fetch.Code{fetch.ErrAuth, fetch.ErrRefused} {
+		if !errors.Is(&fetch.Error{Code: code}, fs.ErrPermission) {
+			t.Errorf("%v does not match fs.ErrPermission", code)
+		}
+	}
+	if got := fetch.CodeOf(err); got != fetch.ErrNotFound {
+		t.Errorf("CodeOf is %q", got)
+	}
+	if got := fetch.CodeOf(fmt.Errorf("x: %w", fetch.ErrBusy)); got != fetch.ErrBusy {
+		t.Errorf("CodeOf of a bare code is %q", got)
+	}
+	if got := fetch.CodeOf(cause); got != "" {
+		t.Errorf("CodeOf of another error is %q", got)
+	}
+}
+
+// The client finds the class of errors that a driver did not classify.
+func TestErrorsOfDriversAreClassified(t *testing.T) {
+	t.Parallel()
+	_, uriErr := uri.Parse("a b")
+	tests := []struct {
+		err   error
+		code  fetch.Code
+		retry bool
+	}{
+		{fetch.ErrBusy, fetch.ErrBusy, false},
+		{&fetch.Error{Err: syscall.ECONNRESET, Retry: true}, fetch.ErrNetwork, true},
+		{fmt.Errorf("x: %w", &fetch.Error{Code: fetch.ErrBusy, Retry: true}), fetch.ErrBusy, true},
+		{context.Canceled, fetch.ErrInterrupted, false},
+		{context.DeadlineExceeded, fetch.ErrNetwork, true},
+		{wire.CheckLine("a\r\nb"), fetch.ErrURL, false},
+		{uriErr, fetch.ErrURL, false},
+		{x509.UnknownAuthorityError{}, fetch.ErrTLS, false},
+		{wire.ErrLineTooLong, fetch.ErrProtocol, false},
+		{&net.DNSError{Err: "no such host", IsNotFound: true}, fetch.ErrNetwork, false},
+		{&net.DNSError{Err: "try again", IsTemporary: true}, fetch.ErrNetwork, true},
+		{&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, fetch.ErrNetwork, true},
+		{&net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.EPIPE)}, fetch.ErrNetwork, true},
+		{&fs.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}, fetch.ErrFile, false},
+		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, fetch.ErrFile, false},
+		{&wire.TimeoutError{Op: "read", Idle: time.Second}, fetch.ErrNetwork, true},
+		{io.ErrUnexpectedEOF, fetch.ErrNetwork, true},
+		{fs.ErrNotExist, fetch.ErrNotFound, false},
+		{fs.ErrPermission, fetch.ErrRefused, false},
+		{errors.ErrUnsupported, fetch.ErrNotRetrievable, false},
+		{errors.New("odd"), "", false},
+	}
+	for _, tt := range tests {
+		c := fetch.New(&fetch.Options{Proxy: noProxy}, fetch.Use("x", fetch.DriverFunc(
+			func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, tt.err })))
+		_, err := c.Get(t.Context(), "x://u:secret@h/p")
+		var e *fetch.Error
+		if !errors.As(err, &e) {
+			t.Fatalf("%v: error of type %T", tt.err, err)
+		}
+		if e.Code != tt.code || e.Retry != tt.retry {
+			t.Errorf("%v: class %q and retry %v, want %q and %v", tt.err, e.Code, e.Retry, tt.code, tt.retry)
+		}
+		if _, own := tt.err.(*fetch.Error); !own && !errors.Is(err, tt.err) {
+			t.Errorf("%v: the cause is lost in %v", tt.err, err)
+		}
+		if e.Op != "get" || e.URL != "x://u:xxxxx@h/p" || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v: operation %q, URL %q: %v", tt.err, e.Op, e.URL, err)
+		}
+	}
+}
+
+func TestDriversErrorIsNotChanged(t *testing.T) {
+	t.Parallel()
+	shared := &fetch.Error{Code: fetch.ErrBusy}
+	c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
+		func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, shared })))
+	if _, err := c.Get(t.Context(), "x:p"); err == nil || shared.URL != "" || shared.Op != "" {
+		t.Errorf("error %v, and the driver's own is now %+v", err, *shared)
+	}
+}
+
+// An error that comes about because the context ended says why it ended.
+func TestEndedContextIsTheError(t *testing.T) {
+	t.Parallel()
+	why := errors.New("the user pressed the button")
+	tests := []struct {
+		name  string
+		cause error
+		err   error
+		code  fetch.Code
+	}{
+		{"canceled", nil, context.Canceled, fetch.ErrInterrupted},
+		{"with a cause", why, fmt.Errorf("interrupted: %w", why), fetch.ErrInterrupted},
+		{"seen as a broken connection", why, net.ErrClosed, fetch.ErrInterrupted},
+		{"seen as an odd error", why, errors.New("odd"), fetch.ErrInterrupted},
+		{"with a class of its own", &fetch.Error{Code: fetch.ErrTooLarge}, io.ErrUnexpectedEOF, fetch.ErrTooLarge},
+	}
+	for _, tt := range tests {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(tt.cause)
+		c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
+			func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, tt.err })))
+		_, err := c.Get(ctx, "x:p")
+		if !errors.Is(err, context.Cause(ctx)) || fetch.CodeOf(err) != tt.code {
+			t.Errorf("%s: error %v of class %q, want the cause and %q", tt.name, err, fetch.CodeOf(err), tt.code)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
+		func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, fetch.ErrNotFound })))
+	if _, err := c.Get(ctx, "x:p"); fetch.CodeOf(err) != fetch.ErrNotFound {
+		t.Errorf("what the server had answered became %v", err)
+	}
+	late, stop := context.WithDeadlineCause(t.Context(), time.Unix(1, 0), why)
+	defer stop()
+	if _, err := c.Get(late, "x:p"); fetch.CodeOf(err) != fetch.ErrNotFound {
+		t.Errorf("what the server had answered became %v", err)
+	}
+	c = fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
+		func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) { return nil, context.Cause(ctx) })))
+	if _, err := c.Get(late, "x:p"); fetch.CodeOf(err) != fetch.ErrNetwork || !errors.Is(err, why) {
+		t.Errorf("a deadline became %v of class %q", err, fetch.CodeOf(err))
+	}
+}

@@ -1,0 +1,141 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"log"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A scheme of one's own is a function. Here "x-echo:" answers with its path.
+func echo(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	if req.Op != fetch.OpGet {
+		return nil, fmt.Errorf("x-echo: %w", errors.ErrUnsupported)
+	}
+	text, err := uri.Unescape(req.URL.Path())
+	if err != nil {
+		return nil, err
+	}
+	return &fetch.Response{
+		Meta: fetch.Meta{ContentType: "text/plain", Size: int64(len(text))},
+		Body: io.NopCloser(strings.NewReader(text)),
+	}, nil
+}
+
+// Most programs pass protocols.All instead of a driver of their own.
+func ExampleClient_Get() {
+	c := fetch.New(nil, fetch.Use("x-echo", fetch.DriverFunc(echo)))
+	defer c.Close()
+	resp, err := c.Get(context.Background(), "x-echo:hello%20there")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.ContentType, resp.Size)
+	io.Copy(os.Stdout, resp.Body)
+	// Output:
+	// text/plain 11
+	// hello there
+}
+
+func ExampleUse() {
+	c := fetch.New(nil, fetch.Use("x-echo", fetch.DriverFunc(echo)))
+	defer c.Close()
+	_, err := c.Get(context.Background(), "x-echo:a%0D%0Ab")
+	fmt.Println(errors.Is(err, fetch.ErrURL))
+	_, err = c.Get(context.Background(), "x-other:a")
+	fmt.Println(err)
+	// Output:
+	// true
+	// get x-other:a: no driver for scheme: "x-other" is not registered
+}
+
+// menu is a driver of listings.
+func menu(_ *fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-menu", Ops: []fetch.Op{fetch.OpList}, Driver: fetch.DriverFunc(
+		func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+			text := "soup\nfish\n"
+			var entries iter.Seq2[fetch.Entry, error] = func(yield func(fetch.Entry, error) bool) {
+				for name := range strings.FieldsSeq(text) {
+					if !yield(fetch.Entry{Name: name, URL: req.URL.Resolve(uri.MustParse(name)), Size: -1}, nil) {
+						return
+					}
+				}
+			}
+			return &fetch.Response{
+				Meta:    fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: int64(len(text))},
+				Body:    io.NopCloser(strings.NewReader(text)),
+				Entries: entries,
+			}, nil
+		})})
+}
+
+func ExampleClient_List() {
+	c := fetch.New(nil, menu)
+	defer c.Close()
+	for entry, err := range c.List(context.Background(), "x-menu://kitchen/today/") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(entry.Name, entry.URL)
+	}
+	// Output:
+	// soup x-menu://kitchen/today/soup
+	// fish x-menu://kitchen/today/fish
+}
+
+// A program that has its own way to the network keeps all the rest.
+func ExampleOptions_dialContext() {
+	near, far := net.Pipe()
+	go func() {
+		defer far.Close()
+		io.ReadAtLeast(far, make([]byte, 64), 3)
+		io.WriteString(far, "it came through the tunnel\n")
+	}()
+	c := fetch.New(&fetch.Options{
+		DialContext: func(_ context.Context, network, addr string) (net.Conn, error) {
+			fmt.Println("dial", network, addr)
+			return near, nil
+		},
+	}, loadLine)
+	defer c.Close()
+	resp, err := c.Get(context.Background(), "x-line://localhost/p")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	io.Copy(os.Stdout, resp.Body)
+	// Output:
+	// dial tcp localhost:7
+	// it came through the tunnel
+}
+
+// The strict default can be narrowed further, and each class of errors told
+// from the others.
+func ExamplePolicy() {
+	c := fetch.New(&fetch.Options{Policy: &fetch.Policy{
+		MaxSize: 1 << 20,
+		CheckURL: func(u, from uri.URI) error {
+			if u.Scheme() != "x-echo" {
+				return errors.New("only x-echo here")
+			}
+			return nil
+		},
+	}}, fetch.Use("x-echo", fetch.DriverFunc(echo)), menu)
+	defer c.Close()
+	_, err := c.Get(context.Background(), "x-menu://kitchen/")
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, fetch.ErrPolicy), errors.Is(err, fs.ErrNotExist))
+	// Output:
+	// get x-menu://kitchen/: refused by policy: only x-echo here
+	// true false
+}

@@ -1,0 +1,147 @@
+package fetch_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A fakeWeb is a driver that answers from a table: a place to go to, or a
+// text. It records what it was asked.
+type fakeWeb struct {
+	mu    sync.Mutex
+	asked []fetch.Request
+	// pages maps URLs to what they hold: "-> URL" for a redirect ("-> a | b"
+	// for a choice), "! URL" for what the driver opens by Env.Open, or text.
+	pages map[string]string
+	env   *fetch.Env
+}
+
+func (w *fakeWeb) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	w.mu.Lock()
+	w.asked = append(w.asked, *req)
+	w.mu.Unlock()
+	page, ok := w.pages[req.URL.WithoutUserinfo().WithoutFragment().String()]
+	if !ok {
+		return nil, &fetch.Error{Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 404, Text: "gone"}}
+	}
+	if to, ok := strings.CutPrefix(page, "! "); ok {
+		return w.env.Open(ctx, &fetch.Request{URL: uri.MustParse(to), Op: req.Op})
+	}
+	resp := &fetch.Response{Meta: fetch.Meta{Size: int64(len(page))}, Body: io.NopCloser(strings.NewReader(page))}
+	if to, ok := strings.CutPrefix(page, "-> "); ok {
+		resp.Reply = fetch.Reply{Code: 302, Text: "Found"}
+		for place := range strings.SplitSeq(to, " | ") {
+			resp.Location = append(resp.Location, uri.MustParse(place))
+		}
+	}
+	return resp, nil
+}
+
+// urls returns the URLs that were asked for.
+func (w *fakeWeb) urls() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list []string
+	for _, r := range w.asked {
+		list = append(list, r.URL.String())
+	}
+	return list
+}
+
+// load registers the web as http, https and ftp, as a local scheme "file", a
+// session scheme "telnet" and a scheme "mailto" that only names things.
+func (w *fakeWeb) load(env *fetch.Env, reg *fetch.Registry) {
+	w.env = env
+	get := []fetch.Op{fetch.OpGet}
+	reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: get, Relayed: true, Driver: w})
+	reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: get, Driver: w})
+	reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: get, Relayed: true, Driver: w})
+	reg.Register(fetch.Scheme{Name: "file", Ops: get, Local: true, Driver: w})
+	reg.Register(fetch.Scheme{Name: "telnet", Port: 23, Ops: []fetch.Op{fetch.OpDial}, Driver: w})
+	reg.Register(fetch.Scheme{Name: "mailto", Driver: w})
+}
+
+// noProxy keeps the environment of the tests out of them.
+func noProxy(uri.URI) (uri.URI, error) { return uri.URI{}, nil }
+
+// text gets rawURL and returns its content.
+func text(t *testing.T, c *fetch.Client, rawURL string) (string, error) {
+	t.Helper()
+	resp, err := c.Get(t.Context(), rawURL)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return string(b), err
+}
+
+// A listener serves each connection by a function until the test ends.
+func listen(t *testing.T, serve func(net.Conn)) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			stop := context.AfterFunc(t.Context(), func() { c.Close() })
+			wg.Go(func() {
+				defer stop()
+				defer c.Close()
+				serve(c)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		wg.Wait()
+	})
+	return l.Addr().String()
+}
+
+// answerHello reads a line and answers it.
+func answerHello(c net.Conn) {
+	if _, err := bufio.NewReader(c).ReadString('\n'); err == nil {
+		io.WriteString(c, "hello")
+	}
+}
+
+// lineDriver connects to the host of the URL, sends the path as a line, and
+// delivers what comes.
+func lineDriver(env *fetch.Env) fetch.DriverFunc {
+	return func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+		conn, err := env.Dial(ctx, "tcp", req.URL.HostPort(7))
+		if err != nil {
+			return nil, err
+		}
+		fetch.Bind(ctx, conn)
+		if _, err := io.WriteString(conn, req.URL.Path()+"\n"); err != nil {
+			conn.Close()
+			return nil, err
+		}
+		return &fetch.Response{Meta: fetch.Meta{Size: -1, Framing: fetch.FramedByClose}, Body: conn}, nil
+	}
+}
+
+// loadLine registers lineDriver as x-line, with port 7.
+func loadLine(env *fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-line", Port: 7, Ops: []fetch.Op{fetch.OpGet}, Driver: lineDriver(env)})
+}

@@ -1,0 +1,124 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+var nop = fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, nil })
+
+func TestRegisterRefusesMistakes(t *testing.T) {
+	t.Parallel()
+	tests := map[string]fetch.Scheme{
+		"without a driver":   {Name: "b"},
+		"bad scheme name":    {Name: "B", Driver: nop},
+		"bad scheme name \"": {Driver: nop},
+		"called twice":       {Name: "a", Driver: nop},
+	}
+	for want, s := range tests {
+		func() {
+			var r fetch.Registry
+			r.Register(fetch.Scheme{Name: "a", Driver: nop})
+			defer func() {
+				if text, _ := recover().(string); !strings.Contains(text, want) {
+					t.Errorf("Register(%+v) panicked with %q, want %q", s, text, want)
+				}
+			}()
+			r.Register(s)
+		}()
+	}
+}
+
+func TestSchemesAreSorted(t *testing.T) {
+	t.Parallel()
+	c := fetch.New(nil, fetch.Use("z", nop), fetch.Use("a", nop), fetch.Use("m", nop))
+	var names []string
+	for _, s := range c.Schemes() {
+		names = append(names, s.Name)
+	}
+	if !slices.Equal(names, []string{"a", "m", "z"}) {
+		t.Errorf("schemes %q", names)
+	}
+}
+
+func TestSchemeState(t *testing.T) {
+	t.Parallel()
+	for want, ops := range map[string][]fetch.Op{
+		"retrieves":  {fetch.OpGet, fetch.OpDial},
+		"session":    {fetch.OpDial},
+		"names only": nil,
+	} {
+		if got := (fetch.Scheme{Ops: ops}).State(); got != want {
+			t.Errorf("%v: state %q, want %q", ops, got, want)
+		}
+	}
+	if got := (fetch.Scheme{Ops: []fetch.Op{fetch.OpList}}).State(); got != "retrieves" {
+		t.Errorf("a scheme of listings: state %q", got)
+	}
+}
+
+// What a scheme cannot have is refused before its driver is asked.
+func TestOperationsThatASchemeCannotHave(t *testing.T) {
+	t.Parallel()
+	web := &fakeWeb{}
+	c := fetch.New(&fetch.Options{Proxy: noProxy}, web.load)
+	if _, err := c.Get(t.Context(), "telnet://h/"); fetch.CodeOf(err) != fetch.ErrInteractive || !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Get of a session: %v", err)
+	}
+	if _, err := c.Dial(t.Context(), "http://h/"); fetch.CodeOf(err) != fetch.ErrNotRetrievable || !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Dial of a document: %v", err)
+	}
+	if asked := web.urls(); len(asked) > 0 {
+		t.Errorf("the driver was asked for %q", asked)
+	}
+	if _, err := c.Get(t.Context(), "mailto:a@b"); fetch.CodeOf(err) != fetch.ErrNotFound {
+		t.Errorf("a scheme that only names things should be answered by its driver: %v", err)
+	}
+}
+
+func TestDriverThatReturnsNothing(t *testing.T) {
+	t.Parallel()
+	for name, resp := range map[string]*fetch.Response{"no response": nil, "no body": {}} {
+		c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
+			func(context.Context, *fetch.Request) (*fetch.Response, error) { return resp, nil })))
+		if _, err := c.Get(t.Context(), "x:y"); fetch.CodeOf(err) != fetch.ErrProtocol {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestRegisterPrefix(t *testing.T) {
+	t.Parallel()
+	var looked []string
+	c := fetch.New(nil, fetch.Use("x-known", nop), func(_ *fetch.Env, reg *fetch.Registry) {
+		reg.RegisterPrefix("x-", func(name string) (fetch.Scheme, bool) {
+			looked = append(looked, name)
+			return fetch.Scheme{Name: name, Local: true, Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+				func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, fetch.ErrBusy })}, name == "x-found"
+		})
+	})
+	for rawURL, want := range map[string]fetch.Code{
+		"x-known:a": fetch.ErrProtocol, // what nop gets
+		"x-found:a": fetch.ErrBusy,
+		"x-lost:a":  fetch.ErrScheme,
+		"y:a":       fetch.ErrScheme,
+	} {
+		if _, err := c.Get(t.Context(), rawURL); fetch.CodeOf(err) != want {
+			t.Errorf("%s: error %v, want class %q", rawURL, err, want)
+		}
+	}
+	if slices.Contains(looked, "x-known") || slices.Contains(looked, "y") {
+		t.Errorf("looked for %q", looked)
+	}
+	// A scheme that is found obeys the rules as those that are registered.
+	req := &fetch.Request{URL: uri.MustParse("x-found:a"), From: uri.MustParse("http://h/")}
+	if _, err := c.Do(t.Context(), req); fetch.CodeOf(err) != fetch.ErrPolicy {
+		t.Errorf("a remote party led to a local scheme: %v", err)
+	}
+}
