@@ -1,0 +1,317 @@
+package fetchtest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"net"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// A treeDriver speaks x-tree. It is right, but for the one bug it has.
+type treeDriver struct {
+	env  *fetch.Env
+	bug  string
+	over <-chan struct{} // closed when the test ends
+	meet chan struct{}
+}
+
+func treeSite(t testing.TB, tree fs.FS, bug string) Site {
+	s := startTreeServer(t, tree)
+	return Site{
+		Load: func(env *fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "x-tree", Port: 7777, Ranges: bug != "has no ranges",
+				Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Driver: &treeDriver{env: env, bug: bug, over: t.Context().Done(), meet: make(chan struct{})}})
+		},
+		URL: func(name string) string {
+			if name == bigFile && bug != "" {
+				return "" // it would only cost time
+			}
+			var segments []string
+			for s := range strings.SplitSeq(name, "/") {
+				segments = append(segments, uri.Escape(s))
+			}
+			return "x-tree://" + s.addr + "/" + strings.Join(segments, "/")
+		},
+		Log:   s.log,
+		Fault: s.arm,
+	}
+}
+
+func (d *treeDriver) has(bug string) bool { return d.bug == bug }
+
+func (d *treeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	if d.has("runs unknown operations") && req.Op > fetch.OpDial {
+		return &fetch.Response{Body: io.NopCloser(strings.NewReader(""))}, nil
+	}
+	name, err := uri.Unescape(req.URL.URLPath())
+	switch {
+	case d.has("sends CR LF"):
+		name, err = uri.UnescapeRaw(req.URL.URLPath()), nil
+	case d.has("decodes twice"):
+		name = uri.UnescapeRaw(name)
+	case d.has("splits the query"):
+		name, err = uri.Unescape(strings.TrimPrefix(req.URL.Path(), "/"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.has("changes the request") {
+		req.Header = textproto.MIMEHeader{}
+	}
+	var line string
+	switch req.Op {
+	case fetch.OpGet:
+		line = fmt.Sprintf("GET\t%s\t%d\t%d", name, req.Range.Offset, req.Range.Length)
+		if d.has("has no ranges") {
+			line = fmt.Sprintf("GET\t%s\t0\t0", name)
+		}
+	case fetch.OpStat:
+		line = "STAT\t" + name
+	case fetch.OpList:
+		line = "LIST\t" + name
+	default:
+		return nil, fmt.Errorf("x-tree: %w", errors.ErrUnsupported)
+	}
+	conn, err := d.dial(ctx, req.URL)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := d.exchange(ctx, conn, line, req)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (d *treeDriver) dial(ctx context.Context, u uri.URI) (net.Conn, error) {
+	if d.has("ignores the context") {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if d.has("dials by itself") {
+		return new(net.Dialer).DialContext(ctx, "tcp", u.HostPort(7777))
+	}
+	return d.env.Dial(ctx, "tcp", u.HostPort(7777))
+}
+
+func (d *treeDriver) exchange(ctx context.Context, conn net.Conn, line string, req *fetch.Request) (*fetch.Response, error) {
+	release := func() bool { return true }
+	if !d.has("ignores the context") {
+		release = fetch.Bind(ctx, conn)
+	}
+	lines := wire.NewLines(conn, 0)
+	r := lines.Reader()
+	var err error
+	if d.has("sends CR LF") {
+		_, err = io.WriteString(conn, line+"\r\n")
+	} else {
+		err = lines.Send(line)
+	}
+	if err != nil {
+		return nil, err
+	}
+	reply, err := r.Line()
+	if err != nil {
+		return nil, err
+	}
+	status, text, _ := strings.Cut(string(reply), " ")
+	n, _ := strconv.ParseInt(text, 10, 64)
+	resp := &fetch.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: n, Name: req.URL.LastSegment()}}
+	switch {
+	case status == "404":
+		if d.has("calls everything a server failure") {
+			return nil, &fetch.Error{Code: fetch.ErrServer}
+		}
+		e := &fetch.Error{Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 404, Text: text}}
+		if d.has("tells secrets") {
+			e.Err = errors.New(req.URL.String())
+		}
+		return nil, e
+	case status != "200" && d.has("takes noise for content"):
+		resp.Size = -1
+	case status != "200":
+		return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server said %q", reply)}
+	}
+	b := &treeBody{d: d, r: r, conn: conn, release: release}
+	b.left.Store(resp.Size)
+	resp.Body = b
+	switch req.Op {
+	case fetch.OpGet:
+		return d.object(resp, b, req)
+	case fetch.OpStat:
+		b.left.Store(0)
+		if d.has("guesses sizes") {
+			resp.Size++
+		}
+	case fetch.OpList:
+		resp.Kind, resp.Size = fetch.KindListing, -1
+		resp.Entries = d.entries(r, int(n), req.URL)
+	}
+	return resp, nil
+}
+
+func (d *treeDriver) object(resp *fetch.Response, b *treeBody, req *fetch.Request) (*fetch.Response, error) {
+	b.object = true
+	if d.has("does one thing at a time") {
+		select {
+		case d.meet <- struct{}{}:
+			return nil, &fetch.Error{Code: fetch.ErrBusy}
+		case <-d.meet:
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if !req.Range.IsZero() && !d.has("has no ranges") {
+		resp.Range = req.Range
+		if d.has("counts ranges from 1") && req.Range.Offset > 0 {
+			io.CopyN(io.Discard, b.r, 1)
+			b.left.Add(-1)
+			resp.Size--
+		}
+	}
+	if d.has("hides ranges") {
+		resp.Range = fetch.Range{}
+	}
+	if d.has("takes the close for the end") {
+		resp.Size = -1
+	}
+	if d.has("pumps") {
+		octets := make(chan byte)
+		go func() {
+			defer close(octets)
+			for in := bufio.NewReader(b); ; {
+				c, err := in.ReadByte()
+				if err != nil {
+					return
+				}
+				select {
+				case octets <- c:
+				case <-d.over: // of all the ways to end, the only one
+					return
+				}
+			}
+		}()
+		resp.Body = pumped{octets: octets, Closer: b}
+	}
+	return resp, nil
+}
+
+type pumped struct {
+	octets chan byte
+	io.Closer
+}
+
+func (p pumped) Read(b []byte) (int, error) {
+	c, ok := <-p.octets
+	if !ok {
+		return 0, io.EOF
+	}
+	b[0] = c
+	return 1, nil
+}
+
+func (d *treeDriver) entries(r *wire.Reader, n int, dir uri.URI) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		for range n {
+			line, err := r.Line()
+			if err != nil {
+				yield(fetch.Entry{}, err)
+				return
+			}
+			words := strings.SplitN(string(line), "\t", 3)
+			size, _ := strconv.ParseInt(words[1], 10, 64)
+			escaped := uri.Escape(words[2])
+			if d.has("does not escape entries") {
+				escaped = strings.NewReplacer("%", "%25", " ", "%20").Replace(words[2])
+			}
+			u, err := uri.ParseLoose(strings.TrimSuffix(dir.String(), "/") + "/" + escaped)
+			if err != nil {
+				yield(fetch.Entry{}, err)
+				return
+			}
+			e := fetch.Entry{URL: u, Name: words[2], Size: size, Rel: "item"}
+			if words[0] == "d" {
+				e.Kind, e.Size = fetch.EntryListing, -1
+			}
+			if d.has("loses the first entry") && e.Name == "motd" {
+				continue
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Explain implements fetch.Explainer.
+func (d *treeDriver) Explain(req *fetch.Request) ([]string, error) {
+	if d.has("connects to explain") {
+		if c, err := d.dial(context.Background(), req.URL); err == nil {
+			c.Close()
+		}
+	}
+	return []string{"connect to " + req.URL.HostPort(7777), "GET " + fetch.Printable(req.URL.URLPath())}, nil
+}
+
+// A treeBody is the content after a reply line.
+type treeBody struct {
+	d       *treeDriver
+	r       *wire.Reader
+	conn    net.Conn
+	release func() bool
+	left    atomic.Int64 // -1 for up to the close
+	object  bool
+	closed  atomic.Bool
+}
+
+func (b *treeBody) Read(p []byte) (int, error) {
+	left := b.left.Load()
+	if left == 0 {
+		return 0, io.EOF
+	}
+	if left > 0 {
+		p = p[:min(int64(len(p)), left)]
+	}
+	n, err := b.r.Read(p)
+	if b.d.has("reads text") {
+		for i, c := range p[:n] {
+			if c == '\r' {
+				p[i] = '\n'
+			}
+		}
+	}
+	if left > 0 {
+		left = b.left.Add(-int64(n))
+	}
+	if err == io.EOF && left > 0 && !b.d.has("takes the close for the end") {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+func (b *treeBody) Close() error {
+	if b.closed.Swap(true) {
+		if b.d.has("hangs in the second Close") {
+			<-b.d.over
+		}
+		return nil
+	}
+	if b.object && b.d.has("drains in Close") {
+		io.Copy(io.Discard, io.LimitReader(b.conn, b.left.Load()))
+	}
+	b.release()
+	return b.conn.Close()
+}
