@@ -1,0 +1,113 @@
+package download
+
+import (
+	"bytes"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// CheckChecksum reports what is wrong with s as Options.Checksum.
+func CheckChecksum(s string) error {
+	_, _, err := parseChecksum(s)
+	return err
+}
+
+func parseChecksum(s string) (hash.Hash, []byte, error) {
+	name, digits, ok := strings.Cut(s, ":")
+	if !ok {
+		return nil, nil, fmt.Errorf("checksum %q is not of the form ALGORITHM:HEX", s)
+	}
+	var h hash.Hash
+	switch strings.ToLower(name) {
+	case "sha256":
+		h = sha256.New()
+	case "sha512":
+		h = sha512.New()
+	case "sha384":
+		h = sha512.New384()
+	case "sha224":
+		h = sha256.New224()
+	case "sha1":
+		h = sha1.New()
+	case "md5":
+		h = md5.New()
+	default:
+		return nil, nil, fmt.Errorf("checksum algorithm %q is not one of sha256, sha512, sha384, sha224, sha1, md5", name)
+	}
+	want, err := hex.DecodeString(digits)
+	if err != nil || len(want) != h.Size() {
+		return nil, nil, fmt.Errorf("a %s checksum has %d hexadecimal digits", strings.ToLower(name), 2*h.Size())
+	}
+	return h, want, nil
+}
+
+// sums are the digests of the octets that pass. A nil *sums has none.
+type sums struct {
+	io.Writer // to all hashes
+	check     hash.Hash
+	want      []byte // of check
+	sha256    hash.Hash
+}
+
+// newSums returns nil if opts asks for no digest.
+func newSums(opts *Options) (*sums, error) {
+	s := &sums{}
+	var all []io.Writer
+	if opts.Checksum != "" {
+		var err error
+		if s.check, s.want, err = parseChecksum(opts.Checksum); err != nil {
+			return nil, err
+		}
+		all = append(all, s.check)
+	}
+	if opts.SHA256 {
+		s.sha256 = sha256.New()
+		all = append(all, s.sha256)
+	}
+	if all == nil {
+		return nil, nil
+	}
+	s.Writer = io.MultiWriter(all...)
+	return s, nil
+}
+
+func (s *sums) reset() {
+	if s == nil {
+		return
+	}
+	if s.check != nil {
+		s.check.Reset()
+	}
+	if s.sha256 != nil {
+		s.sha256.Reset()
+	}
+}
+
+// verify reports a checksum that is not the wanted one.
+func (s *sums) verify() error {
+	if s == nil || s.check == nil {
+		return nil
+	}
+	if got := s.check.Sum(nil); !bytes.Equal(got, s.want) {
+		return &fetch.Error{Code: fetch.ErrChanged,
+			Err: fmt.Errorf("the checksum of what came is %x, not %x", got, s.want)}
+	}
+	return nil
+}
+
+// hex256 returns the SHA-256 in hexadecimal, or "" if it was not asked for.
+func (s *sums) hex256() string {
+	if s == nil || s.sha256 == nil {
+		return ""
+	}
+	return hex.EncodeToString(s.sha256.Sum(nil))
+}

@@ -1,0 +1,69 @@
+package download_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+)
+
+// listing is a driver for a directory.
+func listing(context.Context, *fetch.Request) (*fetch.Response, error) {
+	return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: 4}, Body: io.NopCloser(strings.NewReader("a\nb\n"))}, nil
+}
+
+func TestListing(t *testing.T) {
+	t.Parallel()
+	d := newLiar(nil).downloader(t, t.TempDir())
+	d.Client = fetch.New(nil, fetch.Use("x-dir", fetch.DriverFunc(listing)))
+	var got []byte
+	opts := &download.Options{Listing: func(resp *fetch.Response) (err error) {
+		got, err = io.ReadAll(resp.Body)
+		return err
+	}}
+	r, err := d.Get(t.Context(), "x-dir://h/d/", "", opts)
+	if err != nil || r.Outcome != download.Listed || string(got) != "a\nb\n" || len(contents(t, d.Root.Name())) != 0 {
+		t.Errorf("%+v, %v, %q", r, err, got)
+	}
+	if _, err := d.Get(t.Context(), "x-dir://h/d/", "named", opts); err != nil || contents(t, d.Root.Name())["named"] != "a\nb\n" {
+		t.Errorf("with a name: %v", err)
+	}
+	if _, err := d.Get(t.Context(), "x-dir://h/d/", "", nil); err != nil || contents(t, d.Root.Name())["index"] != "a\nb\n" {
+		t.Errorf("without a hook: %v", err)
+	}
+	own := errors.New("own")
+	if _, err := d.Get(t.Context(), "x-dir://h/d/", "", &download.Options{Listing: func(*fetch.Response) error { return own }}); err != own {
+		t.Errorf("error of the hook: %v", err)
+	}
+}
+
+// An error of a hook comes back as it is, and is no reason to try again.
+func TestResponseHook(t *testing.T) {
+	t.Parallel()
+	l := newLiar(pattern(10, 1))
+	own := &fetch.Error{Code: fetch.ErrBusy, Retry: true}
+	_, err := l.downloader(t, t.TempDir()).Get(t.Context(), liarURL, "", &download.Options{Response: func(resp *fetch.Response) error {
+		if resp.Size != 10 {
+			t.Errorf("size %d", resp.Size)
+		}
+		return own
+	}})
+	if err != own || len(l.requests()) != 1 {
+		t.Errorf("%v after %d requests", err, len(l.requests()))
+	}
+}
+
+func TestSessionIsNotSaved(t *testing.T) {
+	t.Parallel()
+	d := newLiar(nil).downloader(t, t.TempDir())
+	d.Client = fetch.New(nil, fetch.Use("x-tty", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession}, Body: io.NopCloser(strings.NewReader("login:"))}, nil
+	})))
+	if _, err := d.Get(t.Context(), "x-tty://h/", "x", nil); !errors.Is(err, fetch.ErrInteractive) || len(contents(t, d.Root.Name())) != 0 {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,151 @@
+package download_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"os"
+)
+
+// A reply is how a liar answers one request.
+type reply struct {
+	err     error         // instead of a response
+	cut     int64         // the body ends in an error after so many octets, if not 0
+	noRange bool          // ranges are ignored
+	shift   int64         // a range starts so much later, and says so
+	blind   bool          // IfChanged is ignored
+	short   int64         // a range ends so much earlier
+	size    int64         // added to the announced size
+	unsized bool          // sizes are not told
+	bare    bool          // neither is a validator
+	edit    func(l *liar) // what changes before the request is read
+	suggest string        // the name in the answer
+}
+
+// A liar is a driver for one resource that answers as its script says, and
+// honestly after that.
+type liar struct {
+	mu      sync.Mutex
+	content []byte
+	valid   fetch.Validator
+	script  []reply
+	asked   []fetch.Request
+}
+
+var morning = time.Date(1994, 12, 1, 8, 0, 0, 0, time.UTC)
+
+func newLiar(content []byte, script ...reply) *liar {
+	return &liar{content: content, script: script, valid: fetch.Validator{ETag: `"1"`, ModTime: morning}}
+}
+
+func (l *liar) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = append(l.asked, *req)
+	var r reply
+	if len(l.script) > 0 {
+		r, l.script = l.script[0], l.script[1:]
+	}
+	if r.edit != nil {
+		r.edit(l)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	unchanged := req.IfChanged.ETag != "" && req.IfChanged.ETag == l.valid.ETag ||
+		req.IfChanged.ETag == "" && !l.valid.ModTime.After(req.IfChanged.ModTime)
+	if !req.IfChanged.IsZero() && req.Range.IsZero() && unchanged && !r.blind {
+		return nil, &fetch.Error{Code: fetch.ErrNotModified}
+	}
+	resp := &fetch.Response{Meta: fetch.Meta{Name: r.suggest}}
+	body, size := l.content, int64(len(l.content))
+	resp.Size, resp.Validator = size, l.valid
+	if r.bare {
+		resp.Validator = fetch.Validator{}
+	}
+	if !req.Range.IsZero() && !r.noRange && (req.IfChanged.IsZero() || unchanged || r.blind) {
+		from := req.Range.Offset + r.shift
+		if from >= size {
+			return nil, &fetch.Error{Code: fetch.ErrRange}
+		}
+		to := size - r.short
+		if req.Range.Length > 0 {
+			to = min(to, req.Range.Offset+req.Range.Length)
+		}
+		to = max(to, from+1)
+		body = l.content[from:to]
+		resp.Size = to - from
+		resp.Range, resp.Total = fetch.Range{Offset: from, Length: to - from}, size
+	}
+	resp.Size += r.size
+	if r.unsized {
+		resp.Size, resp.Total = -1, 0
+	}
+	var stream io.Reader = bytes.NewReader(body)
+	if r.cut > 0 && r.cut <= int64(len(body)) {
+		stream = io.MultiReader(bytes.NewReader(body[:r.cut]), cut{})
+	}
+	resp.Body = io.NopCloser(stream)
+	return resp, nil
+}
+
+// A cut is the end of a connection.
+type cut struct{}
+
+func (cut) Read([]byte) (int, error) {
+	return 0, &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: io.ErrUnexpectedEOF}
+}
+
+// requests describes what was asked: the range, and "if" for a condition.
+func (l *liar) requests() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []string
+	for _, req := range l.asked {
+		s := "all"
+		if !req.Range.IsZero() {
+			s = fmt.Sprintf("%d+%d", req.Range.Offset, req.Range.Length)
+		}
+		if !req.IfChanged.IsZero() {
+			s += " if"
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// load registers the liar as a scheme with ranges.
+func (l *liar) load(_ *fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: l})
+}
+
+// downloader returns one for a new directory.
+func (l *liar) downloader(t testing.TB, dir string) *download.Downloader {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return &download.Downloader{Client: fetch.New(nil, l.load), Root: root, Tool: "test"}
+}
+
+const liarURL = "x-liar://host/dir/file.bin"
+
+// pattern returns n octets that differ from place to place and seed to seed.
+func pattern(n int, seed byte) []byte {
+	p := make([]byte, n)
+	x := uint32(seed) + 1
+	for i := range p {
+		x = x*1664525 + 1013904223
+		p[i] = byte(x >> 24)
+	}
+	return p
+}

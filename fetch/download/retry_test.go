@@ -1,0 +1,72 @@
+package download_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+)
+
+// Pauses stay below a bound that doubles up to a minute.
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		busy := reply{err: &fetch.Error{Code: fetch.ErrBusy, Retry: true}}
+		l := newLiar(nil, busy, busy, busy, busy, busy, busy, busy, busy)
+		var total time.Duration
+		start, bound, n := time.Now(), 2*time.Second, 0
+		_, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", &download.Options{Tries: -1, Wait: 2 * time.Second,
+			Retry: func(failed int, wait time.Duration, err error) {
+				if n++; failed != n || wait < 0 || wait >= bound || !errors.Is(err, fetch.ErrBusy) {
+					t.Errorf("try %d as %d: pause %v of %v, %v", n, failed, wait, bound, err)
+				}
+				total += wait
+				bound = min(2*bound, time.Minute)
+			}})
+		if err != nil || n != 8 || time.Since(start) != total {
+			t.Errorf("%v after %d tries and %v, pauses %v", err, n, time.Since(start), total)
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		l := newLiar(nil, reply{err: &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: 90 * time.Second}})
+		if _, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil); err != nil || time.Since(start) != 90*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		l = newLiar(nil, reply{err: &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: 24 * time.Hour}})
+		_, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil)
+		var e *fetch.Error
+		if !errors.As(err, &e) || e.Code != fetch.ErrBusy || !strings.Contains(e.Hint, "24h") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestContextEndsPause(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		l := newLiar(pattern(1000, 1), reply{cut: 10}, reply{err: &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: time.Minute}})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(10*time.Second, cancel)
+		_, err := l.downloader(t, dir).Get(ctx, liarURL, "", nil)
+		if !errors.Is(err, fetch.ErrInterrupted) || !errors.Is(err, context.Canceled) || time.Since(start) != 10*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		if have := contents(t, dir); len(have["file.bin.part"]) != 10 || have["file.bin.part.json"] == "" {
+			t.Errorf("files %q", names(have))
+		}
+	})
+}

@@ -1,0 +1,179 @@
+package download_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+)
+
+// TestSegments retrieves in several ranges from servers of all sorts. The order
+// of requests is open, so they are compared sorted.
+func TestSegments(t *testing.T) {
+	t.Parallel()
+	content := pattern(4<<20+7, 1)
+	changed := pattern(4<<20+7, 2)
+	first := []string{"1048577+1048578 if", "2097155+1048578 if", "3145733+1048578 if", "all"}
+	busy := reply{err: &fetch.Error{Code: fetch.ErrBusy}}
+	tests := []struct {
+		name     string
+		script   []reply
+		want     []byte
+		err      fetch.Code
+		requests []string // nil if they depend on chance
+		sum      bool
+	}{
+		{name: "plain", want: content, requests: first},
+		{name: "with a digest", want: content, requests: first, sum: true},
+		{name: "one range only", script: []reply{{}, busy, busy, busy}, want: content},
+		{name: "cut", script: []reply{{}, {cut: 1000}, {cut: 1000}, {cut: 1000}}, want: content,
+			requests: []string{"1048577+1048578 if", "1049577+1047578 if", "2097155+1048578 if", "2098155+1047578 if", "3145733+1048578 if", "3146733+1047578 if", "all"}},
+		{name: "first cut", script: []reply{{cut: 1000}}, want: content, requests: append([]string{"1000+1047577 if"}, first...)},
+		{name: "ranges ignored", script: []reply{{}, {noRange: true}, {noRange: true}, {noRange: true}}, want: content},
+		{name: "changed meanwhile", script: []reply{{}, {edit: func(l *liar) { l.content, l.valid.ETag = changed, `"2"` }}}, want: changed},
+		{name: "changed, condition ignored", script: []reply{{}, {edit: func(l *liar) { l.content, l.valid.ETag = changed, `"2"` }, blind: true}, {blind: true}, {blind: true}}, want: changed},
+		{name: "wrong offset", script: []reply{{}, {shift: 5}}, want: content},
+		{name: "no validator", script: []reply{{bare: true}}, want: content, requests: []string{"all"}},
+		{name: "no size", script: []reply{{unsized: true}}, want: content, requests: []string{"all"}},
+		{name: "one error too many", script: append([]reply{{}}, slices.Repeat([]reply{{err: &fetch.Error{Code: fetch.ErrTLS, Retry: true}}}, 15)...), err: fetch.ErrTLS},
+		{name: "final error", script: []reply{{}, {err: &fetch.Error{Code: fetch.ErrAuth}}}, err: fetch.ErrAuth},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				l := newLiar(content, tt.script...)
+				var last, most int64
+				r, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", &download.Options{Segments: 4, SHA256: tt.sum,
+					Progress: func(done, total int64) { last, most = done, max(most, done) }})
+				if fetch.CodeOf(err) != tt.err {
+					t.Fatal(err)
+				}
+				got := l.requests()
+				slices.Sort(got)
+				if tt.requests != nil && !slices.Equal(got, tt.requests) {
+					t.Errorf("requests %q, want %q", got, tt.requests)
+				}
+				if err != nil {
+					return
+				}
+				if have := contents(t, dir); len(have) != 1 || have["file.bin"] != string(tt.want) {
+					t.Fatalf("files %q, or content wrong", names(have))
+				}
+				if size := int64(len(tt.want)); r.Size != size || last != size || most != size || tt.sum != (r.SHA256 != "") {
+					t.Errorf("result %+v, progress to %d, at most %d", r, last, most)
+				}
+			})
+		})
+	}
+}
+
+// A transfer in segments that fails is continued with what it lacks, in
+// segments or as one stream; and one stream is continued in segments.
+func TestSegmentsResume(t *testing.T) {
+	t.Parallel()
+	content := pattern(8<<20, 1)
+	for _, tt := range []struct{ before, after int }{{4, 4}, {4, 1}, {1, 4}} {
+		t.Run(fmt.Sprint(tt.before, " then ", tt.after), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			l := newLiar(content, reply{cut: 1 << 20}, reply{cut: 1 << 20}, reply{cut: 1 << 20}, reply{cut: 1 << 20})
+			d := l.downloader(t, dir)
+			opts := &download.Options{Exists: download.Resume, Segments: tt.before, Tries: 1}
+			if _, err := d.Get(t.Context(), liarURL, "", opts); !errors.Is(err, fetch.ErrTruncated) {
+				t.Fatal(err)
+			}
+			had := contents(t, dir)["file.bin.part.json"]
+			if tt.before > 1 && !strings.Contains(had, `"missing":[[`) {
+				t.Fatalf("record %s", had)
+			}
+			l.script = nil
+			r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Resume, Segments: tt.after, SHA256: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{"file.bin": string(content)}
+			if have := contents(t, dir); !maps.Equal(have, want) {
+				t.Fatalf("files %q, or content wrong", names(have))
+			}
+			if r.Written >= r.Size || r.Size != int64(len(content)) {
+				t.Errorf("%d of %d octets came again", r.Written, r.Size)
+			}
+		})
+	}
+}
+
+// A segment that fails for good ends the others, however long they would wait.
+func TestSegmentsEndTogether(t *testing.T) {
+	t.Parallel()
+	content := pattern(4<<20, 1)
+	var blocked atomic.Int32
+	l := newLiar(content)
+	stalling := func(_ *fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: fetch.DriverFunc(
+			func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+				if req.Range.Offset > 3<<19 {
+					return nil, &fetch.Error{Code: fetch.ErrAuth}
+				}
+				resp, err := l.Open(ctx, req)
+				if err == nil {
+					blocked.Add(1)
+					resp.Body = io.NopCloser(io.MultiReader(io.LimitReader(resp.Body, 10), waiter{ctx}))
+				}
+				return resp, err
+			})})
+	}
+	d := l.downloader(t, t.TempDir())
+	d.Client = fetch.New(nil, stalling)
+	if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: 4}); !errors.Is(err, fetch.ErrAuth) {
+		t.Errorf("%v, %d blocked", err, blocked.Load())
+	}
+}
+
+// A segment is not left to a worker that has ended already.
+func TestSegmentsNobodyLeft(t *testing.T) {
+	t.Parallel()
+	content := pattern(4<<20, 1)
+	l := newLiar(content)
+	var finished chan struct{}
+	driver := fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+		if !req.Range.IsZero() {
+			<-finished
+			return nil, &fetch.Error{Code: fetch.ErrRefused}
+		}
+		return l.Open(ctx, req)
+	})
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		finished = make(chan struct{})
+		d := l.downloader(t, dir)
+		d.Client = fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: driver})
+		})
+		go func() {
+			synctest.Wait() // until the first worker has all of its own
+			close(finished)
+		}()
+		if r, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: 4}); !errors.Is(err, fetch.ErrRefused) {
+			t.Errorf("result %+v, %v", r, err)
+		}
+	})
+}
+
+// A waiter has nothing to read until its context ends.
+type waiter struct{ ctx context.Context }
+
+func (w waiter) Read([]byte) (int, error) {
+	<-w.ctx.Done()
+	return 0, context.Cause(w.ctx)
+}

@@ -1,0 +1,133 @@
+package download
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// fromTCP returns a connection on which content arrives, and whose peer then
+// resets it if reset is true.
+func fromTCP(t *testing.T, content []byte, reset bool) *net.TCPConn {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { client.Close(); <-done })
+	go func() {
+		defer close(done)
+		server.Write(content)
+		if reset {
+			// Unread octets of ours make the close a reset.
+			server.(*net.TCPConn).SetLinger(0)
+		}
+		server.Close()
+	}()
+	return client.(*net.TCPConn)
+}
+
+// A plain reader has no abilities but Read.
+type plain struct{ io.Reader }
+
+// However octets come to the sink, it counts and limits them.
+func TestSink(t *testing.T) {
+	t.Parallel()
+	content := make([]byte, 3<<20)
+	for i := range content {
+		content[i] = byte(i * i >> 8)
+	}
+	sources := map[string]func(t *testing.T) io.Reader{
+		"connection":         func(t *testing.T) io.Reader { return fromTCP(t, content, false) },
+		"limited connection": func(t *testing.T) io.Reader { return io.LimitReader(fromTCP(t, content, false), 3<<20) },
+		"reader":             func(t *testing.T) io.Reader { return plain{bytes.NewReader(content)} },
+		"writer to":          func(t *testing.T) io.Reader { return bytes.NewReader(content) },
+		"file": func(t *testing.T) io.Reader {
+			name := filepath.Join(t.TempDir(), "source")
+			if err := os.WriteFile(name, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { f.Close() })
+			return f
+		},
+	}
+	for name, source := range sources {
+		for _, window := range []struct{ skip, left int64 }{{0, -1}, {0, 1<<20 + 5}, {7, -1}, {100_000, 200_001}} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				var counted int64
+				s := &sink{w: f, skip: window.skip, left: window.left, count: func(n int64) error { counted += n; return nil }}
+				want := content[window.skip:]
+				if window.left >= 0 {
+					want = want[:window.left]
+				}
+				if _, err := s.ReadFrom(source(t)); (err != nil || s.err != nil) && (window.left < 0 || s.err != errEnough) {
+					t.Error(err, s.err)
+				}
+				got, err := os.ReadFile(f.Name())
+				if err != nil || !bytes.Equal(got, want) || counted != int64(len(want)) {
+					t.Errorf("%d octets, %d counted, want %d; %v", len(got), counted, len(want), err)
+				}
+			})
+		}
+	}
+}
+
+// The file's errors are told from those of the connection.
+func TestSinkErrors(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	count := func(int64) error { return nil }
+	readOnly, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer readOnly.Close()
+	for _, r := range []io.Reader{fromTCP(t, make([]byte, 1000), false), plain{bytes.NewReader(make([]byte, 1000))}} {
+		s := &sink{w: readOnly, left: -1, count: count}
+		if _, err := s.ReadFrom(r); err == nil || s.err == nil {
+			t.Errorf("%T to a file that cannot be written: %v, taken for the file's: %v", r, err, s.err)
+		}
+	}
+	writable, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writable.Close()
+	s := &sink{w: writable, left: -1, count: count}
+	if _, err := s.ReadFrom(fromTCP(t, nil, true)); !errors.Is(err, syscall.ECONNRESET) || s.err != nil {
+		t.Errorf("a reset connection: %v, taken for the file's: %v", err, s.err)
+	}
+	stop := errors.New("stop")
+	s = &sink{w: writable, left: -1, count: func(int64) error { return stop }}
+	if _, err := s.ReadFrom(fromTCP(t, make([]byte, 10), false)); err != stop || s.err != stop {
+		t.Errorf("error of the counter: %v, %v", err, s.err)
+	}
+}
