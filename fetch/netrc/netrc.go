@@ -1,0 +1,189 @@
+// Package netrc finds users and passwords in the netrc files that ftp, curl
+// and wget read.
+package netrc
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// MaxSize bounds what Parse reads, in octets.
+const MaxSize = 1 << 20
+
+// An Entry is what a netrc file says about one machine.
+type Entry struct {
+	Machine  string // host name as written; "" in the default entry
+	Login    string
+	Password string
+	Account  string // for FTP's ACCT
+}
+
+// A File is the entries of a netrc file, in its order.
+type File []Entry
+
+// A SyntaxError says where a netrc file is wrong. It does not quote the file,
+// which holds passwords.
+type SyntaxError struct {
+	Line   int
+	Reason string
+}
+
+// Error describes the mistake.
+func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
+
+// Parse reads a netrc file: the words machine, default, login, password,
+// account and macdef, each but default with a value, divided by white space.
+// As in curl, a value may stand in double quotes, with a backslash before a
+// quote or backslash in it. Where a keyword could stand, "#" starts a comment
+// that goes to the end of the line. Macro definitions, which end with a blank
+// line, are skipped. Errors of form are of type *SyntaxError.
+func Parse(r io.Reader) (File, error) {
+	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > MaxSize {
+		return nil, fmt.Errorf("larger than %d octets", MaxSize)
+	}
+	s := scanner{text: string(text), line: 1}
+	var f File
+	for {
+		word, err := s.next(true)
+		if err != nil {
+			return nil, err
+		}
+		switch word {
+		case "":
+			return f, nil
+		case "default":
+			f = append(f, Entry{})
+			continue
+		}
+		value, err := s.next(false)
+		switch {
+		case err != nil:
+			return nil, err
+		case word == "machine" && value == "":
+			return nil, s.wrong("a machine without a name")
+		case word == "machine":
+			f = append(f, Entry{Machine: value})
+			continue
+		case word == "macdef":
+			s.skipMacro()
+			continue
+		case len(f) == 0:
+			return nil, s.wrong("a word before the first machine")
+		}
+		entry := &f[len(f)-1]
+		switch word {
+		case "login":
+			entry.Login = value
+		case "password":
+			entry.Password = value
+		case "account":
+			entry.Account = value
+		default:
+			return nil, s.wrong("unknown word")
+		}
+	}
+}
+
+// Lookup returns the first entry for host, in which the login is user unless
+// user is "" or the entry has none. The default entry fits every host; those
+// behind it are never reached.
+func (f File) Lookup(host, user string) (Entry, bool) {
+	for _, e := range f {
+		if e.Machine != "" && !strings.EqualFold(e.Machine, host) {
+			continue
+		}
+		if user == "" || e.Login == "" || e.Login == user {
+			if e.Login == "" {
+				e.Login = user
+			}
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+const blanks = " \t\r\n\v\f"
+
+type scanner struct {
+	text string // what is left
+	line int
+}
+
+func (s *scanner) wrong(reason string) error { return &SyntaxError{s.line, reason} }
+
+func (s *scanner) advance(n int) {
+	s.line += strings.Count(s.text[:n], "\n")
+	s.text = s.text[n:]
+}
+
+// next returns the next word. A keyword may be missing at the end of the text,
+// in which case it is ""; a value may not.
+func (s *scanner) next(keyword bool) (string, error) {
+	for {
+		s.advance(len(s.text) - len(strings.TrimLeft(s.text, blanks)))
+		if !keyword || !strings.HasPrefix(s.text, "#") {
+			break
+		}
+		s.advance(lineEnd(s.text))
+	}
+	switch {
+	case s.text == "" && keyword:
+		return "", nil
+	case s.text == "":
+		return "", s.wrong("a value is missing")
+	case s.text[0] == '"' && !keyword:
+		return s.quoted()
+	}
+	end := strings.IndexAny(s.text, blanks)
+	if end < 0 {
+		end = len(s.text)
+	}
+	word := s.text[:end]
+	s.advance(end)
+	return word, nil
+}
+
+func (s *scanner) quoted() (string, error) {
+	var b strings.Builder
+	for i := 1; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case c == '"':
+			s.advance(i + 1)
+			return b.String(), nil
+		case c == '\n':
+			return "", s.wrong("a quote is not closed")
+		case c == '\\' && i+1 < len(s.text) && s.text[i+1] != '\n':
+			i++
+			b.WriteByte(s.text[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", s.wrong("a quote is not closed")
+}
+
+// skipMacro skips the lines of a macro, up to a blank one.
+func (s *scanner) skipMacro() {
+	s.advance(lineEnd(s.text)) // the rest of the line with the name
+	for s.text != "" {
+		n := lineEnd(s.text)
+		blank := strings.Trim(s.text[:n], "\r\n") == ""
+		s.advance(n)
+		if blank {
+			return
+		}
+	}
+}
+
+// lineEnd returns where the next line begins.
+func lineEnd(text string) int {
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		return i + 1
+	}
+	return len(text)
+}
