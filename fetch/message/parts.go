@@ -1,0 +1,328 @@
+package message
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"mime"
+	"net/textproto"
+	"strings"
+)
+
+// The limits of what is taken apart.
+const (
+	MaxDepth = 50     // multiparts within each other; what is deeper is one part
+	MaxParts = 10_000 // parts of one message
+)
+
+// ErrTooManyParts is the error of a message of more than MaxParts parts.
+var ErrTooManyParts = fmt.Errorf("message of more than %d parts", MaxParts)
+
+// ErrNoPart is the error of OpenPart for a number that there is not.
+var ErrNoPart = errors.New("no such part")
+
+// A Part is a part of a message that is not divided further. A message that is
+// no multipart has one part.
+type Part struct {
+	Number      int // from 1
+	Depth       int // multiparts around it
+	Header      textproto.MIMEHeader
+	ContentType string            // media type in lower case; "text/plain" if there is none
+	Params      map[string]string // of the media type
+	Name        string            // file name, for people; not safe as a path
+	ContentID   string            // without angle brackets
+	Attachment  bool              // the sender did not mean it to be shown
+
+	alternative int // which multipart/alternative it is in; 0 for none
+	raw         io.Reader
+}
+
+// Raw returns the content as it stands in the message. It can be read once,
+// and until the next part is asked for.
+func (p *Part) Raw() io.Reader { return p.raw }
+
+// Body returns the content with the transfer encoding undone: base64,
+// quoted-printable, uuencode or yEnc. See Raw. Lines that are not in the
+// encoding are left out, as mailing lists append such.
+func (p *Part) Body() io.Reader {
+	return decodeTransfer(p.Header.Get("Content-Transfer-Encoding"), p.raw)
+}
+
+// Parts yields the parts of a message. Those that were left unread are skipped. An
+// error in reading ends the sequence.
+func Parts(r io.Reader) iter.Seq2[*Part, error] {
+	return func(yield func(*Part, error) bool) {
+		for w := newWalker(r); ; {
+			p, err := w.next()
+			if err == io.EOF || !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// OpenPart returns a part by its number, from 1. Its content is still to be
+// read from r.
+func OpenPart(r io.Reader, number int) (*Part, error) {
+	for p, err := range Parts(r) {
+		if err != nil || p.Number == number {
+			return p, err
+		}
+	}
+	return nil, fmt.Errorf("%w: %d", ErrNoPart, number)
+}
+
+// OpenContentID is OpenPart for the part that has a Content-ID, given without
+// angle brackets (RFC 2392).
+func OpenContentID(r io.Reader, id string) (*Part, error) {
+	for p, err := range Parts(r) {
+		if err != nil || p.ContentID == id {
+			return p, err
+		}
+	}
+	return nil, fmt.Errorf("%w: %s", ErrNoPart, id)
+}
+
+// A walker takes a message apart, line by line. It never goes back, and its
+// memory does not depend on the message.
+type walker struct {
+	br     *bufio.Reader
+	bounds []boundary // of the multiparts around the present position
+	line   []byte     // the present line, with its end
+	again  bool       // line is to be delivered once more
+	bol    bool       // line begins at the beginning of a line
+	parts  int
+	alts   int
+	begun  bool
+	err    error // the end, or why reading failed
+	// hit is set when a boundary ended what was read.
+	hit    bool
+	level  int  // of the boundary in bounds
+	closed bool // it was the closing one
+}
+
+type boundary struct {
+	delimiter   []byte // with the leading hyphens
+	alternative int
+}
+
+func newWalker(r io.Reader) *walker {
+	return &walker{br: bufio.NewReaderSize(r, 64<<10), bol: true}
+}
+
+// step reads a line, or a piece of a long one, and reports whether it is
+// content: not a boundary, and not the end.
+func (w *walker) step() bool {
+	if w.err != nil || w.hit {
+		return false
+	}
+	if w.again {
+		w.again = false
+		return true
+	}
+	w.bol = len(w.line) == 0 || w.line[len(w.line)-1] == '\n'
+	line, err := w.br.ReadSlice('\n')
+	if err != nil && err != bufio.ErrBufferFull && len(line) == 0 {
+		w.err = err
+		return false
+	}
+	w.line = line
+	if w.bol && bytes.HasPrefix(line, []byte("--")) {
+		w.hit = w.match(bytes.TrimRight(line, " \t\r\n"))
+	}
+	return !w.hit
+}
+
+// match reports whether a line is a boundary, of the innermost multipart that
+// has it.
+func (w *walker) match(line []byte) bool {
+	for i := len(w.bounds) - 1; i >= 0; i-- {
+		if rest, ok := bytes.CutPrefix(line, w.bounds[i].delimiter); ok && (len(rest) == 0 || string(rest) == "--") {
+			w.level, w.closed = i, len(rest) > 0
+			return true
+		}
+	}
+	return false
+}
+
+// next returns the next part. The error is io.EOF after the last.
+func (w *walker) next() (*Part, error) {
+	for {
+		if w.begun {
+			for w.step() { // what the caller left of the last part, or what stands between parts
+			}
+			if w.err != nil {
+				return nil, w.err
+			}
+			w.hit = false
+			w.bounds = w.bounds[:w.level+1] // those within were not closed
+			if w.closed {
+				w.bounds = w.bounds[:w.level]
+				continue
+			}
+		}
+		head := w.head(!w.begun)
+		w.begun = true
+		if w.err != nil && w.err != io.EOF {
+			return nil, w.err
+		}
+		if p := w.part(ParseHeader(head)); p != nil {
+			if w.parts++; w.parts > MaxParts {
+				return nil, ErrTooManyParts
+			}
+			p.Number = w.parts
+			return p, nil
+		}
+	}
+}
+
+// head reads a header. A part without one begins with something that is no
+// field, or with its end.
+func (w *walker) head(top bool) []byte {
+	var head []byte
+	for w.step() {
+		blank := len(bytes.TrimRight(w.line, "\r\n")) == 0
+		switch {
+		case blank && top && len(head) == 0:
+			continue // before a message, but not before a part
+		case blank:
+			return head
+		case len(head) == 0 && !w.beginsHeader(top), len(head)+len(w.line) > MaxHeader:
+			w.again = true
+			return head
+		}
+		head = append(head, w.line...)
+	}
+	return head
+}
+
+// beginsHeader reports whether the present line can be the first of a header.
+func (w *walker) beginsHeader(top bool) bool {
+	name, _, ok := bytes.Cut(w.line, []byte(":"))
+	return ok && isFieldName(bytes.TrimRight(name, " \t")) ||
+		top && (bytes.HasPrefix(w.line, []byte("From ")) || bytes.HasPrefix(w.line, []byte(">From ")))
+}
+
+// part makes a part of what follows a header, or begins a multipart and returns nil.
+func (w *walker) part(h textproto.MIMEHeader) *Part {
+	p := &Part{Header: h, Depth: len(w.bounds)}
+	p.ContentType, p.Params = parseType(h.Get("Content-Type"), "text/plain")
+	if n := len(w.bounds); n > 0 {
+		p.alternative = w.bounds[n-1].alternative
+	}
+	if strings.HasPrefix(p.ContentType, "multipart/") && len(w.bounds) < MaxDepth {
+		if delimiter := w.delimiter(p.Params["boundary"]); delimiter != nil {
+			b := boundary{delimiter, p.alternative}
+			if p.ContentType == "multipart/alternative" {
+				w.alts++
+				b.alternative = w.alts
+			}
+			w.bounds = append(w.bounds, b)
+			return nil
+		}
+	}
+	disposition, params := parseType(h.Get("Content-Disposition"), "")
+	p.Attachment = disposition == "attachment"
+	if p.Name = Decode(params["filename"]); p.Name == "" {
+		p.Name = Decode(p.Params["name"])
+	}
+	p.ContentID = strings.Trim(h.Get("Content-Id"), "<> \t")
+	p.raw = &leaf{w: w}
+	return p
+}
+
+// delimiter returns the boundary line of a multipart. If the header does not
+// tell it, it is the first line that begins with two hyphens, if that comes soon.
+func (w *walker) delimiter(param string) []byte {
+	if param != "" {
+		return []byte("--" + strings.TrimRight(param, " "))
+	}
+	ahead, _ := w.br.Peek(4 << 10)
+	for line := range bytes.Lines(ahead) {
+		if line = bytes.TrimRight(line, " \t\r\n"); len(line) > 2 && bytes.HasPrefix(line, []byte("--")) {
+			return bytes.Clone(line)
+		}
+	}
+	return nil
+}
+
+// parseType reads a media type or disposition and its parameters, as much of
+// it as makes sense.
+func parseType(value, otherwise string) (string, map[string]string) {
+	kind, params, err := mime.ParseMediaType(value)
+	whole := otherwise == "" || strings.Contains(kind, "/")
+	if whole && (err == nil || errors.Is(err, mime.ErrInvalidMediaParameter) && params != nil) {
+		return kind, params
+	}
+	kind, rest, _ := strings.Cut(value, ";")
+	if kind = strings.ToLower(strings.TrimSpace(kind)); kind == "" || otherwise != "" && !strings.Contains(kind, "/") {
+		kind = otherwise
+	}
+	params = make(map[string]string)
+	for param := range strings.SplitSeq(rest, ";") {
+		name, value, ok := strings.Cut(param, "=")
+		name = strings.ToLower(strings.TrimSpace(name))
+		if _, seen := params[name]; ok && !seen {
+			params[name] = strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	return kind, params
+}
+
+// A leaf reads the content of a part. The line end before a boundary belongs
+// to the boundary (RFC 2046, section 5.1.1).
+type leaf struct {
+	w    *walker
+	buf  []byte
+	out  []byte // of the present line, in buf
+	held []byte // the line end before it, unless a boundary follows
+	over bool
+}
+
+// Read implements io.Reader.
+func (l *leaf) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		if len(l.out) == 0 {
+			if n > 0 && l.w.br.Buffered() == 0 {
+				break
+			}
+			if l.over || !l.fill() {
+				break
+			}
+			continue
+		}
+		m := copy(p[n:], l.out)
+		l.out = l.out[m:]
+		n += m
+	}
+	if n > 0 || len(p) == 0 {
+		return n, nil
+	}
+	if l.w.err != nil && l.w.err != io.EOF {
+		return 0, l.w.err
+	}
+	return 0, io.EOF
+}
+
+// fill takes the next line. It reports false at the end of the part.
+func (l *leaf) fill() bool {
+	l.buf = append(l.buf[:0], l.held...)
+	l.held = l.held[:0]
+	if l.w.step() {
+		line := l.w.line
+		end := len(line)
+		if body, ok := bytes.CutSuffix(line, []byte("\n")); ok {
+			end = len(bytes.TrimSuffix(body, []byte("\r")))
+		}
+		l.buf = append(l.buf, line[:end]...)
+		l.held = append(l.held, line[end:]...)
+	} else if l.over = true; l.w.hit {
+		l.buf = l.buf[:0]
+	}
+	l.out = l.buf
+	return !l.over || len(l.out) > 0
+}

@@ -1,0 +1,164 @@
+package message
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/emersion/go-message/charset"
+	"golang.org/x/net/html"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/transform"
+)
+
+// Text returns what a message has for people to read, in UTF-8: its text parts
+// that are no attachments, one after the other. Of the versions in a
+// multipart/alternative the first that is text is taken. HTML loses its tags.
+func Text(r io.Reader) io.Reader {
+	return &textReader{w: newWalker(r)}
+}
+
+type textReader struct {
+	w       *walker
+	part    io.Reader // the present one
+	shown   int       // the multipart/alternative of which a version was delivered
+	begun   bool      // something was delivered
+	lastEnd bool      // and ended in a line end
+	err     error
+}
+
+// Read implements io.Reader.
+func (t *textReader) Read(p []byte) (int, error) {
+	for t.err == nil && len(p) > 0 {
+		if t.part == nil {
+			t.advance()
+			continue
+		}
+		n, err := t.part.Read(p)
+		if err == io.EOF {
+			t.part = nil
+		} else if err != nil {
+			t.err = err
+		}
+		if n > 0 {
+			t.begun, t.lastEnd = true, p[n-1] == '\n'
+			return n, nil
+		}
+	}
+	return 0, t.err
+}
+
+// advance finds the next part to show.
+func (t *textReader) advance() {
+	p, err := t.w.next()
+	if err != nil {
+		t.err = err
+		return
+	}
+	if p.Attachment || !strings.HasPrefix(p.ContentType, "text/") || p.alternative > 0 && p.alternative == t.shown {
+		return
+	}
+	t.shown = p.alternative
+	t.part = p.text()
+	if t.begun {
+		between := "\n"
+		if !t.lastEnd {
+			between = "\n\n"
+		}
+		t.part = io.MultiReader(strings.NewReader(between), t.part)
+	}
+}
+
+// text returns the content of a text part in UTF-8.
+func (p *Part) text() io.Reader {
+	r := toUTF8(p.Params["charset"], p.Body())
+	if p.ContentType == "text/html" {
+		return &plainReader{z: html.NewTokenizer(r)}
+	}
+	return r
+}
+
+// toUTF8 converts from a charset. What is in an unknown one, or is not what
+// it says it is, is taken as UTF-8 as far as it is, and else as Windows-1252.
+func toUTF8(name string, r io.Reader) io.Reader {
+	switch strings.ToLower(name) {
+	case "", "us-ascii", "ascii", "utf-8", "utf8":
+	default:
+		if converted, err := charset.Reader(name, r); err == nil {
+			return converted
+		}
+	}
+	return transform.NewReader(r, mixed{})
+}
+
+// mixed passes UTF-8 and takes other octets as Windows-1252.
+type mixed struct{ transform.NopResetter }
+
+// Transform implements transform.Transformer.
+func (mixed) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
+	for nSrc < len(src) {
+		r, size := utf8.DecodeRune(src[nSrc:])
+		if r == utf8.RuneError && size == 1 {
+			if !atEOF && !utf8.FullRune(src[nSrc:]) {
+				return nDst, nSrc, transform.ErrShortSrc
+			}
+			r = charmap.Windows1252.DecodeByte(src[nSrc])
+		}
+		if nDst+utf8.RuneLen(r) > len(dst) {
+			return nDst, nSrc, transform.ErrShortDst
+		}
+		nDst += utf8.EncodeRune(dst[nDst:], r)
+		nSrc += size
+	}
+	return nDst, nSrc, nil
+}
+
+// maxToken bounds one tag or run of text in HTML.
+const maxToken = 1 << 20
+
+// plainReader is the text of an HTML document.
+type plainReader struct {
+	z    *html.Tokenizer
+	out  []byte
+	skip string // the element whose content is not for people
+	err  error
+}
+
+// Read implements io.Reader.
+func (h *plainReader) Read(p []byte) (int, error) {
+	h.z.SetMaxBuf(maxToken)
+	for len(h.out) == 0 {
+		if h.err != nil {
+			return 0, h.err
+		}
+		h.token()
+	}
+	n := copy(p, h.out)
+	h.out = h.out[n:]
+	return n, nil
+}
+
+func (h *plainReader) token() {
+	switch kind := h.z.Next(); kind {
+	case html.ErrorToken:
+		h.err = h.z.Err()
+	case html.TextToken:
+		if h.skip == "" {
+			h.out = append([]byte(nil), h.z.Text()...)
+		}
+	case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
+		raw, _ := h.z.TagName()
+		name := string(raw)
+		switch {
+		case h.skip != "":
+			if kind == html.EndTagToken && name == h.skip {
+				h.skip = ""
+			}
+		case kind == html.StartTagToken && (name == "script" || name == "style" || name == "title"):
+			h.skip = name
+		case name == "br" || name == "p" || name == "div" || name == "tr" || name == "li" || name == "table" ||
+			len(name) == 2 && name[0] == 'h':
+			h.out = []byte("\n")
+		}
+	}
+}
