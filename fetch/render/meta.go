@@ -1,0 +1,109 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// meta is the record of what is known of one resource.
+type meta struct {
+	URL         string              `json:"url"`
+	Kind        string              `json:"kind"`
+	Name        string              `json:"name,omitempty"`
+	ContentType string              `json:"content_type,omitempty"`
+	Size        *int64              `json:"size,omitempty"`
+	ModTime     string              `json:"mtime,omitempty"`
+	ETag        string              `json:"etag,omitempty"`
+	Reply       string              `json:"reply,omitempty"`
+	Header      map[string][]string `json:"header,omitempty"`
+}
+
+// MetaJSON writes what is known of the resource at url as one line of JSON:
+// url, kind ("object", "listing" or "session"), name, content_type, size,
+// mtime, etag, reply and header. What is unknown is absent.
+func MetaJSON(w io.Writer, url string, m *fetch.Meta) error {
+	return writeLine(w, meta{URL: url, Kind: m.Kind.String(), Name: m.Name, ContentType: m.ContentType,
+		Size: known(m.Size), ModTime: stamp(m.ModTime), ETag: m.ETag, Reply: said(m.Reply), Header: m.Header})
+}
+
+// MetaText writes what is known of the resource at url for people: the URL,
+// then one line for each known fact, and one for each native field if fields
+// is set. Control characters are escaped.
+func MetaText(w io.Writer, url string, m *fetch.Meta, fields bool) error {
+	f := Facts{{"kind", m.Kind.String()}, {"name", m.Name}, {"type", m.ContentType}}
+	if m.Size >= 0 {
+		f = append(f, Fact{"size", strconv.FormatInt(m.Size, 10)})
+	}
+	if !m.ModTime.IsZero() {
+		f = append(f, Fact{"modified", m.ModTime.Local().Format(time.RFC3339)})
+	}
+	f = append(f, Fact{"etag", m.ETag}, Fact{"reply", said(m.Reply)})
+	if fields {
+		f = append(f, Fields(m.Header)...)
+	}
+	if _, err := io.WriteString(w, fetch.Printable(url)+"\n"); err != nil {
+		return err
+	}
+	return f.Text(w)
+}
+
+// Fields returns protocol-native fields as facts, sorted by name.
+func Fields(header map[string][]string) Facts {
+	var f Facts
+	for name, values := range header {
+		for _, v := range values {
+			f = append(f, Fact{name, v})
+		}
+	}
+	slices.SortStableFunc(f, func(a, b Fact) int { return strings.Compare(a.Name, b.Name) })
+	return f
+}
+
+// A Fact is a name and what is known under it.
+type Fact struct{ Name, Value string }
+
+// Facts are printed together.
+type Facts []Fact
+
+// Text writes one aligned line for each fact that has a value, control
+// characters escaped.
+func (f Facts) Text(w io.Writer) error {
+	width := 0
+	for _, fact := range f {
+		if fact.Value != "" {
+			width = max(width, len(fact.Name))
+		}
+	}
+	for _, fact := range f {
+		if fact.Value == "" {
+			continue
+		}
+		_, err := fmt.Fprintf(w, "  %-*s  %s\n", width+1, fetch.Printable(fact.Name)+":", fetch.Printable(fact.Value))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Message returns what happened, and in parentheses what the server said, on
+// one line with control characters escaped, without the URL.
+func Message(err error) string {
+	if e, ok := asError(err); ok {
+		return e.Message()
+	}
+	return fetch.Printable(err.Error())
+}
+
+func asError(err error) (*fetch.Error, bool) {
+	var e *fetch.Error
+	ok := errors.As(err, &e)
+	return e, ok
+}

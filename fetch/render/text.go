@@ -1,0 +1,156 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// TextOptions say how Text writes. The zero value is the default.
+type TextOptions struct {
+	Targets  bool           // add the URL that each entry leads to
+	Location *time.Location // of dates; nil means the local one
+}
+
+// ahead is how many entries Text looks at before it chooses its columns.
+const ahead = 64
+
+// Text writes entries as aligned lines for people, control characters escaped.
+// A listing whose entries have sizes or dates becomes a table of type, size,
+// date and name. Another one becomes a menu: the number of the link, its type
+// and its title, with text that leads nowhere between them.
+//
+// The columns are as wide as the first entries need, so that listings of any
+// length pass through. Text returns the error that entries ended with, or that
+// of w. Each line is one call of w.Write.
+func Text(w io.Writer, entries iter.Seq2[fetch.Entry, error], opts *TextOptions) error {
+	l := layout{w: w}
+	if opts != nil {
+		l.TextOptions = *opts
+	}
+	if l.Location == nil {
+		l.Location = time.Local
+	}
+	var first []fetch.Entry
+	for e, err := range entries {
+		switch {
+		case err != nil:
+			return errors.Join(l.start(first), err)
+		case l.started:
+			err = l.print(e)
+		case len(first) < ahead:
+			first = append(first, e)
+		default:
+			err = errors.Join(l.start(first), l.print(e))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return l.start(first)
+}
+
+// A layout is how the lines of one listing are made.
+type layout struct {
+	TextOptions
+	w       io.Writer
+	started bool
+	table   bool
+	types   int // widths of columns
+	sizes   int
+	numbers int
+	links   int // printed so far
+}
+
+const (
+	dateForm  = "2006-01-02 15:04"
+	unknown   = "-"
+	minNumber = 2
+)
+
+// start sets the form and the widths of columns and prints the first entries,
+// unless that is done.
+func (l *layout) start(first []fetch.Entry) error {
+	if l.started {
+		return nil
+	}
+	l.started = true
+	for _, e := range first {
+		l.table = l.table || e.Size >= 0 && e.Kind != fetch.EntryText || !e.ModTime.IsZero()
+	}
+	links := 0
+	for _, e := range first {
+		if !e.URL.IsZero() {
+			links++
+			l.types = max(l.types, len(l.typeOf(e)))
+		}
+		l.sizes = max(l.sizes, len(sizeText(e.Size)))
+	}
+	l.numbers = max(minNumber, len(strconv.Itoa(links)))
+	for _, e := range first {
+		if err := l.print(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *layout) print(e fetch.Entry) error {
+	var b strings.Builder
+	leads := !e.URL.IsZero()
+	switch {
+	case l.table && (leads || e.Kind == fetch.EntryObject):
+		date := unknown
+		if !e.ModTime.IsZero() {
+			date = e.ModTime.In(l.Location).Format(dateForm)
+		}
+		fmt.Fprintf(&b, "%-*s  %*s  %-*s  ", l.types, l.typeOf(e), l.sizes, sizeText(e.Size), len(dateForm), date)
+	case l.table:
+	case leads:
+		l.links++
+		fmt.Fprintf(&b, "%*d  %-*s  ", l.numbers, l.links, l.types, l.typeOf(e))
+	case l.types > 0:
+		b.WriteString(strings.Repeat(" ", l.numbers+2+l.types+2))
+	}
+	if e.Kind == fetch.EntryError {
+		b.WriteString("error: ")
+	}
+	b.WriteString(fetch.Printable(e.Name))
+	if leads && l.Targets {
+		b.WriteString("  " + fetch.Printable(e.URL.Redacted()))
+	}
+	_, err := io.WriteString(l.w, strings.TrimRight(b.String(), " ")+"\n")
+	return err
+}
+
+// typeOf returns the word for what e leads to.
+func (l *layout) typeOf(e fetch.Entry) string {
+	switch e.Kind {
+	case fetch.EntryListing:
+		if l.table {
+			return "dir"
+		}
+		return "menu"
+	case fetch.EntryObject:
+		switch major, _, _ := strings.Cut(e.ContentType, "/"); {
+		case l.table:
+		case major == "text", major == "image", major == "audio", major == "video":
+			return major
+		}
+		return "file"
+	}
+	return e.Kind.String()
+}
+
+func sizeText(size int64) string {
+	if size < 0 {
+		return unknown
+	}
+	return strconv.FormatInt(size, 10)
+}
