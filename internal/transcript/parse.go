@@ -1,0 +1,149 @@
+package transcript
+
+import (
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/tools/txtar"
+)
+
+// variable matches a variable and, as groups, its name and the name of its script, or its name only.
+var variable = regexp.MustCompile(`\$(?:(PORT|EPSV|PASV)\{([^{}]*)\}|(HOST|PORT))`)
+
+// Parse reads a transcript from memory. Name is for messages.
+func Parse(name string, data []byte) (*Conversation, error) {
+	archive := txtar.Parse(data)
+	conv := &Conversation{name: name}
+	line := strings.Count(string(archive.Comment), "\n")
+	for _, file := range archive.Files {
+		line++ // its name
+		if conv.script(file.Name) != nil {
+			return nil, fmt.Errorf("%s:%d: a second script %q", name, line, file.Name)
+		}
+		s := &script{name: file.Name}
+		for text := range strings.Lines(string(file.Data)) {
+			line++
+			text = strings.TrimRight(text, "\r\n")
+			if text == "" || text[0] == '#' {
+				continue
+			}
+			st, err := parseStep(text)
+			if err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", name, line, err)
+			}
+			if len(s.steps) > 0 && s.steps[len(s.steps)-1].last() {
+				return nil, fmt.Errorf("%s:%d: nothing can follow %v", name, line, s.steps[len(s.steps)-1])
+			}
+			st.line = line
+			s.steps = append(s.steps, st)
+		}
+		conv.scripts = append(conv.scripts, s)
+	}
+	return conv, conv.link()
+}
+
+// link finds the scripts that have ports to themselves, and names without a script.
+func (c *Conversation) link() error {
+	for _, s := range c.scripts {
+		for _, st := range s.steps {
+			names := []string{}
+			if st.action == wait {
+				names = append(names, st.wait)
+			}
+			if st.vars {
+				for _, m := range variable.FindAllSubmatch(st.data, -1) {
+					if len(m[1]) == 0 {
+						continue
+					}
+					names = append(names, string(m[2]))
+					if other := c.script(string(m[2])); other != nil {
+						other.own = true
+					}
+				}
+			}
+			for _, name := range names {
+				if other := c.script(name); other == nil || other == s {
+					return fmt.Errorf("%s:%d: there is no other script %q", c.name, st.line, name)
+				}
+			}
+		}
+	}
+	if len(c.main()) == 0 {
+		return fmt.Errorf("%s: no script begins the conversation", c.name)
+	}
+	return nil
+}
+
+// last reports whether the step ends its script.
+func (s step) last() bool {
+	return !s.client && (s.action == closeConn || s.action == reset || s.action == stall)
+}
+
+func parseStep(text string) (step, error) {
+	bad := fmt.Errorf("not a step of a transcript: %q", text)
+	if len(text) < 2 || text[0] != 'C' && text[0] != 'S' {
+		return step{}, bad
+	}
+	st := step{client: text[0] == 'C'}
+	kind, rest := text[1], text[2:]
+	switch kind {
+	case ':', '?':
+		if rest != "" && rest[0] != ' ' || kind == '?' && !st.client {
+			return step{}, bad
+		}
+		st.data = []byte(strings.TrimPrefix(rest, " ") + "\r\n")
+		st.optional = kind == '?'
+		st.vars = variable.Match(st.data)
+		if st.vars && !utf8.Valid(st.data) {
+			return step{}, fmt.Errorf("%w: variables need UTF-8", bad)
+		}
+	case '"':
+		raw, err := strconv.Unquote(text[1:])
+		if err != nil {
+			return step{}, fmt.Errorf("%w: %w", bad, err)
+		}
+		st.data = []byte(raw)
+	case '<':
+		raw, err := hex.DecodeString(strings.Join(strings.Fields(rest), ""))
+		if err != nil {
+			return step{}, fmt.Errorf("%w: %w", bad, err)
+		}
+		st.data = raw
+	case '!':
+		word, name, named := strings.Cut(rest, " ")
+		st.action, st.wait = map[string]action{"close": closeConn, "reset": reset, "stall": stall, "wait": wait}[word], name
+		if st.action == say || named != (st.action == wait) || st.client && st.action != closeConn {
+			return step{}, bad
+		}
+	default:
+		return step{}, bad
+	}
+	return st, nil
+}
+
+// quote writes data as it stands behind the C or S of a step: as a line if it has variables or can be
+// seen as it is, else as a Go string.
+func quote(data []byte, vars bool) string {
+	line, ok := strings.CutSuffix(string(data), "\r\n")
+	if vars || ok && plain(line) && !variable.MatchString(line) {
+		if line == "" {
+			return ":"
+		}
+		return ": " + line
+	}
+	return strconv.Quote(string(data))
+}
+
+// plain reports whether a line shows what it is: printable, and without a space at its end.
+func plain(line string) bool {
+	for _, r := range line {
+		if r == '\uFFFD' || !strconv.IsPrint(r) {
+			return false
+		}
+	}
+	return !strings.HasSuffix(line, " ")
+}

@@ -1,0 +1,155 @@
+package transcript
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Server plays the server's side of a conversation on a loopback address, which it returns as
+// host:port. The test fails, with a diff, if the client deviates, makes a connection too many, or
+// has not made all of them and sent everything when the test ends. Tests should close their client
+// before that.
+func Server(t testing.TB, conv *Conversation) (addr string) {
+	t.Helper()
+	s := &server{t: t, conv: conv, ports: map[string]string{}, played: map[string]chan struct{}{},
+		awaited: map[*net.TCPListener]int{}}
+	main := s.listen()
+	s.ports[""] = port(main)
+	own := map[*script]*net.TCPListener{}
+	for _, sc := range conv.scripts {
+		s.played[sc.name] = make(chan struct{})
+		if sc.own {
+			own[sc] = s.listen()
+			s.ports[sc.name] = port(own[sc])
+		}
+	}
+	s.wg.Go(func() { s.accept(main, conv.main()) })
+	for sc, l := range own {
+		s.wg.Go(func() { s.accept(l, []*script{sc}) })
+	}
+	t.Cleanup(s.close)
+	return main.Addr().String()
+}
+
+type server struct {
+	t      testing.TB
+	conv   *Conversation
+	ports  map[string]string        // by script; "" is the server's
+	played map[string]chan struct{} // closed when the script has been played
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	awaited map[*net.TCPListener]int // how many connections are still to come
+	players []*player
+	ending  bool
+}
+
+func (s *server) listen() *net.TCPListener {
+	s.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return l.(*net.TCPListener)
+}
+
+// accept plays the scripts on the connections that come to l, and complains about any more.
+func (s *server) accept(l *net.TCPListener, scripts []*script) {
+	defer l.Close()
+	for i := 0; ; i++ {
+		s.expectConns(l, len(scripts)-i)
+		conn, err := l.Accept()
+		switch {
+		case err != nil:
+			for ; i < len(scripts); i++ {
+				s.t.Errorf("%s: the client made no connection for %q: %v", s.conv.name, scripts[i].name, err)
+				close(s.played[scripts[i].name])
+			}
+			return
+		case i >= len(scripts):
+			s.t.Errorf("%s: the client made one connection too many to the port of %q", s.conv.name, scripts[0].name)
+			conn.Close()
+		default:
+			s.wg.Go(func() { s.serve(conn, scripts[i]) })
+		}
+	}
+}
+
+// expectConns notes how many connections are still to come to l.
+func (s *server) expectConns(l *net.TCPListener, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.awaited[l] = n
+	if s.ending {
+		endAccept(l, n)
+	}
+}
+
+// endAccept ends the wait for connections: soon if some are awaited, for they may be under way.
+func endAccept(l *net.TCPListener, n int) {
+	if n > 0 {
+		l.SetDeadline(time.Now().Add(grace))
+	} else {
+		l.SetDeadline(time.Now())
+	}
+}
+
+func (s *server) serve(conn net.Conn, sc *script) {
+	done := sync.OnceFunc(func() { close(s.played[sc.name]) })
+	defer done()
+	p := &player{conv: s.conv, script: sc, conn: conn, r: bufio.NewReader(conn),
+		vars: s.variable, wait: s.await, done: done}
+	s.mu.Lock()
+	s.players = append(s.players, p)
+	if s.ending {
+		p.end()
+	}
+	s.mu.Unlock()
+	if d := p.play(); d != nil {
+		s.t.Error(p.diff(d))
+	}
+}
+
+// await waits until a script has been played.
+func (s *server) await(name string) { <-s.played[name] }
+
+func (s *server) variable(name, script string) string { return render(name, s.ports[script]) }
+
+// render returns the value of a variable that stands for a port or for the loopback host.
+func render(name, port string) string {
+	switch name {
+	case "HOST":
+		return "127.0.0.1"
+	case "EPSV":
+		return "|||" + port + "|"
+	case "PASV":
+		n, _ := strconv.Atoi(port)
+		return fmt.Sprintf("127,0,0,1,%d,%d", n>>8, n&255)
+	}
+	return port
+}
+
+// close ends the conversation and waits until its goroutines are gone.
+func (s *server) close() {
+	s.mu.Lock()
+	s.ending = true
+	for l, n := range s.awaited {
+		endAccept(l, n)
+	}
+	for _, p := range s.players {
+		p.end()
+	}
+	s.mu.Unlock()
+	s.wg.Wait()
+}
+
+func port(l net.Listener) string {
+	_, port, _ := strings.Cut(l.Addr().String(), ":")
+	return port
+}
