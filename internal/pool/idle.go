@@ -1,0 +1,144 @@
+package pool
+
+import (
+	"slices"
+	"time"
+)
+
+// The methods in this file need p.mu. Those that return connections leave it to the caller to close
+// them, without the lock.
+
+// put gives a connection to whoever waits longest, else keeps it idle.
+func (p *Pool[K, C]) put(key K, conn C) (dead []C) {
+	if p.closed {
+		p.release(key)
+		return []C{conn}
+	}
+	h := p.hosts[key]
+	if h.grant(grant[C]{conn: conn, have: true}) {
+		return nil
+	}
+	h.idle = append(h.idle, idleConn[C]{conn, time.Now()})
+	if len(h.idle) > p.opts.MaxIdle {
+		dead = []C{h.idle[0].conn}
+		h.idle = slices.Delete(h.idle, 0, 1)
+		p.release(key)
+	} else {
+		p.idle++
+	}
+	if p.timer == nil && p.idle > 0 && p.opts.IdleTimeout > 0 {
+		p.timer = time.AfterFunc(p.opts.IdleTimeout, p.sweep)
+	}
+	return dead
+}
+
+// release takes back the leave to have a connection open, and gives it to whoever waits longest.
+func (p *Pool[K, C]) release(key K) {
+	h := p.hosts[key]
+	if h.grant(grant[C]{}) {
+		return
+	}
+	h.open--
+	if h.open == 0 {
+		delete(p.hosts, key)
+	}
+}
+
+// grant ends the longest wait and reports whether there was one.
+func (h *host[C]) grant(g grant[C]) bool {
+	if len(h.waiters) == 0 {
+		return false
+	}
+	h.waiters[0] <- g
+	h.waiters = slices.Delete(h.waiters, 0, 1)
+	return true
+}
+
+// takeIdle takes the preferred idle connection, if there is any.
+func (p *Pool[K, C]) takeIdle(h *host[C], prefer func(C) bool) (g grant[C], ok bool) {
+	if len(h.idle) == 0 {
+		return g, false
+	}
+	at := len(h.idle) - 1
+	if prefer != nil {
+		for i, c := range slices.Backward(h.idle) {
+			if prefer(c.conn) {
+				at = i
+				break
+			}
+		}
+	}
+	g = grant[C]{conn: h.idle[at].conn, have: true}
+	h.idle = slices.Delete(h.idle, at, at+1)
+	p.lessIdle(1)
+	return g, true
+}
+
+// expire takes out the connections that have been idle for too long.
+func (p *Pool[K, C]) expire(h *host[C], now time.Time) (dead []C) {
+	if p.opts.IdleTimeout <= 0 {
+		return nil
+	}
+	n := 0
+	for n < len(h.idle) && now.Sub(h.idle[n].since) >= p.opts.IdleTimeout {
+		n++
+	}
+	return p.evict(h, n)
+}
+
+// evict takes out the n connections that have been idle longest. Nobody waits for them: where there
+// are idle connections there are no waiters.
+func (p *Pool[K, C]) evict(h *host[C], n int) (dead []C) {
+	for _, c := range h.idle[:n] {
+		dead = append(dead, c.conn)
+	}
+	h.idle = slices.Delete(h.idle, 0, n)
+	h.open -= n
+	p.lessIdle(n)
+	return dead
+}
+
+// drain takes out all idle connections.
+func (p *Pool[K, C]) drain() (dead []C) {
+	for key, h := range p.hosts {
+		dead = append(dead, p.evict(h, len(h.idle))...)
+		if h.open == 0 {
+			delete(p.hosts, key)
+		}
+	}
+	return dead
+}
+
+// lessIdle counts, and stops the timer when nothing is left to expire.
+func (p *Pool[K, C]) lessIdle(n int) {
+	p.idle -= n
+	if p.idle == 0 && p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+}
+
+// sweep is what the timer does: it closes what has expired, and sets the timer for what comes next.
+func (p *Pool[K, C]) sweep() {
+	p.mu.Lock()
+	now := time.Now()
+	var next time.Duration
+	var dead []C
+	for key, h := range p.hosts {
+		dead = append(dead, p.expire(h, now)...)
+		if h.open == 0 {
+			delete(p.hosts, key)
+		}
+		if len(h.idle) > 0 {
+			left := p.opts.IdleTimeout - now.Sub(h.idle[0].since)
+			if next == 0 || left < next {
+				next = left
+			}
+		}
+	}
+	if p.timer != nil {
+		p.timer.Reset(next)
+	}
+	p.mu.Unlock()
+	p.closeAll(dead)
+}
