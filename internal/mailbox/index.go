@@ -1,0 +1,168 @@
+package mailbox
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// The kinds of keys.
+const (
+	messageKey = 'm'
+	contentKey = 'c'
+)
+
+// keyOf returns the key of an identifier. They may be longer than what the index takes.
+func keyOf(kind byte, id string) []byte {
+	sum := sha256.Sum256([]byte(id))
+	return append([]byte{kind}, sum[:20]...)
+}
+
+// An index remembers where messages are. For each unit it has a bucket, named
+// by its path, with the positions by key, and under the key "" the size and
+// time that the unit had. A nil index knows nothing.
+type index struct{ db *bolt.DB }
+
+// openIndex returns nil if there can be no index; it only saves time.
+func openIndex(dir string) *index {
+	if dir == "" || os.MkdirAll(dir, 0o700) != nil {
+		return nil
+	}
+	db, err := bolt.Open(filepath.Join(dir, "mailbox.db"), 0o600, &bolt.Options{Timeout: time.Second, NoFreelistSync: true})
+	if err != nil {
+		return nil
+	}
+	return &index{db}
+}
+
+func (x *index) close() {
+	if x != nil {
+		x.db.Close()
+	}
+}
+
+var stateKey = []byte("state")
+
+// state is what tells that a unit is as it was.
+func (u unit) state() []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(u.info.Size()))
+	return binary.BigEndian.AppendUint64(b, uint64(u.info.ModTime().UnixNano()))
+}
+
+// lookup reports whether the index knows the unit, and returns the message if
+// it has it.
+func (x *index) lookup(u unit, key []byte) (m *Message, known bool) {
+	if x == nil {
+		return nil, false
+	}
+	x.db.View(func(tx *bolt.Tx) error {
+		b := tx.Bucket([]byte(u.path))
+		if b == nil || string(b.Get(stateKey)) != string(u.state()) {
+			return nil
+		}
+		known = true
+		if v := b.Get(key); len(v) >= 16 {
+			m = &Message{
+				Path:   u.path,
+				Offset: int64(binary.BigEndian.Uint64(v)),
+				Size:   int64(binary.BigEndian.Uint64(v[8:])),
+			}
+			if u.dir {
+				m.Path = filepath.Join(u.path, filepath.Base(string(v[16:])))
+			}
+		}
+		return nil
+	})
+	return m, known
+}
+
+// batchSize is how many positions are written at once.
+const batchSize = 10_000
+
+// An indexWriter learns a unit. A nil one learns nothing.
+type indexWriter struct {
+	db    *bolt.DB
+	unit  unit
+	batch []position
+	err   error
+}
+
+type position struct{ key, value []byte }
+
+// writer forgets what was known of a unit and begins to learn it.
+func (x *index) writer(u unit) *indexWriter {
+	if x == nil {
+		return nil
+	}
+	w := &indexWriter{db: x.db, unit: u}
+	w.err = w.db.Update(func(tx *bolt.Tx) error {
+		name := []byte(u.path)
+		if tx.Bucket(name) != nil {
+			if err := tx.DeleteBucket(name); err != nil {
+				return err
+			}
+		}
+		_, err := tx.CreateBucket(name)
+		return err
+	})
+	return w
+}
+
+func (w *indexWriter) add(m *Message) {
+	if w == nil || w.err != nil {
+		return
+	}
+	value := binary.BigEndian.AppendUint64(nil, uint64(m.Offset))
+	value = binary.BigEndian.AppendUint64(value, uint64(m.Size))
+	if w.unit.dir {
+		value = append(value, filepath.Base(m.Path)...)
+	}
+	w.batch = append(w.batch, position{keyOf(messageKey, m.id()), value})
+	for _, id := range m.contentIDs {
+		w.batch = append(w.batch, position{keyOf(contentKey, id), value})
+	}
+	if len(w.batch) >= batchSize {
+		w.flush(nil)
+	}
+}
+
+// flush writes the batch and, if it is not nil, the state.
+func (w *indexWriter) flush(state []byte) {
+	if w.err != nil {
+		return
+	}
+	w.err = w.db.Update(func(tx *bolt.Tx) error {
+		b := tx.Bucket([]byte(w.unit.path))
+		for _, p := range w.batch {
+			if b.Get(p.key) != nil {
+				continue // the first message with an identifier counts
+			}
+			if err := b.Put(p.key, p.value); err != nil {
+				return err
+			}
+		}
+		if state != nil {
+			return b.Put(stateKey, state)
+		}
+		return nil
+	})
+	w.batch = w.batch[:0]
+}
+
+// commit makes what was learned valid.
+func (w *indexWriter) commit() {
+	if w != nil {
+		w.flush(w.unit.state())
+	}
+}
+
+// abandon leaves the unit unknown.
+func (w *indexWriter) abandon() {
+	if w != nil {
+		w.batch = nil
+	}
+}

@@ -1,0 +1,255 @@
+// Package mailbox finds messages in mail that was already received: mbox files
+// (RFC 4155) and Maildir folders. It only reads them. What it learns on the
+// way goes into an index elsewhere.
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urlget/urlget/fetch/message"
+)
+
+// ErrNotFound is the error of Find for what is in none of the mailboxes.
+var ErrNotFound = errors.New("no such message")
+
+// Boxes is a set of mailboxes.
+type Boxes struct {
+	Paths []string // mbox files and Maildir folders
+	// Cache is the folder for the index; "" means to do without one.
+	Cache string
+}
+
+// Default returns the mailboxes that the user has anyway: $MAIL and ~/Maildir,
+// those of them that exist.
+func Default() []string {
+	var paths []string
+	candidates := []string{os.Getenv("MAIL")}
+	if home, err := os.UserHomeDir(); err == nil {
+		candidates = append(candidates, filepath.Join(home, "Maildir"))
+	}
+	for _, path := range candidates {
+		if _, err := os.Stat(path); path != "" && err == nil {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// DefaultCache returns the folder for the index: "urlget" in the user's cache
+// directory, or "" if there is none.
+func DefaultCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "urlget")
+}
+
+// A Message is where a message is.
+type Message struct {
+	Path   string // of the file
+	Offset int64
+	Size   int64
+	// Head is the header and perhaps more, at most message.MaxHeader bytes; nil in what Find
+	// returns.
+	Head []byte
+
+	contentIDs []string // of its parts, without angle brackets
+}
+
+// Open returns the text of the message, octet by octet as it is stored.
+func (m *Message) Open() (io.ReadCloser, error) {
+	f, err := os.Open(m.Path)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(f, m.Offset, m.Size), f}, nil
+}
+
+// id returns the message identifier, without angle brackets.
+func (m *Message) id() string {
+	return trimID(message.ParseHeader(m.Head).Get("Message-Id"))
+}
+
+// trimID reads an identifier in angle brackets.
+func trimID(field string) string {
+	if i := strings.IndexByte(field, '<'); i >= 0 {
+		field = field[i+1:]
+	}
+	id, _, _ := strings.Cut(field, ">")
+	return strings.TrimSpace(id)
+}
+
+// All yields the messages of all mailboxes. A mailbox that cannot be read
+// yields an error, and the next one follows.
+func (b *Boxes) All(ctx context.Context) iter.Seq2[*Message, error] {
+	return func(yield func(*Message, error) bool) {
+		for _, path := range b.Paths {
+			units, err := unitsOf(path)
+			if err != nil && !yield(nil, err) {
+				return
+			}
+			for _, u := range units {
+				for m, err := range u.messages(ctx) {
+					if !yield(m, err) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// A unit is what is scanned as a whole: an mbox file, or one of the folders
+// "cur" and "new" of a Maildir.
+type unit struct {
+	path string
+	dir  bool
+	info fs.FileInfo
+}
+
+// unitsOf returns the units of a mailbox. The folders within a Maildir, which
+// begin with a dot, belong to it.
+func unitsOf(path string) ([]unit, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().IsRegular() {
+		return []unit{{path, false, info}}, nil
+	}
+	if !info.IsDir() {
+		return nil, &fs.PathError{Op: "open mailbox", Path: path, Err: errors.New("neither a file nor a folder")}
+	}
+	folders := []string{path}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), ".") {
+			folders = append(folders, filepath.Join(path, e.Name()))
+		}
+	}
+	var units []unit
+	for _, folder := range folders {
+		for _, name := range []string{"cur", "new"} {
+			dir := filepath.Join(folder, name)
+			if info, err := os.Stat(dir); err == nil && info.IsDir() {
+				units = append(units, unit{dir, true, info})
+			}
+		}
+	}
+	if len(units) == 0 {
+		return nil, &fs.PathError{Op: "open mailbox", Path: path, Err: errors.New("not a Maildir: no cur and no new")}
+	}
+	return units, nil
+}
+
+// messages yields the messages of a unit.
+func (u unit) messages(ctx context.Context) iter.Seq2[*Message, error] {
+	return func(yield func(*Message, error) bool) {
+		if !u.dir {
+			scanFile(ctx, u.path, split, yield)
+			return
+		}
+		entries, err := os.ReadDir(u.path)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, e := range entries {
+			if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			if !scanFile(ctx, filepath.Join(u.path, e.Name()), whole, yield) {
+				return
+			}
+		}
+	}
+}
+
+// Find returns the message with a message identifier, given without angle
+// brackets.
+func (b *Boxes) Find(ctx context.Context, id string) (*Message, error) {
+	return b.find(ctx, keyOf(messageKey, id), func(m *Message) bool { return m.id() == id })
+}
+
+// FindPart returns the message that holds a part with a Content-ID.
+func (b *Boxes) FindPart(ctx context.Context, contentID string) (*Message, error) {
+	return b.find(ctx, keyOf(contentKey, contentID), func(m *Message) bool {
+		for _, id := range m.contentIDs {
+			if id == contentID {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// find looks into the index, and scans what it does not know.
+func (b *Boxes) find(ctx context.Context, key []byte, match func(*Message) bool) (*Message, error) {
+	index := openIndex(b.Cache)
+	defer index.close()
+	var problems []error
+	for _, path := range b.Paths {
+		units, err := unitsOf(path)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		for _, u := range units {
+			m, err := u.find(ctx, index, key, match)
+			if m != nil || ctx.Err() != nil {
+				return m, err
+			}
+			if err != nil {
+				problems = append(problems, err)
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("%w: %w", ErrNotFound, errors.Join(problems...))
+	}
+	return nil, ErrNotFound
+}
+
+// find returns nil if the message is not in this unit.
+func (u unit) find(ctx context.Context, index *index, key []byte, match func(*Message) bool) (*Message, error) {
+	if m, known := index.lookup(u, key); known && m == nil {
+		return nil, nil
+	} else if known {
+		// A mailbox that changed within the precision of its time shows here.
+		if again, err := m.rescan(ctx); err == nil && match(again) {
+			return m, nil
+		}
+	}
+	var found *Message
+	writer := index.writer(u)
+	for m, err := range u.messages(ctx) {
+		if err != nil {
+			writer.abandon()
+			return found, err
+		}
+		if found == nil && match(m) {
+			found = &Message{Path: m.Path, Offset: m.Offset, Size: m.Size}
+		}
+		if writer == nil && found != nil {
+			return found, nil
+		}
+		writer.add(m)
+	}
+	writer.commit()
+	return found, nil
+}

@@ -1,0 +1,141 @@
+package mailbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+
+	"github.com/urlget/urlget/fetch/message"
+)
+
+// A layout says how a file holds messages.
+type layout bool
+
+const (
+	split layout = true  // an mbox: each message begins with a line "From "
+	whole layout = false // one message
+)
+
+// maxContentIDs bounds the identifiers remembered of one message.
+const maxContentIDs = 1000
+
+// scanFile yields the messages of a file. It reports false if it was told to
+// stop.
+func scanFile(ctx context.Context, path string, how layout, yield func(*Message, error) bool) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return yield(nil, err)
+	}
+	defer f.Close()
+	return scan(ctx, f, path, how, 0, yield)
+}
+
+// rescan reads what Find knows of a message once more.
+func (m *Message) rescan(ctx context.Context) (again *Message, err error) {
+	r, err := m.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	again = new(Message)
+	scan(ctx, r, m.Path, whole, m.Offset, func(found *Message, e error) bool {
+		if err = e; e == nil {
+			again = found
+		}
+		return false
+	})
+	return again, err
+}
+
+// scan yields the messages in r, which is at offset in the file of that path.
+func scan(ctx context.Context, r io.Reader, path string, how layout, offset int64, yield func(*Message, error) bool) bool {
+	s := scanner{m: &Message{Path: path, Offset: offset}, inHead: true}
+	br := bufio.NewReaderSize(r, 64<<10)
+	afterBlank, bol, begun := true, true, how == whole
+	for lines := 0; ; lines++ {
+		if lines%1024 == 0 && ctx.Err() != nil {
+			yield(nil, context.Cause(ctx))
+			return false
+		}
+		line, err := br.ReadSlice('\n')
+		if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
+			return yield(nil, err)
+		}
+		if how == split && bol && afterBlank && bytes.HasPrefix(line, []byte("From ")) {
+			if begun && !yield(s.end(offset), nil) {
+				return false
+			}
+			begun = true
+			offset += int64(len(line))
+			s = scanner{m: &Message{Path: path, Offset: offset}, mbox: true, inHead: true, skip: err == bufio.ErrBufferFull}
+		} else if begun && len(line) > 0 {
+			s.line(line, bol)
+			offset += int64(len(line))
+		} else {
+			offset += int64(len(line)) // before the first message
+		}
+		if err == io.EOF {
+			return !begun || yield(s.end(offset), nil)
+		}
+		blank := len(bytes.TrimRight(line, "\r\n")) == 0
+		afterBlank = bol && blank
+		bol = err == nil
+	}
+}
+
+// A scanner collects what is to be known of one message.
+type scanner struct {
+	m      *Message
+	mbox   bool
+	inHead bool
+	skip   bool  // the rest of a long From_ line
+	idNext bool  // the line after "Content-ID:"
+	tail   int64 // size of the last line, if it was empty
+}
+
+// line takes a line, or a piece of one; bol says that it is the beginning.
+func (s *scanner) line(line []byte, bol bool) {
+	if s.skip {
+		s.m.Offset += int64(len(line))
+		s.skip = line[len(line)-1] != '\n'
+		return
+	}
+	blank := bol && len(bytes.TrimRight(line, "\r\n")) == 0
+	if s.tail = 0; blank && !s.inHead {
+		s.tail = int64(len(line))
+	}
+	if s.inHead && len(s.m.Head)+len(line) <= message.MaxHeader {
+		s.m.Head = append(s.m.Head, line...)
+	}
+	s.inHead = s.inHead && !blank
+	const field = "content-id:"
+	switch {
+	case !bol || len(s.m.contentIDs) == maxContentIDs:
+	case len(line) >= len(field) && bytes.EqualFold(line[:len(field)], []byte(field)):
+		s.contentID(line[len(field):])
+	case s.idNext && len(line) > 0 && (line[0] == ' ' || line[0] == '\t'):
+		s.contentID(line)
+	default:
+		s.idNext = false
+	}
+}
+
+// contentID takes the value of a Content-ID field; it may follow on the next
+// line.
+func (s *scanner) contentID(value []byte) {
+	id := trimID(string(value[:min(len(value), 1000)]))
+	if s.idNext = id == ""; !s.idNext {
+		s.m.contentIDs = append(s.m.contentIDs, id)
+	}
+}
+
+// end returns the message, which ends at offset.
+func (s *scanner) end(offset int64) *Message {
+	if s.mbox {
+		offset -= s.tail // the empty line after a message belongs to the mbox
+	}
+	s.m.Size = max(0, offset-s.m.Offset)
+	return s.m
+}
