@@ -1,0 +1,138 @@
+// Package data delivers what data URLs hold in themselves (RFC 2397).
+package data
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Load registers the driver.
+func Load(_ *fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{
+		Name:    "data",
+		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat},
+		Ranges:  true,
+		Summary: "data in the URL itself (RFC 2397)",
+		Driver:  driver{},
+	})
+}
+
+type driver struct{}
+
+// Open decodes the URL.
+func (driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	switch {
+	case req.Op != fetch.OpGet && req.Op != fetch.OpStat:
+		return nil, fmt.Errorf("a data URL can only be retrieved: %w", errors.ErrUnsupported)
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	mediaType, content, err := parse(req.URL)
+	if err != nil {
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
+	}
+	meta := fetch.Meta{ContentType: mediaType}
+	if r := req.Range; !r.IsZero() {
+		total := int64(len(content))
+		if r.Offset < 0 || r.Length < 0 || r.Offset >= total {
+			return nil, &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the URL holds %d octets", total)}
+		}
+		content = content[r.Offset:]
+		if r.Length > 0 {
+			content = content[:min(r.Length, int64(len(content)))]
+		}
+		meta.Range = fetch.Range{Offset: r.Offset, Length: int64(len(content))}
+		meta.Total = total
+	}
+	meta.Size = int64(len(content))
+	if req.Op == fetch.OpStat {
+		return &fetch.Response{Meta: meta, Body: http.NoBody}, nil
+	}
+	return &fetch.Response{Meta: meta, Body: &body{ctx: ctx, Reader: bytes.NewReader(content)}}, nil
+}
+
+// A body is the content; a context ends it as it does others'.
+type body struct {
+	*bytes.Reader
+	ctx context.Context
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.ctx.Err() != nil {
+		return 0, context.Cause(b.ctx)
+	}
+	return b.Reader.Read(p)
+}
+
+func (*body) Close() error { return nil }
+
+// defaultType is what no media type means.
+const defaultType = "text/plain;charset=US-ASCII"
+
+// parse takes a data URL apart: data:[mediatype][;base64],data.
+func parse(u uri.URI) (mediaType string, content []byte, err error) {
+	_, text, _ := strings.Cut(u.WithoutFragment().String(), ":")
+	head, data, ok := strings.Cut(text, ",")
+	if !ok {
+		return "", nil, errors.New("no comma in front of the data")
+	}
+	encoded := false
+	if i := strings.LastIndexByte(head, ';'); i >= 0 && strings.EqualFold(strings.TrimSpace(uri.UnescapeRaw(head[i+1:])), "base64") {
+		head, encoded = head[:i], true
+	}
+	if mediaType, err = parseType(uri.UnescapeRaw(head)); err != nil {
+		return "", nil, err
+	}
+	content = []byte(uri.UnescapeRaw(data))
+	if encoded {
+		content, err = decodeBase64(content)
+	}
+	return mediaType, content, err
+}
+
+// parseType puts a media type into its usual form. If only parameters are
+// given, the type is text/plain.
+func parseType(s string) (string, error) {
+	switch {
+	case s == "":
+		s = defaultType
+	case s[0] == ';':
+		s = "text/plain" + s
+	}
+	name, params, err := mime.ParseMediaType(s)
+	if err != nil || !strings.Contains(name, "/") {
+		return "", fmt.Errorf("%q is no media type", s)
+	}
+	return mime.FormatMediaType(name, params), nil
+}
+
+// decodeBase64 decodes the encoding of RFC 2045, in which white space has no
+// meaning. Missing padding is forgiven, as browsers do.
+func decodeBase64(text []byte) ([]byte, error) {
+	text = bytes.Join(bytes.Fields(text), nil)
+	if len(text)%4 == 0 {
+		text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("=")), []byte("="))
+	}
+	out := make([]byte, base64.RawStdEncoding.DecodedLen(len(text)))
+	n, err := base64.RawStdEncoding.Decode(out, text)
+	if err != nil {
+		return nil, fmt.Errorf("base64: %w", err)
+	}
+	return out[:n], nil
+}
+
+var (
+	_ fetch.Driver  = driver{}
+	_ io.ReadCloser = (*body)(nil)
+	_ io.WriterTo   = (*body)(nil)
+)
