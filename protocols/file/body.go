@@ -1,0 +1,102 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// copyChunk is how much the system may move between two looks at the context.
+const copyChunk = 16 << 20
+
+// A body reads what a file held when it was opened: as many octets, even if
+// more are appended meanwhile.
+type body struct {
+	ctx  context.Context
+	file *os.File
+	left int64 // math.MaxInt64 if the size is unknown
+	stop func() bool
+	once sync.Once
+}
+
+// newBody returns a body of size octets; -1 means as many as there are.
+func newBody(ctx context.Context, f *os.File, size int64) *body {
+	b := &body{ctx: ctx, file: f, left: size}
+	if size < 0 {
+		b.left = math.MaxInt64
+		// A pipe or terminal may keep its reader waiting.
+		b.stop = context.AfterFunc(ctx, func() { f.Close() })
+	}
+	return b
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if err := context.Cause(b.ctx); err != nil {
+		return 0, err
+	}
+	if b.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := b.file.Read(p[:min(int64(len(p)), b.left)])
+	return n, b.judge(int64(n), err)
+}
+
+// WriteTo lets the system move the octets if w can (copy_file_range,
+// sendfile).
+func (b *body) WriteTo(w io.Writer) (int64, error) {
+	rf, ok := w.(io.ReaderFrom)
+	if !ok {
+		return io.CopyBuffer(w, struct{ io.Reader }{b}, make([]byte, 128<<10))
+	}
+	var written int64
+	for b.left > 0 {
+		if err := context.Cause(b.ctx); err != nil {
+			return written, err
+		}
+		chunk := &io.LimitedReader{R: b.file, N: min(copyChunk, b.left)}
+		n, err := rf.ReadFrom(chunk)
+		written += n
+		if err == nil && chunk.N > 0 {
+			err = io.EOF
+		}
+		if err = b.judge(n, err); err == io.EOF {
+			break
+		}
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
+// judge counts n octets, and decides what the error met behind them means.
+func (b *body) judge(n int64, err error) error {
+	known := b.stop == nil
+	if known {
+		b.left -= n
+	}
+	switch {
+	case err == io.EOF && known && b.left > 0:
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+			Err: fmt.Errorf("the file shrank while it was read: %d octets are missing", b.left)}
+	case errors.Is(err, os.ErrClosed) && b.ctx.Err() != nil:
+		return context.Cause(b.ctx)
+	}
+	return err
+}
+
+func (b *body) Close() error {
+	var err error
+	b.once.Do(func() {
+		if b.stop == nil || b.stop() {
+			err = b.file.Close()
+		}
+	})
+	return err
+}

@@ -1,0 +1,195 @@
+// Package file reads the files and directories of this machine (RFC 1738,
+// section 3.10; RFC 8089).
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Options configures the driver. The zero value is the default.
+type Options struct {
+	// Root, if set, is the directory that URLs are confined to: "file:///a"
+	// is the file "a" in it, and links do not lead out. The caller closes it
+	// after the client.
+	Root *os.Root
+	// Devices allows devices and named pipes to be read. A pipe waits for
+	// whoever writes to it.
+	Devices bool
+}
+
+// Load registers the driver with its defaults.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is Load with options.
+func With(opts Options) fetch.Loader {
+	return func(_ *fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{
+			Name:    "file",
+			Ops:     ops,
+			Ranges:  true,
+			Local:   true,
+			Summary: "files and directories of this machine (RFC 1738, RFC 8089)",
+			Driver:  &driver{opts},
+		})
+	}
+}
+
+var ops = []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}
+
+type driver struct{ Options }
+
+// Open opens the file or directory that req names.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	if !slices.Contains(ops, req.Op) {
+		return nil, fmt.Errorf("not an operation on files: %w", errors.ErrUnsupported)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	u, name, err := d.locate(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	f, info, err := d.open(ctx, name)
+	if err != nil {
+		return nil, explain(err)
+	}
+	resp, err := d.respond(ctx, req, u, name, f, info)
+	if err != nil || req.Op == fetch.OpStat {
+		f.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (d *driver) respond(ctx context.Context, req *fetch.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
+	switch {
+	case info.IsDir():
+		return d.directory(ctx, req, u, name, f, info)
+	case req.Op == fetch.OpList:
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
+			Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
+	}
+	return object(ctx, req, f, info)
+}
+
+// locate decodes a URL, and returns with it the name that the system knows
+// the file by.
+func (d *driver) locate(u uri.URI) (uri.File, string, error) {
+	f, err := uri.ParseFile(u)
+	if err != nil {
+		return f, "", err
+	}
+	if !f.IsLocal() && !isThisHost(f.Host) {
+		return f, "", &fetch.Error{Code: fetch.ErrNotRetrievable,
+			Err:  fmt.Errorf("a file URL names this machine's files, not those of %s", f.Host),
+			Hint: fmt.Sprintf("if %s serves them by FTP: ftp://%s%s", f.Host, f.Host, u.Path())}
+	}
+	name, err := systemPath(f.Path, d.Root != nil)
+	if err != nil {
+		return f, "", &fetch.Error{Code: fetch.ErrURL, Err: err}
+	}
+	return f, name, nil
+}
+
+func isThisHost(host string) bool {
+	name, err := os.Hostname()
+	return err == nil && strings.EqualFold(host, name)
+}
+
+// open opens name. It neither waits for nor has an effect on what is not a file or a directory,
+// unless Devices allows it.
+func (d *driver) open(ctx context.Context, name string) (*os.File, fs.FileInfo, error) {
+	info, err := d.stat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := d.permit(info); err != nil {
+		return nil, nil, err
+	}
+	f, err := d.openFile(ctx, name, info)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err = f.Stat() // another file may have taken the name
+	if err == nil {
+		err = d.permit(info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+func (d *driver) stat(name string) (fs.FileInfo, error) {
+	if d.Root != nil {
+		return d.Root.Stat(name)
+	}
+	return os.Stat(name)
+}
+
+// permit refuses what reading could wait for or act upon.
+func (d *driver) permit(info fs.FileInfo) error {
+	mode := info.Mode()
+	if mode.IsRegular() || mode.IsDir() || d.Devices && mode.Type()&fs.ModeSocket == 0 {
+		return nil
+	}
+	return &fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("%s, neither a file nor a directory", kind(mode))}
+}
+
+func kind(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
+}
+
+// explain leaves the file's name out of err, as the URL is reported with it.
+func explain(err error) error {
+	var (
+		pe    *fs.PathError
+		errno syscall.Errno
+	)
+	if !errors.As(err, &pe) {
+		return err
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), isNotDirectory(err):
+		return &fetch.Error{Code: fetch.ErrNotFound, Err: pe.Err}
+	case errors.Is(err, fs.ErrPermission), !errors.As(err, &errno): // or out of the root
+		return &fetch.Error{Code: fetch.ErrRefused, Err: pe.Err}
+	}
+	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", pe.Op, pe.Err)}
+}
+
+// Explain returns the steps of Open.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	_, name, err := d.locate(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	return []string{"open " + fetch.Printable(name)}, nil
+}
+
+var (
+	_ fetch.Driver    = (*driver)(nil)
+	_ fetch.Explainer = (*driver)(nil)
+)
