@@ -1,0 +1,172 @@
+package http_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	urlhttp "github.com/urlget/urlget/protocols/http"
+)
+
+// TestBrokenServers gives answers that are wrong, cut off or endless.
+func TestBrokenServers(t *testing.T) {
+	t.Parallel()
+	const ok = "HTTP/1.1 200 OK\r\n"
+	tests := []struct {
+		name, answer string
+		code         fetch.Code
+		retry        bool
+	}{
+		{"no answer", "", fetch.ErrNetwork, true},
+		{"half a status line", "HTTP/1.1 20", fetch.ErrProtocol, false},
+		{"half a header", ok + "Content-Le", fetch.ErrProtocol, false},
+		{"short body", ok + "Content-Length: 10\r\n\r\nabc", fetch.ErrTruncated, true},
+		{"chunk cut off", ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nab", fetch.ErrTruncated, true},
+		{"last chunk missing", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", fetch.ErrTruncated, true},
+		{"trailer cut off", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n", fetch.ErrTruncated, true},
+		{"malformed chunk", ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n", fetch.ErrProtocol, true},
+		{"not HTTP", "SSH-2.0-OpenSSH_9.2\r\n", fetch.ErrProtocol, false},
+		{"status is no number", "HTTP/1.1 2x0 OK\r\n\r\n", fetch.ErrProtocol, false},
+		{"status has two digits", "HTTP/1.1 20 OK\r\n\r\n", fetch.ErrProtocol, false},
+		{"undefined status", "HTTP/1.1 700 What\r\nContent-Length: 0\r\n\r\n", fetch.ErrProtocol, false},
+		{"other protocol", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", fetch.ErrProtocol, false},
+		{"field without a name", ok + ": x\r\n\r\n", fetch.ErrProtocol, false},
+		{"line without a colon", ok + "nonsense\r\n\r\n", fetch.ErrProtocol, false},
+		{"two lengths", ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", fetch.ErrProtocol, false},
+		{"negative length", ok + "Content-Length: -1\r\n\r\nab", fetch.ErrProtocol, false},
+		{"unknown transfer coding", ok + "Transfer-Encoding: gzip\r\n\r\nab", fetch.ErrProtocol, false},
+		{"flood of fields", ok + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 300) + "\r\n", fetch.ErrProtocol, false},
+		{"endless line", ok + "X: " + strings.Repeat("y", 300<<10), fetch.ErrProtocol, false},
+		{"flood of informational replies", strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: "+strings.Repeat("y", 100)+"\r\n\r\n", 3000) + ok + "\r\n", fetch.ErrProtocol, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := get(t, newClient(t, nil, urlhttp.Options{}), raw(t, tt.answer, false))
+			if e := asError(t, err); e.Code != tt.code || e.Retry != tt.retry || fetch.Printable(e.Error()) != e.Error() {
+				t.Errorf("%v (retry %v), want class %q, retry %v", err, e.Retry, tt.code, tt.retry)
+			}
+		})
+	}
+}
+
+// TestEndByClose knows that it does not know the end.
+func TestEndByClose(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"HTTP/1.0", "HTTP/1.1"} {
+		body, resp, err := get(t, newClient(t, nil, urlhttp.Options{}), raw(t, version+" 200 OK\r\n\r\nabc", false))
+		if err != nil || body != "abc" || resp.Framing != fetch.FramedByClose || resp.Size != -1 {
+			t.Errorf("%s: %q, %v", version, body, err)
+		}
+	}
+	for _, answer := range []string{"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 204 No Content\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} {
+		_, resp, err := get(t, newClient(t, nil, urlhttp.Options{}), raw(t, answer, false))
+		if err != nil || resp.Framing != fetch.FramedByProtocol {
+			t.Errorf("%q: %v", answer, err)
+		}
+	}
+}
+
+// TestSilence waits for a server that says nothing more, or nothing at all.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	const short = 50 * time.Millisecond
+	tests := []struct {
+		name, answer string
+		timeouts     fetch.Timeouts
+	}{
+		{"no answer", "", fetch.Timeouts{Reply: short, Idle: -1}},
+		{"half a header", "HTTP/1.1 200 OK\r\nX: ", fetch.Timeouts{Reply: short, Idle: -1}},
+		{"hints only", "HTTP/1.1 103 Early Hints\r\n\r\n", fetch.Timeouts{Reply: short, Idle: -1}},
+		{"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", fetch.Timeouts{Reply: -1, Idle: short}},
+		{"a redirect with half a body", "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 5\r\n\r\nab", fetch.Timeouts{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t, &fetch.Options{Timeouts: tt.timeouts, MaxRedirects: 1}, urlhttp.Options{})
+			_, _, err := get(t, c, raw(t, tt.answer, true))
+			want := fetch.ErrNetwork
+			if tt.timeouts == (fetch.Timeouts{}) {
+				want = fetch.ErrRedirect
+			}
+			if e := asError(t, err); e.Code != want {
+				t.Errorf("%v, want class %q", err, want)
+			}
+		})
+	}
+}
+
+// TestReplyLongerThanIdle waits for an answer as long as Reply allows.
+func TestReplyLongerThanIdle(t *testing.T) {
+	t.Parallel()
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		timer := time.NewTimer(300 * time.Millisecond)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			io.WriteString(w, "late")
+		case <-r.Context().Done():
+		}
+	})
+	c := newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 50 * time.Millisecond}}, urlhttp.Options{})
+	if body, _, err := get(t, c, u); err != nil || body != "late" {
+		t.Errorf("%q, %v", body, err)
+	}
+}
+
+// TestSlowReader lets a reader pause longer than the idle time, which is the
+// server's to keep, not the reader's.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	const size = 16 << 20 // more than all buffers hold
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, size)) })
+	for _, proto := range []string{"http/1.1", "h2"} {
+		srv := newServer(t, h, proto)
+		c := newClient(t, &fetch.Options{TLS: trust(srv), Timeouts: fetch.Timeouts{Idle: 100 * time.Millisecond}}, urlhttp.Options{})
+		resp, err := c.Get(t.Context(), srv.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.CopyN(io.Discard, resp.Body, 1000); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(400 * time.Millisecond)
+		n, err := io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if err != nil || n != size-1000 {
+			t.Errorf("%s: %d more octets, %v", proto, n, err)
+		}
+	}
+}
+
+func TestCanceled(t *testing.T) {
+	t.Parallel()
+	why := errors.New("enough")
+	for _, answer := range []string{"", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
+		resp, err := newClient(t, nil, urlhttp.Options{}).Get(ctx, raw(t, answer, true))
+		if err == nil {
+			_, err = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		if !errors.Is(err, why) {
+			t.Errorf("after %q: %v, want the cause of the context", answer, err)
+		}
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	t.Parallel()
+	_, _, err := get(t, newClient(t, &fetch.Options{Policy: &fetch.Policy{AllowPorts: []uint16{1}}}, urlhttp.Options{}), "http://127.0.0.1:1/")
+	if !errors.Is(err, fetch.ErrNetwork) {
+		t.Errorf("%v, want ErrNetwork", err)
+	}
+}

@@ -1,0 +1,111 @@
+package http
+
+import (
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// A challenge is one of those in a WWW-Authenticate or Proxy-Authenticate
+// field (RFC 9110, section 11.6.1).
+type challenge struct {
+	scheme string            // lower case
+	params map[string]string // by lower-case name
+}
+
+// parseChallenges reads the challenges of all fields of one name. What is
+// malformed is left out, with what follows it in its field.
+func parseChallenges(fields []string) []challenge {
+	var all []challenge
+	for _, f := range fields {
+		p := challengeParser{rest: f}
+		for p.next() {
+			all = append(all, p.found)
+		}
+	}
+	return all
+}
+
+// A challengeParser takes a field apart. Commas divide challenges as well as
+// their parameters, so a name begins a parameter only if "=" follows it.
+type challengeParser struct {
+	rest  string
+	found challenge
+}
+
+// next reads one challenge: a scheme, and either parameters or one opaque
+// value, which is passed over.
+func (p *challengeParser) next() bool {
+	p.skip(" \t,")
+	scheme := p.token()
+	if scheme == "" {
+		return false
+	}
+	p.found = challenge{scheme: strings.ToLower(scheme), params: make(map[string]string)}
+	p.skipOpaque()
+	for {
+		p.skip(" \t,")
+		before := p.rest
+		name := p.token()
+		p.skip(" \t")
+		if name == "" || !strings.HasPrefix(p.rest, "=") {
+			p.rest = before // of the next challenge, or malformed
+			return true
+		}
+		p.rest = p.rest[1:]
+		p.skip(" \t")
+		value, ok := p.value()
+		if !ok {
+			p.rest = ""
+			return true
+		}
+		p.found.params[strings.ToLower(name)] = value
+	}
+}
+
+func (p *challengeParser) skip(set string) { p.rest = strings.TrimLeft(p.rest, set) }
+
+// skipOpaque passes over a token68, the value without a name that some schemes
+// have in place of parameters.
+func (p *challengeParser) skipOpaque() {
+	value, rest, _ := strings.Cut(p.rest, ",")
+	value = strings.TrimRight(strings.Trim(value, " \t"), "=")
+	if value != "" && strings.IndexFunc(value, func(r rune) bool { return !isToken68(r) }) < 0 {
+		p.rest = rest
+	}
+}
+
+func (p *challengeParser) token() string {
+	n := strings.IndexFunc(p.rest, func(r rune) bool { return !httpguts.IsTokenRune(r) })
+	if n < 0 {
+		n = len(p.rest)
+	}
+	token := p.rest[:n]
+	p.rest = p.rest[n:]
+	return token
+}
+
+// value reads a token or a quoted string.
+func (p *challengeParser) value() (string, bool) {
+	if !strings.HasPrefix(p.rest, `"`) {
+		return p.token(), true
+	}
+	var b strings.Builder
+	for i := 1; i < len(p.rest); i++ {
+		switch c := p.rest[i]; {
+		case c == '"':
+			p.rest = p.rest[i+1:]
+			return b.String(), true
+		case c == '\\' && i+1 < len(p.rest):
+			i++
+			b.WriteByte(p.rest[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", false
+}
+
+func isToken68(r rune) bool {
+	return r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~+/", r))
+}

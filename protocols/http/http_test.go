@@ -1,0 +1,473 @@
+package http_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+	urlhttp "github.com/urlget/urlget/protocols/http"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A treeServer serves a tree, and fails when it is told to.
+type treeServer struct {
+	tree fs.FS
+	done chan struct{} // closed when the server ends
+
+	mu    sync.Mutex
+	log   []string
+	fault *fetchtest.Fault
+}
+
+func (s *treeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.log = append(s.log, r.Method+" "+r.RequestURI)
+	fault := s.fault
+	s.fault = nil
+	s.mu.Unlock()
+	content, err := fs.ReadFile(s.tree, strings.TrimPrefix(r.URL.Path, "/"))
+	switch {
+	case fault != nil && *fault == fetchtest.Noise:
+		conn, _, _ := http.NewResponseController(w).Hijack()
+		io.WriteString(conn, "\x00\xff this is \r\n\r\n no answer\r\n")
+		conn.Close()
+	case err != nil:
+		http.Error(w, "no such file", http.StatusNotFound)
+	case fault != nil:
+		w.Write(content[:len(content)/2])
+		http.NewResponseController(w).Flush()
+		if *fault == fetchtest.Stall {
+			select {
+			case <-r.Context().Done():
+			case <-s.done:
+			}
+		}
+		panic(http.ErrAbortHandler)
+	default:
+		http.ServeContent(w, r, "x.bin", time.Unix(1e9, 0), bytes.NewReader(content))
+	}
+}
+
+func (s *treeServer) arm(f fetchtest.Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = &f
+}
+
+func (s *treeServer) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.log...)
+}
+
+// startTree starts a server of one of the protocols: "" for clear HTTP/1.1,
+// "http/1.1" and "h2" over TLS.
+func startTree(t testing.TB, tree fs.FS, proto string, o *fetch.Options) fetchtest.Site {
+	s := &treeServer{tree: tree, done: make(chan struct{})}
+	srv := newServer(t, s, proto)
+	t.Cleanup(func() { close(s.done) })
+	o.TLS = trust(srv)
+	return fetchtest.Site{
+		Load:    urlhttp.Load,
+		URL:     func(name string) string { return srv.URL + "/" + uri.Escape(name) },
+		Log:     s.requests,
+		Fault:   s.arm,
+		Escaped: true,
+	}
+}
+
+func newServer(t testing.TB, h http.Handler, proto string) *httptest.Server {
+	t.Helper()
+	srv := httptest.NewUnstartedServer(h)
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	switch proto {
+	case "":
+		srv.Start()
+	case "h2":
+		srv.EnableHTTP2 = true
+		srv.StartTLS()
+	default:
+		srv.StartTLS()
+	}
+	t.Cleanup(func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return srv
+}
+
+// trust returns a configuration for the server's certificate; nil if it has
+// none.
+func trust(srv *httptest.Server) *tls.Config {
+	if srv.Certificate() == nil {
+		return nil
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(srv.Certificate())
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for _, proto := range []string{"", "http/1.1", "h2"} {
+		t.Run("over "+strings.TrimPrefix(proto+", clear", ", "), func(t *testing.T) {
+			t.Parallel()
+			h := fetchtest.Harness{Options: &fetch.Options{}}
+			h.Start = func(t testing.TB, tree fs.FS) fetchtest.Site { return startTree(t, tree, proto, h.Options) }
+			if proto == "h2" {
+				h.Skip = map[string]string{"Noise": "the server has no connection of its own for a stream"}
+			}
+			fetchtest.Run(t, h)
+		})
+	}
+}
+
+// newClient makes a client for servers on loopback.
+func newClient(t testing.TB, o *fetch.Options, opts urlhttp.Options) *fetch.Client {
+	t.Helper()
+	c := fetch.New(o, urlhttp.With(opts))
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// serve starts a server in the clear.
+func serve(t testing.TB, h http.HandlerFunc) string {
+	t.Helper()
+	return newServer(t, h, "").URL
+}
+
+// raw starts a server that answers each request, which it reads up to the
+// blank line, with octets, and then closes the connection unless hold is set.
+func raw(t testing.TB, answer string, hold bool) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(context.Background())
+	wg.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() {
+				defer conn.Close()
+				stop := context.AfterFunc(ctx, func() { conn.Close() })
+				defer stop()
+				if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
+					return
+				}
+				io.WriteString(conn, answer)
+				if hold {
+					io.Copy(io.Discard, conn)
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		l.Close()
+		wg.Wait()
+	})
+	return "http://" + l.Addr().String()
+}
+
+// get reads all of a URL.
+func get(t testing.TB, c *fetch.Client, rawURL string) (string, *fetch.Response, error) {
+	t.Helper()
+	return do(t, c, &fetch.Request{URL: uri.MustParse(rawURL)})
+}
+
+func do(t testing.TB, c *fetch.Client, req *fetch.Request) (string, *fetch.Response, error) {
+	t.Helper()
+	resp, err := c.Do(t.Context(), req)
+	if err != nil {
+		return "", nil, err
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	return string(content), resp, err
+}
+
+// asError returns the *fetch.Error that err must be.
+func asError(t testing.TB, err error) *fetch.Error {
+	t.Helper()
+	var e *fetch.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error %v of type %T, want *fetch.Error", err, err)
+	}
+	return e
+}
+
+func TestRequestFields(t *testing.T) {
+	t.Parallel()
+	var got *http.Request
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) { got = r })
+	c := newClient(t, &fetch.Options{Identity: fetch.Identity{UserAgent: "me/1"}}, urlhttp.Options{})
+	tests := []struct {
+		name string
+		req  fetch.Request
+		want map[string]string
+	}{
+		{"defaults", fetch.Request{}, map[string]string{"User-Agent": "me/1", "Accept": "*/*", "Accept-Encoding": "identity", "Referer": "", "Range": ""}},
+		{"ranked types", fetch.Request{Accept: []string{"text/html", "text/plain", "image/png"}},
+			map[string]string{"Accept": "text/html, text/plain;q=0.9, image/png;q=0.8, */*;q=0.1"}},
+		{"caller's own", fetch.Request{Header: map[string][]string{"user-agent": {"x"}, "Accept": {"a/b"}, "X-Y": {"z"}}},
+			map[string]string{"User-Agent": "x", "Accept": "a/b", "X-Y": "z"}},
+		{"from here", fetch.Request{From: uri.MustParse(u + "/page?x#y")}, map[string]string{"Referer": u + "/page?x"}},
+		{"from here with a login", fetch.Request{From: uri.MustParse(strings.Replace(u, "//", "//me:pw@", 1) + "/page")},
+			map[string]string{"Referer": u + "/page"}},
+		{"from elsewhere", fetch.Request{From: uri.MustParse("http://localhost/page")}, map[string]string{"Referer": ""}},
+		{"from https", fetch.Request{From: uri.MustParse(strings.Replace(u, "http:", "https:", 1) + "/page")}, map[string]string{"Referer": ""}},
+		{"range", fetch.Request{Range: fetch.Range{Offset: 5, Length: 3}}, map[string]string{"Range": "bytes=5-7", "If-Range": ""}},
+		{"open range", fetch.Request{Range: fetch.Range{Offset: 5}}, map[string]string{"Range": "bytes=5-"}},
+		{"guarded range", fetch.Request{Range: fetch.Range{Offset: 5}, IfChanged: fetch.Validator{ETag: `"t"`, ModTime: time.Unix(1, 0)}},
+			map[string]string{"Range": "bytes=5-", "If-Range": `"t"`}},
+		{"range guarded by time", fetch.Request{Range: fetch.Range{Offset: 5}, IfChanged: fetch.Validator{ModTime: time.Unix(1, 0)}},
+			map[string]string{"Range": "bytes=5-", "If-Range": "Thu, 01 Jan 1970 00:00:01 GMT"}},
+		{"range guarded weakly", fetch.Request{Range: fetch.Range{Offset: 5}, IfChanged: fetch.Validator{ETag: `W/"t"`, ModTime: time.Unix(1, 0)}},
+			map[string]string{"Range": "", "If-Range": ""}},
+		{"conditional", fetch.Request{IfChanged: fetch.Validator{ETag: `W/"t"`, ModTime: time.Unix(1, 0)}},
+			map[string]string{"If-None-Match": `W/"t"`, "If-Modified-Since": "Thu, 01 Jan 1970 00:00:01 GMT"}},
+	}
+	for _, tt := range tests {
+		tt.req.URL = uri.MustParse(u + "/x")
+		if _, _, err := do(t, c, &tt.req); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		for k, v := range tt.want {
+			if got.Header.Get(k) != v {
+				t.Errorf("%s: %s is %q, want %q", tt.name, k, got.Header.Get(k), v)
+			}
+		}
+	}
+}
+
+func TestFieldsThatCannotBeSent(t *testing.T) {
+	t.Parallel()
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("something was sent") })
+	for _, h := range []map[string][]string{
+		{"X": {"a\r\nY: b"}}, {"X": {"a\nb"}}, {"X": {"a\x00b"}}, {"X\r\nY": {"a"}}, {"X Y": {"a"}}, {"": {"a"}}, {"X": {}},
+		{"Range": {"bytes=0-1"}}, {"transfer-encoding": {"chunked"}}, {"Content-Length": {"5"}}, {"Host": {"a b"}},
+	} {
+		_, _, err := do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(u), Header: h})
+		if err == nil || strings.ContainsAny(err.Error(), "\r\n\x00") {
+			t.Errorf("%q: %v", h, err)
+		}
+	}
+}
+
+// TestPathAsWritten sends what the URL says, octet by octet.
+func TestPathAsWritten(t *testing.T) {
+	t.Parallel()
+	var got string
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = r.RequestURI })
+	for _, proto := range []string{"", "h2"} {
+		srv := newServer(t, h, proto)
+		c := newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{})
+		for _, path := range []string{"/", "/a%2Fb", "/%7Ea/~a", "/a;b=c/d", "/a?b?c", "/?", "/a%20b?c%0D%0Ad", "//a//b/", "/a/./b/../c", "/a|b?c|d"} {
+			if _, _, err := get(t, c, srv.URL+path+"#frag"); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+			if sent := strings.TrimPrefix(got, srv.URL); sent != path {
+				t.Errorf("%s: the server got %s", path, got)
+			}
+		}
+	}
+}
+
+func TestProtocolVersion(t *testing.T) {
+	t.Parallel()
+	srv := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }), "h2")
+	for want, opts := range map[string]urlhttp.Options{"HTTP/2.0": {}, "HTTP/1.1": {HTTP1: true}} {
+		got, _, err := get(t, newClient(t, &fetch.Options{TLS: trust(srv)}, opts), srv.URL)
+		if err != nil || got != want {
+			t.Errorf("%+v: %q, %v; want %q", opts, got, err, want)
+		}
+	}
+}
+
+func TestUntrustedServer(t *testing.T) {
+	t.Parallel()
+	srv := newServer(t, http.NotFoundHandler(), "h2")
+	if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), srv.URL); !errors.Is(err, fetch.ErrTLS) {
+		t.Errorf("%v, want ErrTLS", err)
+	}
+	clear := serve(t, func(http.ResponseWriter, *http.Request) {})
+	if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), strings.Replace(clear, "http", "https", 1)); !errors.Is(err, fetch.ErrTLS) {
+		t.Errorf("TLS to a server without: %v, want ErrTLS", err)
+	}
+}
+
+// TestClientCertificateWanted is refused after the handshake, in TLS 1.3.
+func TestClientCertificateWanted(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS13}
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	_, _, err := get(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), srv.URL)
+	if !errors.Is(err, fetch.ErrTLS) {
+		t.Errorf("%v, want ErrTLS", err)
+	}
+}
+
+// TestStreamReset lets a server of HTTP/2 give a stream up before its answer.
+func TestStreamReset(t *testing.T) {
+	t.Parallel()
+	srv := newServer(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), "h2")
+	_, _, err := get(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), srv.URL)
+	if e := asError(t, err); e.Code != fetch.ErrNetwork || !e.Retry {
+		t.Errorf("%v (retry %v), want ErrNetwork, retry", err, e.Retry)
+	}
+}
+
+func TestMeta(t *testing.T) {
+	t.Parallel()
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", "text/x; a=b")
+		h.Set("Etag", `"t"`)
+		h.Set("Last-Modified", "Tue, 15 Nov 1994 12:45:26 GMT")
+		h.Set("Content-Disposition", `attachment; filename="../n.txt"`)
+		h.Set("X-Own", "1")
+		io.WriteString(w, "content")
+	})
+	c := newClient(t, nil, urlhttp.Options{})
+	_, resp, err := get(t, c, u+"/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat, err := c.Stat(t.Context(), u+"/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []fetch.Meta{resp.Meta, *stat} {
+		if m.ContentType != "text/x; a=b" || m.ETag != `"t"` || m.ModTime.Unix() != 784903526 || m.Name != "n.txt" ||
+			m.Reply != (fetch.Reply{Code: 200, Text: "OK"}) || m.Header.Get("X-Own") != "1" || m.Size != 7 && m.Size != -1 {
+			t.Errorf("%+v", m)
+		}
+	}
+	if resp.URL.String() != u+"/a" {
+		t.Errorf("final URL %s", resp.URL)
+	}
+}
+
+func TestStatWithoutHead(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusMethodNotAllowed, http.StatusNotImplemented} {
+		u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodHead {
+				w.WriteHeader(status)
+				return
+			}
+			io.WriteString(w, "four")
+		})
+		m, err := newClient(t, nil, urlhttp.Options{}).Stat(t.Context(), u)
+		if err != nil || m.Size != 4 {
+			t.Errorf("%d: %+v, %v", status, m, err)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, nil, urlhttp.Options{})
+	x, err := c.Explain(&fetch.Request{URL: uri.MustParse("http://u:pw@h.example:8080/a?b"), Op: fetch.OpGet,
+		Header: map[string][]string{"Authorization": {"Bearer abcdef"}, "Cookie": {"sid=abcdef"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(x.Steps, "\n")
+	want := "GET /a?b HTTP/1.1\nHost: h.example:8080\nAccept: */*\nAccept-Encoding: identity\nAuthorization: Bearer xxxxx\n" +
+		"Cookie: sid=xxxxx\nUser-Agent: urlget"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Set-Cookie", "sid=s3cret")
+		w.Header().Set("Location", "http://u:s3cret@other.example/")
+		io.WriteString(w, "x")
+	})
+	var mu sync.Mutex
+	var lines []string
+	c := newClient(t, &fetch.Options{Trace: func(sent bool, line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, map[bool]string{true: "> ", false: "< "}[sent]+line)
+	}}, urlhttp.Options{})
+	req := &fetch.Request{URL: uri.MustParse(u + "/a"), Header: map[string][]string{"Authorization": {"Basic s3cret"}}}
+	for range 2 {
+		if _, _, err := do(t, c, req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	all := strings.Join(lines, "\n")
+	for _, want := range []string{"> GET /a HTTP/1.1", "> Authorization: Basic xxxxx", "> Cookie: sid=xxxxx", "< HTTP/1.1 200 OK",
+		"< Set-Cookie: sid=xxxxx", "< Location: http://u:xxxxx@other.example/"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
+	if strings.Contains(all, "s3cret") {
+		t.Errorf("a secret shows in\n%s", all)
+	}
+}
+
+func TestCookies(t *testing.T) {
+	t.Parallel()
+	var got []string
+	mux := http.NewServeMux()
+	mux.HandleFunc("/set", func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "a", Value: "1", Path: "/"})
+		http.Redirect(w, r, "/read", http.StatusFound)
+	})
+	mux.HandleFunc("/read", func(w http.ResponseWriter, r *http.Request) { got = append(got, r.Header.Get("Cookie")) })
+	u := serve(t, mux.ServeHTTP)
+	other, err := url.Parse(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t, nil, urlhttp.Options{})
+	for _, rawURL := range []string{u + "/set", u + "/read", "http://localhost:" + other.Port() + "/read"} {
+		if _, _, err := get(t, c, rawURL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u+"/read"); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(got, "|") != "a=1|a=1||" {
+		t.Errorf("cookies sent: %q, want them on the host that set them, by the client that got them", got)
+	}
+}

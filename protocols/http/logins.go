@@ -1,0 +1,125 @@
+package http
+
+import (
+	"encoding/base64"
+	"errors"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/icholy/digest"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A login is a user name and password, and how they are shown to a server.
+type login struct {
+	user, password string
+	realm          string
+	digest         *digest.Challenge // nil for Basic
+
+	count atomic.Int64 // of requests with the digest's nonce
+	dir   string       // that the login holds below; guarded by logins.mu
+}
+
+// answer returns the field that shows the login.
+func (l *login) answer(method, target string) (string, error) {
+	if l.digest == nil {
+		if strings.Contains(l.user, ":") {
+			return "", errors.New("a user name with a colon cannot be sent")
+		}
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(l.user+":"+l.password)), nil
+	}
+	c, err := digest.Digest(l.digest, digest.Options{Method: method, URI: target, Count: int(l.count.Add(1)),
+		Username: l.user, Password: l.password})
+	if err != nil {
+		return "", err
+	}
+	return c.String(), nil
+}
+
+// logins remembers the logins that were accepted, by origin, so that they can
+// be sent unasked to where they are wanted (RFC 7617, section 2.2).
+type logins struct {
+	mu sync.Mutex
+	by map[uri.Origin][]*login
+}
+
+// maxLogins bounds the realms that are remembered of one server.
+const maxLogins = 64
+
+// find returns the login for u, unless u names another user.
+func (s *logins) find(u uri.URI) *login {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	given := u.Userinfo()
+	for _, l := range s.by[origin(u)] {
+		switch {
+		case !strings.HasPrefix(directory(u), l.dir):
+		case given.HasName && given.Name != l.user, given.HasPassword && given.Password != l.password:
+		default:
+			return l
+		}
+	}
+	return nil
+}
+
+// keep remembers a login that was accepted for u. In one realm it holds for
+// the directory that all of what it was accepted for has in common.
+func (s *logins) keep(u uri.URI, l *login) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by == nil {
+		s.by = make(map[uri.Origin][]*login)
+	}
+	dir := directory(u)
+	list := s.by[origin(u)]
+	for i, old := range list {
+		if old.realm == l.realm && old.user == l.user {
+			l.dir = commonDirectory(dir, old.dir)
+			list[i] = l
+			return
+		}
+	}
+	if l.dir = dir; len(list) < maxLogins {
+		s.by[origin(u)] = append(list, l)
+	}
+}
+
+// forget removes a login that is no longer accepted.
+func (s *logins) forget(u uri.URI, l *login) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.by[origin(u)]
+	for i, old := range list {
+		if old == l {
+			s.by[origin(u)] = append(list[:i:i], list[i+1:]...)
+			return
+		}
+	}
+}
+
+func origin(u uri.URI) uri.Origin {
+	if u.Scheme() == "https" {
+		return u.Origin(443)
+	}
+	return u.Origin(80)
+}
+
+// directory returns u's path up to its last slash.
+func directory(u uri.URI) string {
+	p := u.Normalize().Path()
+	return p[:strings.LastIndexByte(p, '/')+1]
+}
+
+// commonDirectory returns the longest directory above both a and b.
+func commonDirectory(a, b string) string {
+	for !strings.HasPrefix(a, b) {
+		b = path.Dir(strings.TrimSuffix(b, "/"))
+		if b != "/" {
+			b += "/"
+		}
+	}
+	return b
+}

@@ -1,0 +1,114 @@
+package http
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+func TestParseChallenges(t *testing.T) {
+	t.Parallel()
+	type params = map[string]string
+	tests := []struct {
+		in   []string
+		want []challenge
+	}{
+		{nil, nil},
+		{[]string{`Basic realm="simple"`}, []challenge{{"basic", params{"realm": "simple"}}}},
+		// RFC 9110, section 11.6.1.
+		{[]string{`Basic realm="simple", Newauth realm="apps", type=1, title="Login to \"apps\""`},
+			[]challenge{{"basic", params{"realm": "simple"}}, {"newauth", params{"realm": "apps", "type": "1", "title": `Login to "apps"`}}}},
+		{[]string{"Negotiate", "NTLM"}, []challenge{{"negotiate", params{}}, {"ntlm", params{}}}},
+		{[]string{"Negotiate YI+/==, Basic realm=x"}, []challenge{{"negotiate", params{}}, {"basic", params{"realm": "x"}}}},
+		{[]string{"Negotiate, Basic REALM = x"}, []challenge{{"negotiate", params{}}, {"basic", params{"realm": "x"}}}},
+		{[]string{`Digest qop="auth,auth-int",nonce="a, b",,stale=FALSE`},
+			[]challenge{{"digest", params{"qop": "auth,auth-int", "nonce": "a, b", "stale": "FALSE"}}}},
+		{[]string{`Basic realm="never closed, Digest nonce=x`}, []challenge{{"basic", params{}}}},
+		{[]string{`Basic realm="\`}, []challenge{{"basic", params{}}}},
+		{[]string{`"quoted"`, ",,", " "}, nil},
+	}
+	for _, tt := range tests {
+		if got := parseChallenges(tt.in); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%q: %+v, want %+v", tt.in, got, tt.want)
+		}
+	}
+}
+
+func FuzzParseChallenges(f *testing.F) {
+	for _, s := range []string{`Basic realm="a\"b", Digest nonce=x,qop="auth"`, "Negotiate YII=, X", `a "b" c=`, "a=b", `B r="`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, c := range parseChallenges([]string{s}) {
+			if c.scheme == "" || c.scheme != strings.ToLower(c.scheme) || strings.ContainsAny(c.scheme, " ,=\"") {
+				t.Errorf("%q: scheme %q", s, c.scheme)
+			}
+			digestChallenge(c)
+		}
+	})
+}
+
+func TestSuggestedName(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                                    "",
+		"attachment":                          "",
+		`attachment; filename="a b.txt"`:      "a b.txt",
+		"attachment; filename=a.txt":          "a.txt",
+		"inline; FileName=a.txt":              "a.txt",
+		`attachment; filename="../../etc/x"`:  "x",
+		`attachment; filename="C:\\a\\b.txt"`: "b.txt",
+		`attachment; filename=".profile"`:     "_profile",
+		`attachment; filename=".."`:           "",
+		`attachment; filename="NUL"`:          "_NUL",
+		"attachment; filename=\"\xe9.txt\"":   "é.txt",
+		"attachment; filename=\"é.txt\"":      "é.txt",
+		// RFC 6266, section 5, and RFC 8187.
+		`attachment; filename="EURO rates"; filename*=utf-8''%e2%82%ac%20rates`: "€ rates",
+		`attachment; filename*=UTF-8''..%2F..%2Fx`:                              "x",
+		`attachment; filename*=UTF-8''a%00%0D%0Ab`:                              "ab",
+		`attachment; filename=one; filename=two`:                                "",
+		`;;;`:                                                                   "",
+	} {
+		if got := suggestedName(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzSuggestedName(f *testing.F) {
+	f.Add(`attachment; filename="a"; filename*=utf-8''b%20c`)
+	f.Add("attachment; filename=\"\xff/../x\"")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := suggestedName(s)
+		if fetch.SafeName(got) != got || strings.HasPrefix(got, ".") {
+			t.Errorf("%q: %q", s, got)
+		}
+	})
+}
+
+func FuzzParseContentRange(f *testing.F) {
+	for _, s := range []string{"bytes 0-4/5", "bytes 0-4/*", "bytes */5", "bytes 5-4/9", "bytes 0-9223372036854775807/*", "bytes -1-2/3"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := parseContentRange(s)
+		if err != nil {
+			return
+		}
+		if r.first < 0 || r.last < r.first || r.last-r.first+1 <= 0 || r.total != 0 && r.total <= r.last {
+			t.Errorf("%q: %+v", s, r)
+		}
+		total := "*"
+		if r.total != 0 {
+			total = fmt.Sprint(r.total)
+		}
+		again, err := parseContentRange(fmt.Sprintf("bytes %d-%d/%s", r.first, r.last, total))
+		if err != nil || again != r {
+			t.Errorf("%q: %+v, and printed %+v, %v", s, r, again, err)
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package http
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// partial accepts a 206 only if it is the part that was asked for, of what it
+// was asked of: the caller will put it behind octets that are there already.
+func (ex *exchange) partial() (*fetch.Response, error) {
+	h, want := ex.resp.Header, ex.req.Range
+	if !ex.target.ranged {
+		return nil, ex.fail(fetch.ErrProtocol, "a part came where all was asked for")
+	}
+	if strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), "multipart/byteranges") {
+		return nil, ex.fail(fetch.ErrProtocol, "several parts came where one was asked for")
+	}
+	part, err := parseContentRange(h.Get("Content-Range"))
+	if err != nil {
+		return nil, ex.fail(fetch.ErrProtocol, "%w", err)
+	}
+	length := part.last - part.first + 1
+	switch sent := ex.target.header.Get("If-Range"); {
+	case part.first != want.Offset || want.Length > 0 && length > want.Length:
+		return nil, ex.fail(fetch.ErrProtocol, "the octets %d to %d came, not those asked for", part.first, part.last)
+	case ex.resp.ContentLength >= 0 && ex.resp.ContentLength != length:
+		return nil, ex.fail(fetch.ErrProtocol, "%d octets were announced for a part of %d", ex.resp.ContentLength, length)
+	case isStrong(sent) && h.Get("ETag") != "" && h.Get("ETag") != sent:
+		return nil, ex.fail(fetch.ErrChanged, "a part of %s came, of %s was asked for", h.Get("ETag"), sent)
+	}
+	return ex.content(fetch.Range{Offset: part.first, Length: length}, part.total)
+}
+
+// A contentRange is what a part covers. Total is 0 if the server does not
+// tell.
+type contentRange struct{ first, last, total int64 }
+
+var errContentRange = errors.New("malformed Content-Range")
+
+// parseContentRange reads "bytes first-last/total" (RFC 9110, section 14.4).
+func parseContentRange(s string) (contentRange, error) {
+	malformed := fmt.Errorf("%w %q", errContentRange, s)
+	unit, rest, _ := strings.Cut(strings.TrimSpace(s), " ")
+	span, total, ok := strings.Cut(strings.TrimSpace(rest), "/")
+	first, last, ok2 := strings.Cut(span, "-")
+	if !strings.EqualFold(unit, "bytes") || !ok || !ok2 {
+		return contentRange{}, malformed
+	}
+	var (
+		r    contentRange
+		errs [3]error
+	)
+	r.first, errs[0] = parseSize(first)
+	r.last, errs[1] = parseSize(last)
+	if total != "*" {
+		if r.total, errs[2] = parseSize(total); r.last >= r.total {
+			return contentRange{}, malformed
+		}
+	}
+	if errors.Join(errs[:]...) != nil || r.last < r.first {
+		return contentRange{}, malformed
+	}
+	return r, nil
+}
+
+// parseSize reads digits only; a length of last+1 must fit as well.
+func parseSize(s string) (int64, error) {
+	n, err := strconv.ParseUint(s, 10, 62)
+	return int64(n), err
+}

@@ -1,0 +1,124 @@
+package http_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	urlhttp "github.com/urlget/urlget/protocols/http"
+)
+
+// TestPartialContent gives the answers to a request for five octets from
+// offset 10, honest ones and others.
+func TestPartialContent(t *testing.T) {
+	t.Parallel()
+	part := func(fields ...string) string {
+		return "HTTP/1.1 206 Partial Content\r\n" + strings.Join(fields, "\r\n") + "\r\n\r\nabcde"
+	}
+	tests := []struct {
+		name, answer string
+		code         fetch.Code
+		body         string
+		got          fetch.Range
+		total        int64
+	}{
+		{"honest", part("Content-Range: bytes 10-14/100", "Content-Length: 5"), "", "abcde", fetch.Range{Offset: 10, Length: 5}, 100},
+		{"total unknown", part("Content-Range: bytes 10-14/*", "Content-Length: 5"), "", "abcde", fetch.Range{Offset: 10, Length: 5}, 0},
+		{"without length", part("Content-Range: bytes 10-14/100"), "", "abcde", fetch.Range{Offset: 10, Length: 5}, 100},
+		{"the resource is shorter", part("Content-Range: bytes 10-12/13", "Content-Length: 3"), "", "abc", fetch.Range{Offset: 10, Length: 3}, 13},
+		{"same tag", part("Content-Range: bytes 10-14/100", "Content-Length: 5", `ETag: "t"`), "", "abcde", fetch.Range{Offset: 10, Length: 5}, 100},
+		{"all of it", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", "", "abcde", fetch.Range{}, 0},
+		{"another offset", part("Content-Range: bytes 9-13/100", "Content-Length: 5"), fetch.ErrProtocol, "", fetch.Range{}, 0},
+		{"more than asked", part("Content-Range: bytes 10-15/100", "Content-Length: 6"), fetch.ErrProtocol, "", fetch.Range{}, 0},
+		{"length of something else", part("Content-Range: bytes 10-14/100", "Content-Length: 100"), fetch.ErrProtocol, "", fetch.Range{}, 0},
+		{"no Content-Range", part("Content-Length: 5"), fetch.ErrProtocol, "", fetch.Range{}, 0},
+		{"malformed Content-Range", part("Content-Range: bytes 10-14", "Content-Length: 5"), fetch.ErrProtocol, "", fetch.Range{}, 0},
+		{"backwards", part("Content-Range: bytes 10-8/100", "Content-Length: 5"), fetch.ErrProtocol, "", fetch.Range{}, 0},
+		{"beyond the total", part("Content-Range: bytes 10-14/14", "Content-Length: 5"), fetch.ErrProtocol, "", fetch.Range{}, 0},
+		{"another unit", part("Content-Range: lines 10-14/100", "Content-Length: 5"), fetch.ErrProtocol, "", fetch.Range{}, 0},
+		{"several parts", part("Content-Type: multipart/byteranges; boundary=x", "Content-Range: bytes 10-14/100"), fetch.ErrProtocol, "", fetch.Range{}, 0},
+		{"another tag", part("Content-Range: bytes 10-14/100", "Content-Length: 5", `ETag: "u"`), fetch.ErrChanged, "", fetch.Range{}, 0},
+		{"a tag turned weak", part("Content-Range: bytes 10-14/100", "Content-Length: 5", `ETag: W/"t"`), fetch.ErrChanged, "", fetch.Range{}, 0},
+		{"shorter than announced", strings.TrimSuffix(part("Content-Range: bytes 10-14/100", "Content-Length: 5"), "de"), fetch.ErrTruncated, "", fetch.Range{}, 0},
+		{"shorter, without length", strings.TrimSuffix(part("Content-Range: bytes 10-14/100"), "de"), fetch.ErrTruncated, "", fetch.Range{}, 0},
+		{"longer, without length", part("Content-Range: bytes 10-14/100") + "f", fetch.ErrProtocol, "", fetch.Range{}, 0},
+		{"not satisfiable", "HTTP/1.1 416 No\r\nContent-Range: bytes */7\r\nContent-Length: 0\r\n\r\n", fetch.ErrRange, "", fetch.Range{}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			body, resp, err := do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(raw(t, tt.answer, false)),
+				Range: fetch.Range{Offset: 10, Length: 5}, IfChanged: fetch.Validator{ETag: `"t"`}})
+			if fetch.CodeOf(err) != tt.code {
+				t.Fatalf("%v, want class %q", err, tt.code)
+			}
+			if tt.code == fetch.ErrRange && !strings.Contains(err.Error(), "*/7") {
+				t.Errorf("%v does not tell the size", err)
+			}
+			if err != nil {
+				return
+			}
+			if body != tt.body || resp.Range != tt.got || resp.Total != tt.total || resp.Size != int64(len(tt.body)) {
+				t.Errorf("%q, range %+v of %d, size %d", body, resp.Range, resp.Total, resp.Size)
+			}
+		})
+	}
+}
+
+func TestPartWithoutRange(t *testing.T) {
+	t.Parallel()
+	u := raw(t, "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-4/100\r\nContent-Length: 5\r\n\r\nabcde", false)
+	if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u); !errors.Is(err, fetch.ErrProtocol) {
+		t.Errorf("%v, want ErrProtocol", err)
+	}
+}
+
+// TestResume continues a transfer of a resource that stays, and of one that
+// changes.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	content := "0123456789"
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", fmt.Sprintf("%q", content[:1]))
+		http.ServeContent(w, r, "", time.Unix(1e9, 0), strings.NewReader(content))
+	})
+	c := newClient(t, nil, urlhttp.Options{})
+	_, first, err := get(t, c, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := &fetch.Request{URL: uri.MustParse(u), Range: fetch.Range{Offset: 4}, IfChanged: first.Validator}
+	body, resp, err := do(t, c, rest)
+	if err != nil || body != "456789" || resp.Range != (fetch.Range{Offset: 4, Length: 6}) || resp.Total != 10 {
+		t.Errorf("unchanged: %q, %v", body, err)
+	}
+	content = "abcdefghij"
+	body, resp, err = do(t, c, rest)
+	if err != nil || body != content || !resp.Range.IsZero() {
+		t.Errorf("changed: %q, %v; want all of it", body, err)
+	}
+}
+
+func TestNotModified(t *testing.T) {
+	t.Parallel()
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `W/"1"`)
+		http.ServeContent(w, r, "", time.Unix(1e9, 0), strings.NewReader("x"))
+	})
+	c := newClient(t, nil, urlhttp.Options{})
+	for _, v := range []fetch.Validator{{ETag: `W/"1"`}, {ModTime: time.Unix(1e9, 0)}, {ETag: `W/"1"`, ModTime: time.Unix(1e9, 0)}} {
+		_, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(u), IfChanged: v})
+		if e := asError(t, err); e.Code != fetch.ErrNotModified || e.Reply.Code != 304 {
+			t.Errorf("%+v: %v, want ErrNotModified", v, err)
+		}
+	}
+	_, _, err := get(t, c, raw(t, "HTTP/1.1 304 Not Modified\r\n\r\n", false))
+	if !errors.Is(err, fetch.ErrProtocol) {
+		t.Errorf("304 without a condition: %v, want ErrProtocol", err)
+	}
+}

@@ -1,0 +1,152 @@
+package http
+
+import (
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// response turns the answer into what the driver returns: content, another
+// place, or an error. Unless it is content, the body is left to the caller of
+// response to discard.
+func (ex *exchange) response() (*fetch.Response, error) {
+	switch code := ex.resp.StatusCode; {
+	case code == http.StatusPartialContent:
+		return ex.partial()
+	case code/100 == 2:
+		return ex.content(fetch.Range{}, 0)
+	case code == http.StatusNotModified:
+		if !ex.target.conditional {
+			return nil, ex.fail(fetch.ErrProtocol, "an unconditional request was answered as not modified")
+		}
+		return nil, ex.fail(fetch.ErrNotModified, "")
+	case code/100 == 3:
+		return ex.elsewhere()
+	}
+	return nil, ex.refusal()
+}
+
+// refusal classifies an error status (RFC 9110, sections 15.5 and 15.6).
+func (ex *exchange) refusal() error {
+	code := ex.resp.StatusCode
+	switch code {
+	case http.StatusUnauthorized, http.StatusProxyAuthRequired:
+		return ex.fail(fetch.ErrAuth, "")
+	case http.StatusNotFound, http.StatusGone:
+		return ex.fail(fetch.ErrNotFound, "")
+	case http.StatusRequestedRangeNotSatisfiable:
+		if total := ex.resp.Header.Get("Content-Range"); total != "" {
+			return ex.fail(fetch.ErrRange, "the server has %s", total)
+		}
+		return ex.fail(fetch.ErrRange, "")
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusRequestTimeout:
+		e := ex.fail(fetch.ErrBusy, "")
+		e.Retry, e.RetryAfter = true, retryAfter(ex.resp.Header.Get("Retry-After"), time.Now())
+		return e
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		e := ex.fail(fetch.ErrServer, "")
+		e.Retry = true
+		return e
+	}
+	switch code / 100 {
+	case 4:
+		return ex.fail(fetch.ErrRefused, "")
+	case 5:
+		return ex.fail(fetch.ErrServer, "")
+	}
+	return ex.fail(fetch.ErrProtocol, "no such status is defined")
+}
+
+// maxRetryAfter bounds what is believed of a Retry-After.
+const maxRetryAfter = 365 * 24 * time.Hour
+
+// retryAfter reads seconds or a date (RFC 9110, section 10.2.3); 0 means that
+// it is neither, or past.
+func retryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
+		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
+	}
+	t, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return min(max(t.Sub(now), 0), maxRetryAfter)
+}
+
+// elsewhere reads where a redirect leads.
+func (ex *exchange) elsewhere() (*fetch.Response, error) {
+	switch ex.resp.StatusCode {
+	case http.StatusMultipleChoices, http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default: // 305 would choose a proxy for us
+		return nil, ex.fail(fetch.ErrRefused, "this kind of redirect is not followed")
+	}
+	text := ex.resp.Header.Get("Location")
+	if text == "" {
+		return nil, ex.fail(fetch.ErrRedirect, "the server did not say where to")
+	}
+	loc, err := uri.ParseLoose(text)
+	if err != nil {
+		return nil, ex.fail(fetch.ErrRedirect, "%w", err)
+	}
+	return &fetch.Response{Meta: ex.meta(), Location: []uri.URI{loc}, Body: http.NoBody}, nil
+}
+
+// meta describes the answer as its header does.
+func (ex *exchange) meta() fetch.Meta {
+	h := ex.resp.Header
+	m := fetch.Meta{
+		ContentType: h.Get("Content-Type"),
+		Size:        ex.resp.ContentLength,
+		Name:        suggestedName(h.Get("Content-Disposition")),
+		Reply:       ex.reply(),
+		Header:      textproto.MIMEHeader(h),
+	}
+	m.ETag = h.Get("ETag")
+	if t, err := http.ParseTime(h.Get("Last-Modified")); err == nil {
+		m.ModTime = t
+	}
+	return m
+}
+
+// content returns the body. r and total say what part of the resource it is.
+func (ex *exchange) content(r fetch.Range, total int64) (*fetch.Response, error) {
+	m := ex.meta()
+	m.Range, m.Total = r, total
+	if r.Length > 0 {
+		m.Size = r.Length
+	}
+	if ex.endsByClose() {
+		m.Framing = fetch.FramedByClose
+	}
+	b := newBody(ex)
+	out := &fetch.Response{Meta: m, Body: b}
+	if codings := knownCodings(ex.resp.Header); ex.target.coded && len(codings) > 0 {
+		out.Size = -1
+		out.ETag = weak(m.ETag) // it names the octets before they were decoded
+		out.Body = newDecoder(b, codings)
+	}
+	return out, nil
+}
+
+// endsByClose reports whether a lost connection looks like the end of the
+// body. So it does in TLS too: crypto/tls takes a connection that was lost
+// between records for one that was closed.
+func (ex *exchange) endsByClose() bool {
+	r := ex.resp
+	return r.ProtoMajor == 1 && r.ContentLength < 0 && len(r.TransferEncoding) == 0
+}
+
+// weak makes an entity tag one that cannot guard a range.
+func weak(tag string) string {
+	if isStrong(tag) {
+		return "W/" + tag
+	}
+	return tag
+}

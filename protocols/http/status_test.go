@@ -1,0 +1,97 @@
+package http_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	urlhttp "github.com/urlget/urlget/protocols/http"
+)
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		status int
+		code   fetch.Code
+		retry  bool
+	}{
+		{200, "", false}, {201, "", false}, {203, "", false}, {204, "", false},
+		{300, fetch.ErrRedirect, false}, {301, fetch.ErrRedirect, false}, {305, fetch.ErrRefused, false}, {306, fetch.ErrRefused, false},
+		{400, fetch.ErrRefused, false}, {401, fetch.ErrAuth, false}, {402, fetch.ErrRefused, false}, {403, fetch.ErrRefused, false},
+		{404, fetch.ErrNotFound, false}, {405, fetch.ErrRefused, false}, {406, fetch.ErrRefused, false}, {407, fetch.ErrAuth, false},
+		{408, fetch.ErrBusy, true}, {410, fetch.ErrNotFound, false}, {414, fetch.ErrRefused, false}, {416, fetch.ErrRange, false},
+		{418, fetch.ErrRefused, false}, {429, fetch.ErrBusy, true}, {451, fetch.ErrRefused, false}, {499, fetch.ErrRefused, false},
+		{500, fetch.ErrServer, false}, {501, fetch.ErrServer, false}, {502, fetch.ErrServer, true}, {503, fetch.ErrBusy, true},
+		{504, fetch.ErrServer, true}, {505, fetch.ErrServer, false}, {599, fetch.ErrServer, false},
+	}
+	c := newClient(t, nil, urlhttp.Options{})
+	for _, tt := range tests {
+		u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(tt.status)
+			if tt.status >= 300 {
+				io.WriteString(w, "an error page, which nobody gets")
+			}
+		})
+		for _, op := range []string{"get", "stat"} {
+			var err error
+			if op == "stat" {
+				_, err = c.Stat(t.Context(), u)
+			} else {
+				_, _, err = get(t, c, u)
+			}
+			if tt.code == "" {
+				if err != nil {
+					t.Errorf("%s %d: %v", op, tt.status, err)
+				}
+				continue
+			}
+			e := asError(t, err)
+			if e.Code != tt.code || e.Retry != tt.retry || e.Reply.Code != tt.status || e.Reply.Text != http.StatusText(tt.status) && http.StatusText(tt.status) != "" {
+				t.Errorf("%s %d: %v (retry %v, reply %v), want class %q, retry %v", op, tt.status, err, e.Retry, e.Reply, tt.code, tt.retry)
+			}
+		}
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	soon := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
+	tests := []struct {
+		value    string
+		min, max time.Duration
+	}{
+		{"120", 120 * time.Second, 120 * time.Second},
+		{" 0 ", 0, 0},
+		{soon, 60 * time.Second, 90 * time.Second},
+		{"Tue, 15 Nov 1994 12:45:26 GMT", 0, 0},
+		{"18446744073709551615", 24 * time.Hour, 366 * 24 * time.Hour},
+		{"99999999999999999999999999", 0, 0},
+		{"-5", 0, 0},
+		{"soon", 0, 0},
+		{"", 0, 0},
+	}
+	for _, tt := range tests {
+		u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", tt.value)
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		_, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u)
+		if e := asError(t, err); !e.Retry || e.RetryAfter < tt.min || e.RetryAfter > tt.max {
+			t.Errorf("%q: %v, want %v to %v", tt.value, e.RetryAfter, tt.min, tt.max)
+		}
+	}
+}
+
+// TestErrorsAreClean lets a server put control characters where people read.
+func TestErrorsAreClean(t *testing.T) {
+	t.Parallel()
+	u := raw(t, "HTTP/1.1 404 Not \x1b[2J\x07Found\r\nContent-Length: 0\r\n\r\n", false)
+	_, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u)
+	if !errors.Is(err, fetch.ErrNotFound) || strings.ContainsAny(err.Error(), "\x1b\x07") {
+		t.Errorf("%q", err)
+	}
+}
