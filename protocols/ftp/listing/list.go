@@ -1,0 +1,33 @@
+package listing
+
+// dialects are the forms of LIST without a heading, those first that are told most surely.
+var dialects = []func(p *Parser, line string) (Entry, bool){
+	(*Parser).eplf,
+	(*Parser).unix,
+	(*Parser).dos,
+	(*Parser).netware,
+	(*Parser).os400,
+	(*Parser).vms,
+}
+
+// List reads a line of LIST in any dialect. It reports false for lines that are no entries: headings,
+// sums, blank lines, the directory itself and the one above it. A line that is not understood is an
+// entry of kind Unparsed.
+func (p *Parser) List(line string) (Entry, bool) {
+	if p.skips(line) {
+		return Entry{}, false
+	}
+	if p.dialect != nil {
+		if e, ok := p.dialect(p, line); ok {
+			e.Raw = line
+			return e, !isSelf(e.Name)
+		}
+	}
+	for _, parse := range dialects {
+		if e, ok := parse(p, line); ok {
+			e.Raw = line
+			return e, !isSelf(e.Name)
+		}
+	}
+	return unparsed(line), true
+}

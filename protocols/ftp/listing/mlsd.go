@@ -1,0 +1,47 @@
+package listing
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MLSD reads a line of MLSD: facts, a space, and a name (RFC 3659, section 7.2). It reports false for
+// a blank line and for the directory itself and the one above it.
+func (p *Parser) MLSD(line string) (Entry, bool) {
+	if line == "" {
+		return Entry{}, false
+	}
+	list, name, ok := strings.Cut(line, " ")
+	if !ok || name == "" || list != "" && !strings.HasSuffix(list, ";") {
+		return unparsed(line), true
+	}
+	e := Entry{Name: name, Size: -1, Raw: line, Facts: make(map[string]string)}
+	for fact := range strings.SplitSeq(strings.TrimSuffix(list, ";"), ";") {
+		if key, value, ok := strings.Cut(fact, "="); ok {
+			e.Facts[strings.ToLower(key)] = value
+		}
+	}
+	e.Mode = e.Facts["unix.mode"]
+	if n, err := strconv.ParseInt(e.Facts["size"], 10, 64); err == nil && n >= 0 {
+		e.Size = n
+	}
+	if at, err := time.Parse("20060102150405", e.Facts["modify"]); err == nil {
+		e.ModTime = at
+	}
+	// Types that are not standard are "OS.name=type".
+	switch typ := strings.ToLower(e.Facts["type"]); {
+	case typ == "cdir", typ == "pdir":
+		return Entry{}, false
+	case typ == "file":
+		e.Kind = File
+	case typ == "dir":
+		e.Kind = Directory
+	case strings.HasPrefix(typ, "os.unix=slink"), strings.HasPrefix(typ, "os.unix=symlink"):
+		e.Kind = Link
+		_, e.Target, _ = strings.Cut(e.Facts["type"], ":")
+	case typ != "":
+		e.Kind = Other
+	}
+	return e, true
+}
