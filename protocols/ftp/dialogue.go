@@ -1,0 +1,109 @@
+package ftp
+
+import (
+	"context"
+	"math"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// A dialogue is where a session says its commands: to a server, or in rehearsal, for Explain. As both
+// are led by the same code, an explanation cannot differ from what is done.
+type dialogue interface {
+	// begin connects and reads the greeting.
+	begin(ctx context.Context) error
+	// protect begins TLS on the control connection.
+	protect(ctx context.Context) error
+	// protected reports whether TLS is in force on it.
+	protected() bool
+	// say sends the commands and gives each its reply. After an error, the replies to the commands
+	// behind it may be lost.
+	say(steps ...step) error
+	// dial makes a data connection to a port of the server.
+	dial(ctx context.Context, port uint16) (net.Conn, error)
+	// listen waits for a data connection from the server.
+	listen(ctx context.Context) (net.Listener, error)
+}
+
+// A step is one command and what its reply means.
+type step struct {
+	line  string
+	shown string // what traces and explanations show in its place, if it is secret
+	// then judges the reply. Nil accepts any of class 2.
+	then func(wire.Reply) error
+}
+
+func (s step) String() string {
+	if s.shown != "" {
+		return s.shown
+	}
+	return s.line
+}
+
+// judge returns what the reply means for the task.
+func (s step) judge(r wire.Reply) error {
+	switch {
+	case r.Code == 421:
+		return refusal(s.String(), r)
+	case s.then != nil:
+		return s.then(r)
+	case r.Code/100 != 2:
+		return refusal(s.String(), r)
+	}
+	return nil
+}
+
+// A rehearsal is a dialogue with a server that knows and grants everything.
+type rehearsal struct {
+	lines []string
+	tls   bool
+}
+
+func (r *rehearsal) begin(context.Context) error   { return nil }
+func (r *rehearsal) protect(context.Context) error { r.tls = true; return nil }
+func (r *rehearsal) protected() bool               { return r.tls }
+
+func (r *rehearsal) dial(context.Context, uint16) (net.Conn, error) { return nil, nil }
+func (r *rehearsal) listen(context.Context) (net.Listener, error)   { return unknownListener{}, nil }
+
+// rehearsed are the replies of RFC 959, RFC 2428, RFC 3659 and RFC 4217, by command.
+var rehearsed = map[string]wire.Reply{
+	"AUTH": {Code: 234, Lines: []string{""}},
+	"USER": {Code: 331, Lines: []string{""}},
+	"PASS": {Code: 230, Lines: []string{""}},
+	"FEAT": {Code: 211, Lines: []string{"", "MLST", ""}},
+	"PWD":  {Code: 257, Lines: []string{`"/"`}},
+	"SIZE": {Code: 213, Lines: []string{strconv.Itoa(math.MaxInt64)}},
+	"MDTM": {Code: 213, Lines: []string{"19700101000000"}},
+	"EPSV": {Code: 229, Lines: []string{"(|||65535|)"}},
+	"REST": {Code: 350, Lines: []string{""}},
+	"RETR": {Code: 150, Lines: []string{""}},
+	"MLSD": {Code: 150, Lines: []string{""}},
+	"NLST": {Code: 150, Lines: []string{""}},
+}
+
+func (r *rehearsal) say(steps ...step) error {
+	for _, s := range steps {
+		r.lines = append(r.lines, s.String())
+		verb, _, _ := strings.Cut(s.line, " ")
+		reply, ok := rehearsed[verb]
+		if !ok {
+			reply = wire.Reply{Code: 200, Lines: []string{""}}
+		}
+		if err := s.judge(reply); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// An unknownListener stands for one whose port is not chosen before it is needed.
+type unknownListener struct{}
+
+func (unknownListener) Accept() (net.Conn, error) { return nil, net.ErrClosed }
+func (unknownListener) Close() error              { return nil }
+func (unknownListener) Addr() net.Addr            { return net.TCPAddrFromAddrPort(netip.AddrPort{}) }

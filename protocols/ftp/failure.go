@@ -1,0 +1,97 @@
+package ftp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// errUnusable marks the failure of a connection, as opposed to a refusal by the server.
+var errUnusable = errors.New("connection lost")
+
+// noReply is the error of a command that was not answered.
+func noReply(command string, err error) error {
+	code := fetch.CodeOf(err)
+	if code == "" {
+		return fmt.Errorf("%w before the reply to %s: %w", errUnusable, command, err)
+	}
+	return err
+}
+
+// isStale reports whether err is what becomes of a connection that was kept for too long.
+func isStale(err error) bool {
+	var e *fetch.Error
+	return errors.Is(err, errUnusable) || errors.As(err, &e) && e.Reply.Code == 421
+}
+
+// refusal is the error that a reply to a command means.
+func refusal(command string, r wire.Reply) *fetch.Error {
+	code, retry := classify(r)
+	return &fetch.Error{Code: code, Retry: retry, Reply: replyOf(r), Err: errors.New(command)}
+}
+
+func replyOf(r wire.Reply) fetch.Reply { return fetch.Reply{Code: r.Code, Text: r.Text()} }
+
+// classify finds the class of a negative reply (RFC 959, section 4.2; RFC 4217, section 12), and
+// whether the same command may be granted later.
+func classify(r wire.Reply) (code fetch.Code, retry bool) {
+	switch r.Code {
+	case 421:
+		return fetch.ErrBusy, true
+	case 425:
+		return fetch.ErrNetwork, true
+	case 426:
+		return fetch.ErrTruncated, true
+	case 430, 530, 532, 331, 332:
+		return fetch.ErrAuth, false
+	case 431, 522, 533, 534, 535, 536, 537:
+		return fetch.ErrTLS, false
+	case 450, 550:
+		text := strings.ToLower(r.Text())
+		switch {
+		case contains(text, absent):
+			return fetch.ErrNotFound, false
+		case r.Code == 450:
+			return fetch.ErrBusy, true
+		}
+		return fetch.ErrRefused, false
+	}
+	switch r.Code / 100 {
+	case 4:
+		return fetch.ErrServer, true
+	case 5:
+		return fetch.ErrRefused, false
+	}
+	return fetch.ErrProtocol, false
+}
+
+// 550 is "requested action not taken" for whatever reason. What servers write behind it tells:
+var (
+	// absent are words for what is not there.
+	absent = []string{"no such", "not found", "not exist", "nonexist", "cannot find", "can't find", "couldn't find",
+		"could not find", "unable to find", "unknown file", "no file", "failed to change directory", "invalid directory"}
+	// denied are words for what is there and not given.
+	denied = []string{"permission", "denied", "not permitted", "not allowed", "forbidden", "access", "privilege",
+		"authori", "regular file", "plain file", "directory"}
+)
+
+func contains(text string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// isRefusal reports whether err is the server's word that it does not give what was named.
+func isRefusal(err error) bool {
+	var e *fetch.Error
+	return errors.As(err, &e) && (e.Code == fetch.ErrNotFound || e.Code == fetch.ErrRefused) && e.Reply.Code == 550
+}
+
+// isUnknown reports whether the server does not know a command, or not in this form.
+func isUnknown(r wire.Reply) bool { return r.Code >= 500 && r.Code <= 504 }

@@ -1,0 +1,141 @@
+package ftp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/testserver/ftpd"
+)
+
+// TestSilence shows that a server which falls silent at any step is given up.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []string{"", "USER", "PASS", "PWD", "CWD", "TYPE", "SIZE", "MDTM", "EPSV", "REST", "RETR"} {
+		t.Run("at "+verb, func(t *testing.T) {
+			t.Parallel()
+			opts := ftpd.Options{Replies: map[string]string{verb: ""}}
+			s := ftpd.Start(t, small, opts)
+			c := newClient(t, Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 100 * time.Millisecond}})
+			req := request(fetch.OpGet, "ftp://"+s.Addr+"/etc/motd")
+			req.Range.Offset = 3
+			_, _, err := do(t, c, req)
+			var e *fetch.Error
+			if !errors.As(err, &e) || e.Code != fetch.ErrNetwork || !e.Retry {
+				t.Errorf("%v, want a network failure that may be retried", err)
+			}
+		})
+	}
+}
+
+// TestPassiveElsewhere shows that no packet goes to the address in the reply to PASV.
+func TestPassiveElsewhere(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, small, ftpd.Options{Unknown: []string{"EPSV"}, Elsewhere: "192,0,2,1"})
+	c := newClient(t, Options{}, &fetch.Options{
+		Policy: &fetch.Policy{CheckAddr: func(_ uri.URI, a netip.AddrPort) error {
+			if !a.Addr().IsLoopback() {
+				return fmt.Errorf("%v is not where the server is", a)
+			}
+			return nil
+		}},
+	})
+	if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd")); body != welcome {
+		t.Errorf("%q, %v", body, err)
+	}
+}
+
+// TestNoLineEnd shows that lines are bounded, in replies and in listings.
+func TestNoLineEnd(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("2", 10<<20)
+	for _, verb := range []string{"", "USER", "CWD", "RETR"} {
+		s := ftpd.Start(t, small, ftpd.Options{Replies: map[string]string{verb: long}})
+		c := newClient(t, Options{}, nil)
+		_, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/etc/motd"))
+		if !errors.Is(err, fetch.ErrProtocol) {
+			t.Errorf("after %q: %v", verb, err)
+		}
+	}
+
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	n := 0
+	for line, err := range lines(io.MultiReader(strings.NewReader(long), strings.NewReader("\r\nend"))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n == 1 && len(line) > maxListingLine || n == 2 && line != "end" {
+			t.Errorf("line %d has %d octets", n, len(line))
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if n != 2 {
+		t.Errorf("%d lines, want 2", n)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
+		t.Errorf("%d octets allocated for a line without end", grown)
+	}
+}
+
+// TestUnsafe shows that no part of a URL brings further commands to the server, nor any at all.
+func TestUnsafe(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, small, ftpd.Options{})
+	c := newClient(t, Options{}, nil)
+	for _, octet := range []string{"%0D", "%0A", "%00", "%0D%0ADELE%20motd"} {
+		for _, form := range []string{"ftp://u%s:p@%s/motd", "ftp://u:p%s@%s/motd", "ftp://%[2]s/d%[1]s/motd",
+			"ftp://%[2]s/motd%[1]s", "ftp://%[2]s/%[1]s;type=d", "ftp://%[2]s/*%[1]s", "ftp://%[2]s/motd;type=a%[1]s"} {
+			u := fmt.Sprintf(form, octet, s.Addr)
+			resp, err := c.Get(t.Context(), u)
+			if err == nil {
+				resp.Body.Close()
+			}
+			if code := fetch.CodeOf(err); code != fetch.ErrURL && code != fetch.ErrPolicy {
+				t.Errorf("%s: %v", u, err)
+			}
+		}
+	}
+	if log := s.Log(); len(log) > 0 {
+		t.Errorf("the server was told %q", log)
+	}
+}
+
+// TestCredentialsUnsafe is the same for what does not come from the URL.
+func TestCredentialsUnsafe(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, small, ftpd.Options{Account: "a"})
+	for _, cred := range []fetch.Credential{{User: "u\r\nDELE motd", Password: "p"}, {User: "u", Password: "p\nDELE motd"},
+		{User: "u", Password: "p", Account: "a\r\nDELE motd"}} {
+		c := newClient(t, Options{}, &fetch.Options{Credentials: asks(cred)})
+		if _, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd")); !errors.Is(err, fetch.ErrURL) {
+			t.Errorf("%q: %v", cred, err)
+		}
+	}
+	for _, line := range s.Log() {
+		if strings.HasPrefix(line, "DELE") {
+			t.Errorf("the server was told %q", line)
+		}
+	}
+}
+
+// TestLinesPassErrors shows that a listing that breaks off does not end as if it were complete.
+func TestLinesPassErrors(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	var last error
+	for _, err := range lines(io.MultiReader(strings.NewReader("one\r\ntw"), iotest.ErrReader(broken))) {
+		last = err
+	}
+	if !errors.Is(last, broken) {
+		t.Errorf("the last error is %v", last)
+	}
+}

@@ -1,0 +1,188 @@
+package ftp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/testserver/ftpd"
+)
+
+// asks returns credentials that always give the same answer.
+func asks(cred fetch.Credential) fetch.Credentials {
+	return fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) { return cred, nil })
+}
+
+// TestText shows what becomes of line ends: as they come, unless local ones are wanted.
+func TestText(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, url, want string
+		opts            Options
+	}{
+		{"as it comes", "/pub/a.txt;type=a", "one\r\ntwo\r\n", Options{}},
+		{"local", "/pub/a.txt;type=a", "one\ntwo\n", Options{TextLineEnds: true}},
+		{"image", "/pub/a.txt", "one\r\ntwo\r\n", Options{TextLineEnds: true}},
+		{"guessed", "/pub/a.txt", "one\ntwo\n", Options{TextLineEnds: true, GuessType: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := ftpd.Start(t, small, ftpd.Options{})
+			c := newClient(t, tt.opts, nil)
+			if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+tt.url)); body != tt.want || err != nil {
+				t.Errorf("%q, %v, want %q", body, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestLocalText(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"": "", "a": "a", "\r\n": "\n", "a\r\nb": "a\nb", "\r": "\r", "a\rb": "a\rb", "\r\r\n": "\r\n", "\n\r": "\n\r",
+	} {
+		for _, wrap := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.DataErrReader, iotest.HalfReader} {
+			got, err := io.ReadAll(newLocalText(io.NopCloser(wrap(strings.NewReader(in)))))
+			if string(got) != want || err != nil {
+				t.Errorf("%q becomes %q, %v, want %q", in, got, err, want)
+			}
+		}
+	}
+	broken := errors.New("broken")
+	r := newLocalText(io.NopCloser(io.MultiReader(strings.NewReader("a\r"), iotest.ErrReader(broken))))
+	if got, err := io.ReadAll(r); string(got) != "a\r" || !errors.Is(err, broken) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestGuessDir shows that a directory is listed only if that was wanted.
+func TestGuessDir(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, small, ftpd.Options{})
+	if _, _, err := do(t, newClient(t, Options{}, nil), request(fetch.OpGet, "ftp://"+s.Addr+"/pub/sub")); err == nil {
+		t.Error("a directory was retrieved")
+	}
+	c := newClient(t, Options{GuessDir: true}, nil)
+	_, resp, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/pub/sub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Kind != fetch.KindListing || resp.URL.String() != "ftp://"+s.Addr+"/pub/sub/" {
+		t.Errorf("%v at %s", resp.Kind, resp.URL)
+	}
+	if _, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/pub/none")); !errors.Is(err, fetch.ErrNotFound) {
+		t.Errorf("what is not there: %v", err)
+	}
+}
+
+// TestPattern shows what an asterisk selects, and that each URL it leads to names one file.
+func TestPattern(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, small, ftpd.Options{})
+	c := newClient(t, Options{}, nil)
+	root := "ftp://" + s.Addr
+	for _, tt := range []struct {
+		url  string
+		want []string // below root; nil for not found
+	}{
+		{"/pub/*", []string{"/pub/a.txt", "/pub/b.txt", "/pub/c%2A.bin", "/pub/sub/"}},
+		{"/pub/*.txt;type=a", []string{"/pub/a.txt;type=a", "/pub/b.txt;type=a"}},
+		{"/pub/*%2A*", []string{"/pub/c%2A.bin"}},
+		{"/pub/?.txt*", nil}, // RFC 1738: "?" is a character like others
+	} {
+		var got []string
+		var failed error
+		for e, err := range c.List(t.Context(), root+tt.url) {
+			if failed = err; err != nil {
+				break
+			}
+			if e.Rel != "match" {
+				t.Errorf("%s: Rel is %q", e.URL, e.Rel)
+			}
+			got = append(got, strings.TrimPrefix(e.URL.String(), root))
+		}
+		if !slices.Equal(got, tt.want) || (failed != nil) != (tt.want == nil) {
+			t.Errorf("%s leads to %q, %v, want %q", tt.url, got, failed, tt.want)
+		}
+		body, _, err := do(t, c, request(fetch.OpGet, root+tt.url))
+		var list strings.Builder
+		for _, u := range tt.want {
+			list.WriteString(root + u + "\r\n")
+		}
+		if body != list.String() || (err != nil) != (tt.want == nil) {
+			t.Errorf("%s delivers %q, %v", tt.url, body, err)
+		}
+	}
+	if _, _, err := do(t, c, request(fetch.OpGet, root+"/pub/c%2A.bin")); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := do(t, c, request(fetch.OpStat, root+"/pub/*")); !errors.Is(err, fetch.ErrNotRetrievable) {
+		t.Errorf("stat of a pattern: %v", err)
+	}
+}
+
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"*", "", true}, {"*", "a", true}, {"a*", "a", true}, {"a*", "ba", false}, {"*a", "aa", true}, {"a*a", "a", false},
+		{"a*a", "aa", true}, {"*b*", "abc", true}, {"*b*b*", "abc", false}, {"a*b*c", "aXbYc", true}, {"a*bc*c", "abc", false},
+	} {
+		if got := matches(strings.Split(tt.pattern, "*"), tt.name); got != tt.want {
+			t.Errorf("%q and %q: %v", tt.pattern, tt.name, got)
+		}
+	}
+}
+
+// TestRefusedRange shows what is decided before the transfer.
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, small, ftpd.Options{})
+	c := newClient(t, Options{}, nil)
+	u := "ftp://" + s.Addr + "/motd"
+	_, resp, err := do(t, c, request(fetch.OpGet, u))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := resp.Validator
+	if now.ETag == "" || !now.ModTime.Equal(modTime) {
+		t.Fatalf("validator %v", now)
+	}
+	older := fetch.Validator{ETag: "9-19700101000000"}
+	for _, tt := range []struct {
+		name  string
+		known fetch.Validator
+		part  fetch.Range
+		body  string
+		got   fetch.Range
+		err   fetch.Code
+	}{
+		{name: "same", known: now, err: fetch.ErrNotModified},
+		{name: "same time", known: fetch.Validator{ModTime: modTime}, err: fetch.ErrNotModified},
+		{name: "changed", known: older, body: welcome},
+		{name: "rest of the same", known: now, part: fetch.Range{Offset: 3}, body: "come.\n", got: fetch.Range{Offset: 3}},
+		{name: "rest of another", known: older, part: fetch.Range{Offset: 3}, body: welcome},
+		{name: "middle", part: fetch.Range{Offset: 3, Length: 4}, body: "come", got: fetch.Range{Offset: 3, Length: 4}},
+		{name: "to the end and beyond", part: fetch.Range{Offset: 3, Length: 400}, body: "come.\n", got: fetch.Range{Offset: 3, Length: 400}},
+		{name: "beginning", part: fetch.Range{Length: 3}, body: "Wel", got: fetch.Range{Length: 3}},
+		{name: "nothing left", part: fetch.Range{Offset: 9}, body: "", got: fetch.Range{Offset: 9}},
+		{name: "beyond the end", part: fetch.Range{Offset: 10}, err: fetch.ErrRange},
+	} {
+		req := request(fetch.OpGet, u)
+		req.IfChanged, req.Range = tt.known, tt.part
+		body, resp, err := do(t, c, req)
+		if body != tt.body || fetch.CodeOf(err) != tt.err {
+			t.Errorf("%s: %q, %v", tt.name, body, err)
+		}
+		if err == nil && (resp.Range != tt.got || resp.Size != int64(len(tt.body))) {
+			t.Errorf("%s: range %v, size %d", tt.name, resp.Range, resp.Size)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package ftp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/testserver/ftpd"
+)
+
+// small is a tree for tests: a file, and files below directories with names as hard as RFC 1738's.
+var small = fstest.MapFS{
+	"motd":            {Data: []byte("Welcome.\n"), ModTime: modTime},
+	"etc/motd":        {Data: []byte("Welcome to etc.\n"), ModTime: modTime},
+	"pub/a.txt":       {Data: []byte("one\r\ntwo\r\n"), ModTime: modTime},
+	"pub/b.txt":       {Data: []byte("bee\n"), ModTime: modTime},
+	"pub/c*.bin":      {Data: []byte("star\n"), ModTime: modTime},
+	"pub/sub/d.txt":   {Data: []byte("dee\n"), ModTime: modTime},
+	"with space/e/.f": {Data: []byte("eff\n"), ModTime: modTime},
+}
+
+var modTime = time.Date(1999, time.December, 31, 23, 59, 58, 0, time.UTC)
+
+// newClient makes a client that ends with the test.
+func newClient(t testing.TB, opts Options, o *fetch.Options) *fetch.Client {
+	t.Helper()
+	c := fetch.New(o, With(opts))
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// do performs op and reads what comes. The URL's host is the server.
+func do(t testing.TB, c *fetch.Client, req *fetch.Request) (body string, resp *fetch.Response, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	resp, err = c.Do(ctx, req)
+	if err != nil {
+		return "", nil, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return string(b), resp, err
+}
+
+func request(op fetch.Op, rawURL string) *fetch.Request {
+	return &fetch.Request{Op: op, URL: uri.MustParse(rawURL)}
+}
+
+// TestSequence holds what the server is told against RFC 1738, section 3.2.2, and against Explain.
+func TestSequence(t *testing.T) {
+	t.Parallel()
+	anonymous := []string{"USER anonymous", "PASS ****"}
+	tests := []struct {
+		name string
+		op   fetch.Op
+		url  string // after "ftp://HOST"
+		opts Options
+		req  fetch.Request
+		want []string // after the login
+	}{
+		{name: "file", url: "/motd", want: []string{"TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd"}},
+		{name: "RFC 1738, relative", url: "/etc/motd", want: []string{"PWD", "CWD etc", "TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd"}},
+		{name: "RFC 1738, absolute", url: "/%2Fetc/motd", want: []string{"PWD", "CWD /etc", "TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd"}},
+		{name: "RFC 1738, null argument", url: "//etc/motd", want: []string{"PWD", "CWD ", "CWD etc", "TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd"}},
+		{name: "each segment", url: "/with%20space/e/.f", want: []string{"PWD", "CWD with space", "CWD e", "TYPE I", "SIZE .f", "MDTM .f", "EPSV", "RETR .f"}},
+		{name: "ascii", url: "/pub/a.txt;type=a", want: []string{"PWD", "CWD pub", "TYPE A", "MDTM a.txt", "EPSV", "RETR a.txt"}},
+		{name: "image", url: "/motd;type=i", want: []string{"TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd"}},
+		{name: "RFC 1630, ascii with carriage control", url: "/motd;type=AC", want: []string{"TYPE A C", "MDTM motd", "EPSV", "RETR motd"}},
+		{name: "RFC 1630, ebcdic", url: "/motd;type=E", want: []string{"TYPE E", "MDTM motd", "EPSV", "RETR motd"}},
+		{name: "RFC 1630, local", url: "/motd;type=L8", want: []string{"TYPE L 8", "MDTM motd", "EPSV", "RETR motd"}},
+		{name: "names", url: "/pub;type=d", want: []string{"EPSV", "NLST pub"}},
+		{name: "names of where we are", url: "/pub/;type=d", want: []string{"PWD", "CWD pub", "EPSV", "NLST"}},
+		{name: "directory", url: "/pub/", want: []string{"FEAT", "PWD", "CWD pub", "EPSV", "MLSD"}},
+		{name: "root", url: "", want: []string{"FEAT", "EPSV", "MLSD"}},
+		{name: "list what looks like a file", op: fetch.OpList, url: "/pub", want: []string{"FEAT", "PWD", "CWD pub", "EPSV", "MLSD"}},
+		{name: "pattern", url: "/pub/*.txt", want: []string{"FEAT", "PWD", "CWD pub", "EPSV", "MLSD"}},
+		{name: "no pattern", url: "/pub/c%2A.bin", want: []string{"PWD", "CWD pub", "TYPE I", "SIZE c*.bin", "MDTM c*.bin", "EPSV", "RETR c*.bin"}},
+		{name: "stat", op: fetch.OpStat, url: "/etc/motd", want: []string{"PWD", "CWD etc", "TYPE I", "SIZE motd", "MDTM motd"}},
+		{name: "stat of a directory", op: fetch.OpStat, url: "/etc/", want: []string{"PWD", "CWD etc"}},
+		{name: "part", url: "/motd", req: fetch.Request{Range: fetch.Range{Offset: 3}}, want: []string{"TYPE I", "SIZE motd", "MDTM motd", "EPSV", "REST 3", "RETR motd"}},
+		{name: "no part of text", url: "/motd;type=a", req: fetch.Request{Range: fetch.Range{Offset: 3}}, want: []string{"TYPE A", "MDTM motd", "EPSV", "RETR motd"}},
+		{name: "guessed type", url: "/pub/a.txt", opts: Options{GuessType: true}, want: []string{"PWD", "CWD pub", "TYPE A", "MDTM a.txt", "EPSV", "RETR a.txt"}},
+		{name: "if changed", url: "/motd", req: fetch.Request{IfChanged: fetch.Validator{ModTime: time.Unix(1, 0)}},
+			want: []string{"TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := ftpd.Start(t, small, ftpd.Options{})
+			c := newClient(t, tt.opts, nil)
+			req := tt.req
+			req.Op, req.URL = tt.op, uri.MustParse("ftp://"+s.Addr+tt.url)
+			if _, _, err := do(t, c, &req); err != nil {
+				t.Fatal(err)
+			}
+			got := masked(s.Log())
+			want := append(slices.Clone(anonymous), tt.want...)
+			if !slices.Equal(got, want) {
+				t.Errorf("the server was told\n%q, want\n%q", got, want)
+			}
+			x, err := c.Explain(&req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(x.Steps, got) {
+				t.Errorf("Explain says\n%q, and the server was told\n%q", x.Steps, got)
+			}
+		})
+	}
+}
+
+// masked returns the log without secrets.
+func masked(log []string) []string {
+	for i, line := range log {
+		for _, verb := range []string{"PASS ", "ACCT "} {
+			if strings.HasPrefix(line, verb) {
+				log[i] = verb + "****"
+			}
+		}
+	}
+	return log
+}
+
+// TestActiveSequence is the one whose address cannot be known before.
+func TestActiveSequence(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		unknown []string
+		want    []string
+	}{
+		{"EPRT", nil, []string{"TYPE I", "SIZE motd", "MDTM motd", "EPRT |1|127.0.0.1|", "RETR motd"}},
+		{"PORT", []string{"EPRT"}, []string{"TYPE I", "SIZE motd", "MDTM motd", "EPRT |1|127.0.0.1|", "PORT 127,0,0,1,", "RETR motd"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := ftpd.Start(t, small, ftpd.Options{Unknown: tt.unknown})
+			c := newClient(t, Options{Active: true}, nil)
+			body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd"))
+			if err != nil || body != "Welcome.\n" {
+				t.Fatalf("%q, %v", body, err)
+			}
+			got := s.Log()[2:]
+			if !slices.EqualFunc(got, tt.want, strings.HasPrefix) {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+			x, err := c.Explain(request(fetch.OpGet, "ftp://"+s.Addr+"/motd"))
+			if err != nil || !slices.Contains(x.Steps, "EPRT |1|<address>|<port>|") {
+				t.Errorf("Explain: %q, %v", x.Steps, err)
+			}
+		})
+	}
+}
+
+// TestReuse follows one connection through several retrievals.
+func TestReuse(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		unlike map[string]string
+		urls   []string
+		want   string
+		logins int
+	}{
+		{"same directory", nil, []string{"/pub/a.txt", "/pub/b.txt"},
+			"PWD, CWD pub, TYPE I, SIZE a.txt, MDTM a.txt, EPSV, RETR a.txt, SIZE b.txt, MDTM b.txt, EPSV, RETR b.txt", 1},
+		{"below it", nil, []string{"/pub/a.txt", "/pub/sub/d.txt"},
+			"PWD, CWD pub, TYPE I, SIZE a.txt, MDTM a.txt, EPSV, RETR a.txt, CWD sub, SIZE d.txt, MDTM d.txt, EPSV, RETR d.txt", 1},
+		{"another, by way of the login's", nil, []string{"/pub/a.txt", "/etc/motd"},
+			"PWD, CWD pub, TYPE I, SIZE a.txt, MDTM a.txt, EPSV, RETR a.txt, CWD /, CWD etc, SIZE motd, MDTM motd, EPSV, RETR motd", 1},
+		{"no way back", map[string]string{"PWD": "502 Where?\r\n"}, []string{"/pub/a.txt", "/etc/motd"},
+			"PWD, CWD pub, TYPE I, SIZE a.txt, MDTM a.txt, EPSV, RETR a.txt, QUIT, " +
+				"USER anonymous, PASS ****, PWD, CWD etc, TYPE I, SIZE motd, MDTM motd, EPSV, RETR motd", 2},
+		{"after a listing", nil, []string{"/pub/a.txt", "/pub/"},
+			"PWD, CWD pub, TYPE I, SIZE a.txt, MDTM a.txt, EPSV, RETR a.txt, FEAT, TYPE A, EPSV, MLSD", 1},
+		{"after a refusal", nil, []string{"/pub/none", "/pub/a.txt"},
+			"PWD, CWD pub, TYPE I, SIZE none, MDTM none, EPSV, RETR none, SIZE a.txt, MDTM a.txt, EPSV, RETR a.txt", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := ftpd.Start(t, small, ftpd.Options{Replies: tt.unlike})
+			c := newClient(t, Options{}, nil)
+			for _, u := range tt.urls {
+				if _, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+u)); err != nil && !errors.Is(err, fetch.ErrNotFound) {
+					t.Fatal(err)
+				}
+			}
+			log := masked(s.Log())[2:]
+			log = slices.DeleteFunc(log, func(line string) bool { return line == "QUIT" })
+			want := strings.Split(strings.ReplaceAll(tt.want, ", QUIT", ""), ", ")
+			if !slices.Equal(log, want) {
+				t.Errorf("the server was told\n%q, want\n%q", log, want)
+			}
+			if s.Logins() != tt.logins {
+				t.Errorf("%d logins, want %d", s.Logins(), tt.logins)
+			}
+		})
+	}
+}
+
+// TestStaleConnection shows that a kept connection which the server has closed is replaced.
+func TestStaleConnection(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, small, ftpd.Options{})
+	c := newClient(t, Options{}, nil)
+	for range 3 {
+		if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd")); err != nil || body != "Welcome.\n" {
+			t.Fatalf("%q, %v", body, err)
+		}
+		s.HangUp()
+	}
+	if s.Logins() != 3 {
+		t.Errorf("%d logins, want 3", s.Logins())
+	}
+}
+
+// TestOneByOne shows that a server which loses commands that come together is talked to one by one.
+func TestOneByOne(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, small, ftpd.Options{OneByOne: true})
+	c := newClient(t, Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 300 * time.Millisecond}})
+	for range 2 {
+		if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/etc/motd")); err != nil || body != "Welcome to etc.\n" {
+			t.Fatalf("%q, %v", body, err)
+		}
+	}
+	if s.Logins() != 2 {
+		t.Errorf("%d logins, want 2: one with commands sent together, one without", s.Logins())
+	}
+}

@@ -1,0 +1,46 @@
+package ftp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// inspect finds out about a file or directory without a transfer. The facts come by the commands that
+// a transfer asks with, so that both say the same.
+func (s *session) inspect(ctx context.Context, t *task) (*fetch.Meta, error) {
+	if t.name == "" {
+		return &fetch.Meta{Kind: fetch.KindListing, Size: -1}, s.changeTo(t.cwd)
+	}
+	f, err := s.prepare(ctx, t, nil)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.size >= 0 || !f.modTime.IsZero() && f.refused == 0:
+		meta := &fetch.Meta{Size: -1, Validator: f.validator()}
+		if t.isImage() {
+			meta.Size = f.size
+		}
+		return meta, nil
+	case f.refused == 0 && f.unknown > 0:
+		return nil, fmt.Errorf("the server knows neither SIZE nor MDTM: %w", errors.ErrUnsupported)
+	}
+	// No file by that name, but perhaps a directory.
+	return &fetch.Meta{Kind: fetch.KindListing, Size: -1, Validator: fetch.Validator{ModTime: f.modTime}},
+		s.changeTo(t.dir())
+}
+
+// changeTo changes to a directory and does nothing there.
+func (s *session) changeTo(dirs []string) error {
+	steps, err := s.walk(dirs)
+	if err == nil {
+		err = s.say(steps...)
+	}
+	if err != nil && len(steps) > 1 {
+		s.lost = true
+	}
+	return err
+}

@@ -1,0 +1,169 @@
+package ftp
+
+import (
+	"fmt"
+	"net"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A task is a request, decoded into what FTP has to do for it.
+type task struct {
+	req     *fetch.Request
+	url     uri.FTP
+	kind    kind
+	cwd     []string // the argument of each CWD
+	name    string   // the argument of the last command, or ""
+	typ     string   // the argument of TYPE; "" leaves the server's default, ASCII
+	pattern []string // for match: what stands between the asterisks, decoded
+	base    uri.URI  // of the response
+	// rawIAC sends the octet 255 as it is, where RFC 959, section 2.3, doubles it.
+	rawIAC bool
+	// localText wants the line ends of text in the local form.
+	localText bool
+}
+
+// A kind of task.
+type kind uint8
+
+const (
+	retrieve kind = iota // RETR
+	names                // NLST: type code "d"
+	members              // MLSD or LIST: a final slash
+	match                // the same, with a pattern for the names
+	inspect              // no transfer
+)
+
+// newTask decodes req. Package uri refuses what would be more than one command.
+func (d *driver) newTask(req *fetch.Request) (*task, error) {
+	if req.Op > fetch.OpList {
+		return nil, unsupported(req.Op)
+	}
+	u, err := uri.ParseFTP(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	t := &task{req: req, url: u, cwd: u.CWD, name: u.Name, base: req.URL}
+	pattern := wildcard(req.URL)
+	switch {
+	case req.Op == fetch.OpStat:
+		t.kind, t.typ = inspect, d.typeOf(u)
+		if pattern != nil {
+			return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%q is a pattern for names", u.Name),
+				Hint: "list what it matches, or write %2A for an asterisk in a name"}
+		}
+		if u.Type == 'd' {
+			t.cwd, t.name = t.dir(), ""
+		}
+	case u.Type == 'd':
+		t.kind = names
+	case u.Name == "":
+		t.kind = members
+	case pattern != nil:
+		t.kind, t.pattern, t.name = match, pattern, ""
+	case req.Op == fetch.OpList:
+		return t.asDirectory(), nil
+	default:
+		t.kind, t.typ = retrieve, d.typeOf(u)
+		t.localText = d.opts.TextLineEnds && (t.typ[0] == 'A' || t.typ[0] == 'E')
+	}
+	return t, nil
+}
+
+// asDirectory returns the task to list what t takes for a file.
+func (t *task) asDirectory() *task {
+	dup := *t
+	dup.kind, dup.typ = members, ""
+	dup.cwd, dup.name = t.dir(), ""
+	dup.url.Type, dup.url.Form = 0, ""
+	dup.base = dup.dirURL().URI()
+	return &dup
+}
+
+// mayBeDirectory reports whether the URL leaves it open that its name is a directory's.
+func (t *task) mayBeDirectory() bool { return t.kind == retrieve && t.url.Type == 0 }
+
+// hasIAC reports whether a name has the octet 255, which announces a command in Telnet.
+func (t *task) hasIAC() bool { return strings.Contains(strings.Join(t.dir(), ""), "\xff") }
+
+// dir returns the directories that lead to the one whose members are listed, or that t names.
+func (t *task) dir() []string {
+	if t.name == "" {
+		return t.cwd
+	}
+	return append(slices.Clip(t.cwd), t.name)
+}
+
+// dirURL returns the URL of the directory that is listed, with a final slash.
+func (t *task) dirURL() uri.FTP {
+	u := t.url
+	u.CWD, u.Name, u.Type, u.Form = t.dir(), "", 0, ""
+	return u
+}
+
+// implicit reports whether TLS begins with the connection.
+func (t *task) implicit() bool { return t.url.Scheme == "ftps" }
+
+func (t *task) addr() string { return net.JoinHostPort(t.url.Host, strconv.Itoa(int(t.url.Port))) }
+
+// isImage reports whether octets come as they are, so that they can be counted.
+func (t *task) isImage() bool { return t.typ == "I" }
+
+// typeOf returns the argument of TYPE (RFC 959, section 3.1.1) for a file.
+func (d *driver) typeOf(u uri.FTP) string {
+	switch {
+	case u.Type == 0 && d.opts.GuessType && textSuffixes[strings.ToLower(path.Ext(u.Name))]:
+		return "A"
+	case u.Type == 0 || u.Type == 'd':
+		return "I"
+	case u.Form != "":
+		return strings.ToUpper(string(rune(u.Type))) + " " + u.Form
+	}
+	return strings.ToUpper(string(rune(u.Type)))
+}
+
+// textSuffixes are those of files in which line ends are all the structure there is.
+var textSuffixes = map[string]bool{
+	".txt": true, ".text": true, ".asc": true, ".md": true, ".me": true, ".faq": true, ".tex": true,
+	".htm": true, ".html": true, ".xml": true, ".css": true, ".csv": true, ".tsv": true, ".json": true,
+	".c": true, ".h": true, ".cc": true, ".f": true, ".go": true, ".java": true, ".js": true, ".p": true,
+	".pl": true, ".py": true, ".sh": true, ".bat": true, ".cfg": true, ".conf": true, ".ini": true, ".log": true,
+}
+
+// wildcard returns the decoded pieces between the asterisks in the last segment of u; nil if there
+// are none. An encoded asterisk stands for itself, as does "?", which RFC 1738 lets names have.
+func wildcard(u uri.URI) []string {
+	p := u.URLPath()
+	last := p[strings.LastIndexByte(p, '/')+1:]
+	if i := strings.Index(strings.ToLower(last), ";type="); i >= 0 {
+		last = last[:i]
+	}
+	pieces := strings.Split(last, "*")
+	if len(pieces) == 1 {
+		return nil
+	}
+	for i := range pieces {
+		pieces[i] = uri.UnescapeRaw(pieces[i])
+	}
+	return pieces
+}
+
+// matches reports whether name is the pieces with anything in between.
+func matches(pieces []string, name string) bool {
+	last := len(pieces) - 1
+	name, ok := strings.CutPrefix(name, pieces[0])
+	if !ok {
+		return false
+	}
+	for _, piece := range pieces[1:last] {
+		if _, name, ok = strings.Cut(name, piece); !ok {
+			return false
+		}
+	}
+	return strings.HasSuffix(name, pieces[last])
+}

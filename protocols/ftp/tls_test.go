@@ -1,0 +1,139 @@
+package ftp
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"math/big"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/internal/testserver/ftpd"
+)
+
+// certificate is the server's, and the root that clients are to trust.
+var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		panic(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		panic(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(leaf)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+})
+
+func serverTLS(version uint16) *tls.Config {
+	cert, _ := certificate()
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MaxVersion: version}
+}
+
+func trusting() *fetch.Options {
+	_, pool := certificate()
+	return &fetch.Options{TLS: &tls.Config{RootCAs: pool}}
+}
+
+func TestConformanceTLS(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		version uint16
+		scheme  string
+		client  Options
+	}{
+		{"explicit, TLS 1.2", tls.VersionTLS12, "ftp", Options{TLS: TLSRequire}},
+		{"explicit, TLS 1.3", tls.VersionTLS13, "ftp", Options{TLS: TLSTry}},
+		{"implicit", tls.VersionTLS13, "ftps", Options{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			fetchtest.Run(t, fetchtest.Harness{
+				Options: trusting(),
+				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+					s := ftpd.Start(t, tree, ftpd.Options{TLS: serverTLS(tt.version), Implicit: tt.scheme == "ftps", Reuse: true})
+					return site(s, tree, tt.scheme+"://"+s.Addr, tt.client)
+				},
+			})
+		})
+	}
+}
+
+// TestTLSSequence shows that nothing is said in clear but AUTH, in Explain as in fact.
+func TestTLSSequence(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		scheme string
+		mode   TLSMode
+		want   []string
+	}{
+		{"ftp", TLSRequire, []string{"AUTH TLS", "USER anonymous", "PASS ****", "PBSZ 0", "PROT P", "TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd"}},
+		{"ftps", TLSOff, []string{"USER anonymous", "PASS ****", "PBSZ 0", "PROT P", "TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd"}},
+	} {
+		s := ftpd.Start(t, small, ftpd.Options{TLS: serverTLS(0), Implicit: tt.scheme == "ftps"})
+		c := newClient(t, Options{TLS: tt.mode}, trusting())
+		req := request(fetch.OpGet, tt.scheme+"://"+s.Addr+"/motd")
+		if body, _, err := do(t, c, req); body != welcome {
+			t.Errorf("%s: %q, %v", tt.scheme, body, err)
+		}
+		if got := masked(s.Log()); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: the server was told %q, want %q", tt.scheme, got, tt.want)
+		}
+		if x, err := c.Explain(req); err != nil || !slices.Equal(x.Steps, tt.want) {
+			t.Errorf("%s: Explain says %q, %v, want %q", tt.scheme, x.Steps, err, tt.want)
+		}
+	}
+}
+
+// TestTLSFailures shows that no failure leads to data in clear.
+func TestTLSFailures(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		server ftpd.Options
+		client *fetch.Options
+		mode   TLSMode
+	}{
+		{"unknown authority", ftpd.Options{TLS: serverTLS(0)}, nil, TLSRequire},
+		{"unknown authority, not required", ftpd.Options{TLS: serverTLS(0)}, nil, TLSTry},
+		{"no TLS", ftpd.Options{}, trusting(), TLSRequire},
+		{"no TLS after all", ftpd.Options{Replies: map[string]string{"AUTH": "234 begin\r\n"}}, trusting(), TLSTry},
+		{"no protection of data", ftpd.Options{TLS: serverTLS(0), Unknown: []string{"PROT"}}, trusting(), TLSTry},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := ftpd.Start(t, small, tt.server)
+			o := fetch.Options{}
+			if tt.client != nil {
+				o = *tt.client
+			}
+			o.Timeouts = fetch.Timeouts{Connect: time.Second, Reply: time.Second}
+			c := newClient(t, Options{TLS: tt.mode}, &o)
+			if _, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd")); !errors.Is(err, fetch.ErrTLS) {
+				t.Errorf("%v, want a failure of TLS", err)
+			}
+			if slices.Contains(s.Log(), "RETR motd") {
+				t.Error("the file was asked for")
+			}
+		})
+	}
+}
