@@ -1,0 +1,82 @@
+package gopher_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io/fs"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/testserver/gopherd"
+	"github.com/urlget/urlget/protocols/gopher"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// certificate returns a server's configuration and a client's that trusts it.
+func certificate(t testing.TB) (server, client *tls.Config) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(nil)
+	s.StartTLS()
+	defer s.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	return &tls.Config{Certificates: s.TLS.Certificates}, &tls.Config{RootCAs: pool}
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	secure, trusting := certificate(t)
+	for _, tt := range []struct {
+		name, scheme, plus string
+		tls                *tls.Config
+	}{
+		{"plain", "gopher", "", nil},
+		{"plus", "gopher", "+", nil},
+		{"secure", "gophers", "", secure},
+		{"secure plus", "gophers", "+", secure},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			fetchtest.Run(t, fetchtest.Harness{
+				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+					s := gopherd.Start(t, gopherd.Config{Tree: tree, TLS: tt.tls, Plus: tt.plus != ""})
+					return fetchtest.Site{
+						Load: gopher.Load,
+						URL:  func(name string) string { return itemURL(tt.scheme, s.Addr, tt.plus, tree, name) },
+						Log:  s.Log,
+						Fault: func(f fetchtest.Fault) {
+							if f == fetchtest.Cut {
+								s.Cut()
+							} else {
+								s.Stall()
+							}
+						},
+					}
+				},
+				Skip:    map[string]string{"Noise": "any octets are a document"},
+				Options: &fetch.Options{TLS: trusting},
+			})
+		})
+	}
+}
+
+// itemURL returns the URL of a file or directory on a server of package gopherd.
+func itemURL(scheme, addr, plus string, tree fs.FS, name string) string {
+	g := uri.Gopher{Type: '9', Selector: "/" + name, Plus: plus}
+	info, err := fs.Stat(tree, name)
+	if name == "." {
+		g.Selector = ""
+	}
+	if err == nil && info.IsDir() || err != nil && !strings.Contains(name, ".") {
+		g.Type = '1'
+	}
+	host := uri.MustParse(scheme + "://" + addr + "/")
+	g.Scheme, g.Host, g.Port = scheme, host.Host(), host.Port(70)
+	return g.URI().String()
+}

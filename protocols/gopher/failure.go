@@ -1,0 +1,91 @@
+package gopher
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// maxFailure bounds the line in which a server tells of a failure, in octets.
+const maxFailure = 1 << 10
+
+// failure returns an error if the reply is nothing but a line that tells of
+// one, whatever was asked for: plain Gopher has no other way to say so. It reads
+// nothing, and waits for no more than it takes to tell.
+func (c *conn) failure() error {
+	first, err := c.Peek(1)
+	if err != nil || first[0] != '3' && first[0] != '0' && first[0] != 'E' {
+		return notEOF(err)
+	}
+	line, err := c.peekLine()
+	if err != nil || line == nil {
+		return notEOF(err)
+	}
+	told := failureIn(strings.TrimRight(string(line), "\r\n"))
+	if told == nil {
+		return nil
+	}
+	for n := len(line) + 1; n <= len(line)+len(".\r\n")+1; n++ {
+		rest, err := c.Peek(n)
+		if err == io.EOF {
+			if tail := string(rest[len(line):]); strings.HasPrefix(".\r\n", tail) || tail == ".\n" {
+				return told
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failureIn returns the error that a line tells of, or nil. Most servers send an
+// item of type 3. Old ones send one of type 0 with a host of "error.host" and
+// port 1. Gophernicus sends a text.
+func failureIn(line string) error {
+	e := &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the server answered with an error")}
+	title, item := parseItem(line)
+	switch {
+	case strings.Count(line, "\t") >= 3 && (item.Type == "3" || item.Type == "0" && item.Host == "error.host" && item.Port == 1):
+		e.Reply.Text = wire.Text(title)
+	case strings.HasPrefix(line, "Error: File or directory not found!"):
+		e.Reply.Text = wire.Text(line)
+	case strings.HasPrefix(line, "Error: Access denied!"):
+		e.Code, e.Reply.Text = fetch.ErrRefused, wire.Text(line)
+	default:
+		return nil
+	}
+	return e
+}
+
+// peekLine returns the first line with its end, which may be missing at the
+// end of the stream. It returns nil if the line is too long to tell of a
+// failure.
+func (c *conn) peekLine() ([]byte, error) {
+	for n := 1; n <= maxFailure; n = max(n, c.Buffered()) + 1 {
+		buf, err := c.Peek(min(max(n, c.Buffered()), maxFailure))
+		if i := bytes.IndexByte(buf, '\n'); i >= 0 {
+			return buf[:i+1], nil
+		}
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// notEOF returns err unless it is io.EOF.
+func notEOF(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,214 @@
+package gopher
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// questions are the kinds of fields by what stands before the first colon of
+// a line of the attribute ASK, in lower case.
+var questions = map[string]fetch.FieldKind{
+	"note":    fetch.FieldNote,
+	"ask":     fetch.FieldLine,
+	"askp":    fetch.FieldSecret,
+	"askl":    fetch.FieldLines,
+	"askf":    fetch.FieldSaveAs,
+	"select":  fetch.FieldYesNo,
+	"choose":  fetch.FieldChoice,
+	"choosef": fetch.FieldFile,
+}
+
+// parseForm returns the form in the attributes of an item, and false if there
+// is none.
+func parseForm(list []Attribute) (fetch.Form, bool) {
+	ask, ok := attribute(list, "ASK")
+	if !ok {
+		return fetch.Form{}, false
+	}
+	var form fetch.Form
+	if info, ok := attribute(list, "INFO"); ok {
+		form.Title, _ = parseItem(info.Value)
+	}
+	taken := make(map[string]int)
+	for _, line := range ask.Lines {
+		f, ok := parseField(line)
+		if !ok {
+			continue
+		}
+		if f.Kind != fetch.FieldNote {
+			f.Name = unique(f.Name, taken)
+		}
+		form.Fields = append(form.Fields, f)
+	}
+	return form, true
+}
+
+// unique returns name, with a number if it is taken, and takes it: names are
+// keys of the answers. Taken has the last number given out for each name.
+func unique(name string, taken map[string]int) string {
+	free := name
+	for taken[free] > 0 {
+		taken[name]++
+		free = fmt.Sprintf("%s (%d)", name, taken[name])
+	}
+	taken[free] = 1
+	return free
+}
+
+// parseField reads a line "Type: prompt", with a tab before what follows the
+// prompt. What is no question at all is left out; a question of an unknown type
+// wants a line.
+func parseField(line string) (fetch.Field, bool) {
+	typ, text, ok := strings.Cut(line, ":")
+	if !ok {
+		return fetch.Field{}, false
+	}
+	kind, ok := questions[strings.ToLower(strings.TrimSpace(typ))]
+	if !ok {
+		kind = fetch.FieldLine
+	}
+	parts := strings.Split(strings.TrimSpace(text), "\t")
+	f := fetch.Field{Name: strings.TrimSpace(parts[0]), Kind: kind}
+	switch kind {
+	case fetch.FieldYesNo:
+		f.Name, f.Default = yesNo(f.Name, parts[1:])
+	case fetch.FieldChoice:
+		f.Choices = parts[1:]
+	case fetch.FieldLine, fetch.FieldSecret, fetch.FieldLines:
+		f.Default = parts[1:]
+	}
+	if len(f.Default) == 0 {
+		f.Default = nil
+	}
+	if f.Name == "" {
+		f.Name = strings.TrimSpace(typ)
+	}
+	return f, true
+}
+
+// yesNo finds the default of a yes-or-no question, "1" or "0", which stands
+// after a tab or after the last colon of the prompt.
+func yesNo(prompt string, rest []string) (string, []string) {
+	answer := ""
+	if len(rest) > 0 {
+		answer = rest[0]
+	} else if i := strings.LastIndexByte(prompt, ':'); i >= 0 {
+		answer = prompt[i+1:]
+		if answer == "0" || answer == "1" {
+			prompt = strings.TrimSpace(prompt[:i])
+		}
+	}
+	switch answer {
+	case "1":
+		return prompt, []string{"yes"}
+	case "0":
+		return prompt, []string{"no"}
+	}
+	return prompt, nil
+}
+
+// needForm is the error of a form that is not, or not rightly, filled in.
+func needForm(form fetch.Form, why error) error {
+	e := &fetch.Error{Code: fetch.ErrNeedForm, Err: &fetch.FormError{Form: form},
+		Hint: "answer with --form 'NAME=VALUE'"}
+	if why != nil {
+		e.Err = fmt.Errorf("%w; %w", why, e.Err)
+	}
+	if slices.ContainsFunc(form.Fields, func(f fetch.Field) bool { return f.Kind == fetch.FieldFile }) {
+		e.Hint += ", or --form-file 'NAME=FILE' for a file to send"
+	}
+	if slices.ContainsFunc(form.Fields, func(f fetch.Field) bool { return f.Kind == fetch.FieldSecret }) {
+		e.Hint += "; hidden answers travel in clear unless the scheme is gophers"
+	}
+	return e
+}
+
+// fill returns the data block for a form with its answers. It is a reply
+// turned round: a header, then the answers one a line in the order of the
+// questions. A file takes the rest of the block, so the block has a size then
+// and no final dot.
+func fill(form fetch.Form, answers map[string][]string) (block, error) {
+	answers = maps.Clone(answers)
+	var text, shown strings.Builder
+	file, hasFile := "", false
+	for _, f := range form.Fields {
+		if f.Kind == fetch.FieldNote {
+			continue // its text may be the name of a question
+		}
+		values, given := answers[f.Name]
+		delete(answers, f.Name)
+		if f.Kind == fetch.FieldSaveAs {
+			continue
+		}
+		if !given {
+			values, given = f.Default, f.Default != nil
+		}
+		if hasFile {
+			return block{}, fmt.Errorf("'%s' comes after a file, where nothing can", f.Name)
+		}
+		if f.Kind == fetch.FieldFile && len(values) == 1 {
+			file, hasFile = values[0], true
+			continue
+		}
+		if !given {
+			return block{}, fmt.Errorf("'%s' has no answer", f.Name)
+		}
+		lines, err := answer(f, values)
+		if err != nil {
+			return block{}, fmt.Errorf("'%s' %w", f.Name, err)
+		}
+		for _, line := range lines {
+			text.WriteString(line + "\r\n")
+			if f.Kind == fetch.FieldSecret {
+				line = "***"
+			}
+			shown.WriteString(line + "\r\n")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(answers)) {
+		return block{}, fmt.Errorf("there is no question '%s'", name)
+	}
+	if hasFile {
+		head := "+" + strconv.Itoa(text.Len()+len(file)) + "\r\n"
+		return block{head + text.String() + file, head + shown.String() + "(a file)\r\n"}, nil
+	}
+	return block{"+-1\r\n" + text.String() + ".\r\n", "+-1\r\n" + shown.String() + ".\r\n"}, nil
+}
+
+// answer returns the lines for the answer to a question.
+func answer(f fetch.Field, values []string) ([]string, error) {
+	for _, v := range values {
+		if err := wire.CheckLine(v); err != nil {
+			return nil, errors.New("has an answer of more than one line")
+		}
+		if v == "." {
+			return nil, errors.New("cannot have a dot for an answer, which would end the form")
+		}
+	}
+	if f.Kind == fetch.FieldLines {
+		return append([]string{strconv.Itoa(len(values))}, values...), nil
+	}
+	if len(values) != 1 {
+		return nil, errors.New("wants one answer")
+	}
+	switch v := values[0]; f.Kind {
+	case fetch.FieldYesNo:
+		digit, ok := map[string]string{"yes": "1", "1": "1", "no": "0", "0": "0"}[strings.ToLower(v)]
+		if !ok {
+			return nil, errors.New("wants yes or no")
+		}
+		return []string{digit}, nil
+	case fetch.FieldChoice:
+		if !slices.Contains(f.Choices, v) {
+			return nil, fmt.Errorf("wants one of %q", f.Choices)
+		}
+	}
+	return values, nil
+}

@@ -1,0 +1,267 @@
+// Package gopher retrieves what gopher URLs name, over plain Gopher (RFC 1436),
+// Gopher+ and Gopher over TLS (the scheme gophers).
+//
+// A menu is a listing: its Body is the menu as the server sent it, without the
+// final line of a dot, and each of its Entries holds an [Item]. Text loses a
+// final line of a dot too; everything else is delivered octet for octet. Plain
+// Gopher ends everything by closing the connection, so Meta.Framing is
+// FramedByClose: nobody can tell a cut document from a whole one.
+//
+// Gopher+ is spoken only where the URL says so (RFC 1738, section 3.4.3), the
+// request has a form filled in, or [Options] ask for it.
+package gopher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Load registers the schemes gopher and gophers.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is Load with options.
+func With(opts Options) fetch.Loader {
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		d := &driver{env: env, opts: opts}
+		for name, summary := range map[string]string{
+			"gopher":  "menus, documents and searches by Gopher and Gopher+",
+			"gophers": "Gopher over TLS, on the same port",
+		} {
+			reg.Register(fetch.Scheme{
+				Name:    name,
+				Port:    defaultPort,
+				Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+				Relayed: name == "gopher",
+				Summary: summary,
+				Driver:  d,
+			})
+		}
+	}
+}
+
+// Options configure the driver. The zero value is the default. Both options
+// make it speak Gopher+ to servers of which it does not know that they do;
+// they leave URLs alone that already say something else.
+type Options struct {
+	// Attributes retrieves the attributes of items instead of their content,
+	// and menus with the attributes of all their items.
+	Attributes bool
+	// View is the representation to ask for, a media type perhaps with a
+	// language: "text/html" or "text/html;lang=De_DE". "" means what the
+	// request's Accept says, or the server's favourite.
+	View string
+}
+
+// apply changes g to what the options want.
+func (o Options) apply(g *uri.Gopher, op fetch.Op) {
+	switch {
+	case o.Attributes && op == fetch.OpStat && g.Plus == "":
+		g.Plus = "+"
+	case o.Attributes && op != fetch.OpStat && (g.Plus == "" || g.Plus == "+" || g.Plus == "?"):
+		if g.Plus = "!"; g.Type == '1' {
+			g.Plus = "$"
+		}
+	case o.View != "" && (g.Plus == "" || g.Plus == "+"):
+		g.Plus = "+" + parseView(o.View).String()
+	}
+}
+
+type driver struct {
+	env  *fetch.Env
+	opts Options
+}
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	g, err := d.parse(req)
+	if err != nil {
+		return nil, err
+	}
+	to, err := elsewhere(req, g)
+	switch {
+	case err != nil:
+		return nil, err
+	case to.Scheme() == "cso":
+		return d.env.Open(ctx, &fetch.Request{URL: to, Op: req.Op})
+	case !to.IsZero():
+		return &fetch.Response{Location: []uri.URI{to}, Body: http.NoBody}, nil
+	}
+	resp, err := d.item(ctx, req, g)
+	var moved *movedError
+	if errors.As(err, &moved) {
+		resp, err = &fetch.Response{Location: []uri.URI{moved.to}, Body: http.NoBody}, nil
+		resp.Reply = moved.reply
+	}
+	return resp, err
+}
+
+// parse decodes the request's URL and applies the options.
+func (d *driver) parse(req *fetch.Request) (uri.Gopher, error) {
+	g, err := uri.ParseGopher(req.URL)
+	if err != nil {
+		return g, err
+	}
+	d.opts.apply(&g, req.Op)
+	return g, nil
+}
+
+// elsewhere returns where an item is that is not had from the Gopher server, or
+// the zero URI. It refuses what cannot be asked for.
+func elsewhere(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
+	if u := urlSelector(g.Selector); !u.IsZero() {
+		return u, nil
+	}
+	what := expected(g)
+	switch {
+	case g.Type == '2':
+		// No Gopher server speaks CSO, so without a port its own is meant.
+		return otherURL("cso", g.Host, req.URL.Port(csoPort), csoPort, uri.Escape(g.Search)), nil
+	case itemTypes[g.Type].kind == fetch.EntrySession:
+		scheme := map[byte]string{'8': "telnet", 'T': "tn3270"}[g.Type]
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrInteractive, Err: fmt.Errorf("an item of type %c is a session", g.Type),
+			Hint: "open " + sessionURL(scheme, g.Host, req.URL.Port(0), g.Selector).Redacted()}
+	case g.Type == 'i' || g.Type == '3':
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("an item of type %c is a line of a menu", g.Type)}
+	case req.Op > fetch.OpList:
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.ErrUnsupported}
+	case req.Op == fetch.OpList && !isMenu(what.media):
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a menu: %w", errors.ErrUnsupported)}
+	case g.Type == '7' && g.Search == "" && what.media != attributesMedia &&
+		(req.Op != fetch.OpStat || !needsAttributes(req, g)):
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrNeedSearch, Hint: "add the words after a tab: " + withWords(req.URL)}
+	case g.Form != nil && !req.From.IsZero():
+		// Its lines are the only ones of a URL that reach a server as lines.
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy, Err: fmt.Errorf("%s led to a form that is already filled in", req.From.Redacted())}
+	}
+	return uri.URI{}, nil
+}
+
+// item retrieves an item of a Gopher server.
+func (d *driver) item(ctx context.Context, req *fetch.Request, g uri.Gopher) (*fetch.Response, error) {
+	data := formData(g)
+	if needsAttributes(req, g) {
+		list, err := d.attributes(ctx, g)
+		if err != nil {
+			return nil, err
+		}
+		if req.Op == fetch.OpStat && list != nil {
+			resp := described(req, g, list)
+			resp.Body = http.NoBody
+			return resp, nil
+		}
+		if g.Plus, data, err = complete(req, list); err != nil {
+			return nil, err
+		}
+	}
+	out, err := newRequest(g, data)
+	if err != nil {
+		return nil, err
+	}
+	return d.get(ctx, req, g, out)
+}
+
+// withWords returns the URL of a search as it is with words.
+func withWords(u uri.URI) string {
+	u, _ = u.WithSearch("words")
+	return u.Redacted()
+}
+
+// needsAttributes reports whether the attributes of g must be known first: for
+// its metadata, to fill in its form, or to choose the best of its views.
+func needsAttributes(req *fetch.Request, g uri.Gopher) bool {
+	switch {
+	case g.Form != nil:
+		return false
+	case req.Op == fetch.OpStat:
+		return strings.HasPrefix(g.Plus, "+") || g.Plus == "?"
+	}
+	return req.Form != nil || g.Plus == "?" || g.Plus == "+" && hasPreference(req)
+}
+
+// complete returns what is to be asked for, now that the attributes of an item
+// are known: the Gopher+ string with the view that the request prefers, and
+// the answers to its form.
+func complete(req *fetch.Request, list []Attribute) (plus string, data block, err error) {
+	plus = "+"
+	if v, ok := choose(views(list), req); ok && hasPreference(req) {
+		plus += v.String()
+	}
+	form, ok := parseForm(list)
+	switch {
+	case ok && req.Form == nil:
+		return "", data, needForm(form, nil)
+	case ok:
+		if data, err = fill(form, req.Form); err != nil {
+			return "", data, needForm(form, err)
+		}
+	case req.Form != nil:
+		return "", data, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the item has no form to fill in")}
+	}
+	return plus, data, nil
+}
+
+// get sends a request for g and makes a response of the reply.
+func (d *driver) get(ctx context.Context, req *fetch.Request, g uri.Gopher, out request) (*fetch.Response, error) {
+	c, err := d.ask(ctx, g, out)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := d.reply(c, req, g)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	if req.Op == fetch.OpStat {
+		c.Close()
+		resp.Body, resp.Entries = http.NoBody, nil
+	}
+	return resp, nil
+}
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	g, err := d.parse(req)
+	if err != nil {
+		return nil, err
+	}
+	to, err := elsewhere(req, g)
+	if err != nil {
+		return nil, err
+	}
+	if !to.IsZero() {
+		return []string{"go on to " + fetch.Printable(to.Redacted())}, nil
+	}
+	var steps []string
+	if g.Scheme == "gophers" {
+		steps = append(steps, "start TLS")
+	}
+	if needsAttributes(req, g) {
+		ask := g
+		ask.Plus, ask.Search = "!", ""
+		out, err := newRequest(ask, block{})
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, fmt.Sprintf("send %q", out.line), "connect again, with what the attributes tell")
+		g.Plus = "+"
+	}
+	out, err := newRequest(g, formData(g))
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range out.shown() {
+		steps = append(steps, fmt.Sprintf("send %q", line))
+	}
+	return steps, nil
+}
+
+var (
+	_ fetch.Driver    = (*driver)(nil)
+	_ fetch.Explainer = (*driver)(nil)
+)

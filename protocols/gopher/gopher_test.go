@@ -1,0 +1,411 @@
+package gopher_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/transcript"
+	"github.com/urlget/urlget/protocols/gopher"
+)
+
+func client(t testing.TB, opts gopher.Options, fopts *fetch.Options) *fetch.Client {
+	t.Helper()
+	c := fetch.New(fopts, gopher.With(opts))
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// serve plays a transcript and returns the beginning of its URLs.
+func serve(t testing.TB, name string) string {
+	t.Helper()
+	conv, err := transcript.Load("testdata/" + name + ".txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "gopher://" + transcript.Server(t, conv) + "/"
+}
+
+// play is serve for a transcript that is written out.
+func play(t testing.TB, script string) string {
+	t.Helper()
+	conv, err := transcript.Parse(t.Name(), []byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "gopher://" + transcript.Server(t, conv) + "/"
+}
+
+// reply plays a server that answers one request.
+func reply(t testing.TB, request, answer string) string {
+	t.Helper()
+	script := "-- connection --\nC" + strconv.Quote(request+"\r\n") + "\n"
+	if answer != "" {
+		script += "S" + strconv.Quote(answer) + "\n"
+	}
+	return play(t, script+"S!close\n")
+}
+
+// do performs req on a URL and reads the body.
+func do(t testing.TB, c *fetch.Client, rawURL string, req fetch.Request) (*fetch.Response, string, error) {
+	t.Helper()
+	req.URL = uri.MustParse(rawURL)
+	resp, err := c.Do(t.Context(), &req)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp, string(body), err
+}
+
+func get(t testing.TB, rawURL string) (*fetch.Response, string, error) {
+	t.Helper()
+	return do(t, client(t, gopher.Options{}, nil), rawURL, fetch.Request{})
+}
+
+// TestExchanges replays what real servers have answered.
+func TestExchanges(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, path  string
+		body, media string
+		size        int64
+	}{
+		{"umn-plus", "00/hello.txt%09%09+", "Hello from the University of Minnesota\n", "text/plain", 39},
+		{"umn-text", "00/dots.txt", ".leading\r\n..\r\nend\r\n", "text/plain", -1},
+		{"umn-glued", "00/end.txt", "first\nend.\r\n", "text/plain", -1},
+		{"gophernicus-plain", "0/hello.txt%09%09+", "Hello, gopher.\r\n", "text/plain", -1},
+		{"moved", "0/old%09%09+", "here\r\n", "text/plain", 6},
+		{"filled", "0form%09%09+%091%0D%0A+-1%0D%0Aone%0D%0Atwo%0D%0A.%0D%0A", "ok", "text/plain", 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			resp, body, err := get(t, serve(t, tt.name)+tt.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			framing := fetch.FramedByProtocol
+			if tt.size < 0 {
+				framing = fetch.FramedByClose
+			}
+			if body != tt.body || resp.ContentType != tt.media || resp.Size != tt.size || resp.Framing != framing {
+				t.Errorf("got %q, %s, size %d, framing %d", body, resp.ContentType, resp.Size, resp.Framing)
+			}
+		})
+	}
+}
+
+func TestExchangesThatAreErrors(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, path string
+		code       fetch.Code
+		reply      string
+		retry      bool
+	}{
+		{"umn-error", "00/none%09%09+", fetch.ErrNotFound, "001 '/none' does not exist!!", false},
+		{"umn-missing", "00/none", fetch.ErrNotFound, "'/none' does not exist!!", false},
+		{"pygopherd-error", "0/nonexist%09%09+", fetch.ErrNotFound, "001 '/nonexist' does not exist (no handler found)", false},
+		{"pygopherd-missing", "9/nonexist", fetch.ErrNotFound, "'/nonexist' does not exist (no handler found)", false},
+		{"busy", "1/x%09%09+", fetch.ErrBusy, "002 Too many users.", true},
+		{"nowhere", "0/old%09%09+", fetch.ErrRedirect, "003 Test Administrator <admin@example.org>", false},
+		{"short", "9/x%09%09+", fetch.ErrTruncated, "", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := get(t, serve(t, tt.name)+tt.path)
+			var fe *fetch.Error
+			if !errors.As(err, &fe) || fe.Code != tt.code || fe.Reply.String() != tt.reply || fe.Retry != tt.retry {
+				t.Errorf("error %v, want one of class %q with the reply %q", err, tt.code, tt.reply)
+			}
+		})
+	}
+}
+
+// TestTheFinalDot has the ways in which servers end texts (RFC 1436, section
+// 3.8, wants ".\r\n").
+func TestTheFinalDot(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ sent, text string }{
+		{"", ""},
+		{"a", "a"},
+		{"a\r\n.\r\n", "a\r\n"},
+		{"a\n.\n", "a\n"},
+		{"a\n.", "a\n"},
+		{".\r\n", ""},
+		{".", ""},
+		{".\r\n.\r\n.\r\n", ".\r\n.\r\n"},
+		{".\n.\n.\n.", ".\n.\n.\n"},
+		{"a\r\n.\r\nb\r\n", "a\r\n.\r\nb\r\n"},
+		{"a\r\n.\r\nb", "a\r\n.\r\nb"},
+		{"a\r\n..\r\n.\r\n", "a\r\n..\r\n"},
+		{"a.\r\n", "a.\r\n"},
+		{"a\r\n.\r", "a\r\n.\r"},
+		{"a\r\n.\r\r\n", "a\r\n.\r\r\n"},
+		{"a\r\n.\n\n", "a\r\n.\n\n"},
+		{"a\r.\r\n", "a\r.\r\n"},
+		{strings.Repeat(".\n", 70000), strings.Repeat(".\n", 69999)},
+	} {
+		_, body, err := get(t, reply(t, "/x", tt.sent)+"0/x")
+		if err != nil || body != tt.text {
+			t.Errorf("%.40q came as %.40q, %v", tt.sent, body, err)
+		}
+		if _, body, err = get(t, reply(t, "/x", tt.sent)+"9/x"); err != nil || body != tt.sent {
+			t.Errorf("as a binary, %.40q came as %.40q, %v", tt.sent, body, err)
+		}
+	}
+}
+
+// TestHeaders has beginnings of replies that look like a Gopher+ header, and
+// some that are one.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ sent, body string }{
+		{"+3\r\nabc", "abc"},
+		{"+3\nabc", "abc"},
+		{"+3\r\nabcdef", "abc"},
+		{"+0\r\n.\r\n", ""},
+		{"+-1\r\nabc\r\n.\r\nmore", "abc\r\n"},
+		{"+-1\r\nabc", "abc"},
+		{"+-2\r\nabc\r\n.\r\n", "abc\r\n"},
+		{"+-3\r\nabc", "+-3\r\nabc"},
+		{"+3 \r\nabc", "+3 \r\nabc"},
+		{"++3\r\nabc", "++3\r\nabc"},
+		{"+", "+"},
+		{"+3", "+3"},
+		{"+99999999999999999999\r\nabc", "+99999999999999999999\r\nabc"},
+		{"+" + strings.Repeat("0", 100) + "\r\n", "+" + strings.Repeat("0", 100) + "\r\n"},
+		{"-\r\n", "-\r\n"},
+		{"plain", "plain"},
+		{"", ""},
+	} {
+		_, body, err := get(t, reply(t, "/x\t+", tt.sent)+"0/x%09%09+")
+		if err != nil || body != tt.body {
+			t.Errorf("%q came as %q, %v, want %q", tt.sent, body, err, tt.body)
+		}
+	}
+}
+
+func TestMediaTypes(t *testing.T) {
+	t.Parallel()
+	const png = "\x89PNG\r\n\x1a\n0000"
+	for _, tt := range []struct{ typ, sent, media string }{
+		{"0", "ascii", "text/plain"},
+		{"0", "gr\u00fcn", "text/plain; charset=utf-8"},
+		{"0", "gr\u00fc"[:3], "text/plain; charset=utf-8"}, // cut in the middle of a character
+		{"0", "gr\xfcn", "text/plain; charset=iso-8859-1"},
+		{"1", "i\t\t\t\r\n", "application/gopher-menu"},
+		{"h", "<p>", "text/html"},
+		{"g", "GIF89a", "image/gif"},
+		{"p", png, "image/png"},
+		{"I", png, "image/png"},
+		{"I", "no image", "application/octet-stream"},
+		{"9", png, "image/png"},
+		{"9", "%PDF-1.4", "application/pdf"},
+		{"9", "", "application/octet-stream"},
+		{"9", "\x00\x01\x02", "application/octet-stream"},
+		{"s", "RIFF\x00\x00\x00\x00WAVEfmt ", "audio/wave"},
+		{"s", "OggS\x00", "application/ogg"},
+		{"d", "%PDF-1.4", "application/pdf"},
+		{"P", "%PDF-1.4", "application/pdf"},
+		{"4", "(This file", "application/mac-binhex40"},
+		{"w", "what?", "application/octet-stream"},
+	} {
+		resp, _, err := get(t, reply(t, "/x", tt.sent)+tt.typ+"/x")
+		if err != nil || resp.ContentType != tt.media {
+			t.Errorf("type %s, %q: %v, %v, want %s", tt.typ, tt.sent, resp, err, tt.media)
+		}
+	}
+}
+
+// TestErrorLines has replies that are, or are not, nothing but an error.
+func TestErrorLines(t *testing.T) {
+	t.Parallel()
+	const missing = "3not there\t\terror.host\t1\r\n"
+	for sent, isError := range map[string]bool{
+		missing:                            true,
+		missing + ".\r\n":                  true,
+		missing + ".":                      true,
+		missing + "imore\t\t\t\r\n":        false,
+		strings.TrimRight(missing, "\r\n"): true,
+		"3not there\tx\tlocalhost\t70\n":   true,
+		"Error: File or directory not found! (null)\r\n":     true,
+		"Error: File or directory not found! (null)\r\nmore": false,
+		"Error: see below\r\n":                               false,
+		"3 apples\n":                                         false,
+		"3":                                                  false,
+		"0text\t/x\tlocalhost\t70\r\n":                       false,
+		"0not there\t\terror.host\t1\r\n":                    true,
+		"0not there\t\terror.host\t1\r\nabc\r\n":             false,
+		"3" + strings.Repeat("x", 5000) + "\t\t\t1\r\n":      false,
+	} {
+		for _, typ := range []string{"0", "1", "9"} {
+			_, _, err := get(t, reply(t, "/x", sent)+typ+"/x")
+			if errors.Is(err, fetch.ErrNotFound) != isError || (err == nil) == isError {
+				t.Errorf("type %s, %.60q: error %v", typ, sent, err)
+			}
+		}
+	}
+}
+
+func TestASearchSendsItsWords(t *testing.T) {
+	t.Parallel()
+	base := serve(t, "search")
+	c := client(t, gopher.Options{}, nil)
+	for _, path := range []string{"7/find%09some%20words", "7/find%09some%20words%09+", "7/find%09%09!"} {
+		if _, _, err := do(t, c, base+path, fetch.Request{}); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, path := range []string{"7/find", "7/find%09", "7/find%09%09+"} {
+		_, _, err := do(t, c, base+path, fetch.Request{})
+		var fe *fetch.Error
+		if !errors.As(err, &fe) || fe.Code != fetch.ErrNeedSearch || !strings.Contains(fe.Hint, "/7/find%09words") {
+			t.Errorf("%s: error %v with the hint %q", path, err, fe.Hint)
+		}
+	}
+}
+
+func TestItemsThatAreElsewhere(t *testing.T) {
+	t.Parallel()
+	var opened []string
+	other := fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+		opened = append(opened, req.URL.String()+" from "+req.From.String())
+		return &fetch.Response{Body: io.NopCloser(strings.NewReader("")), Meta: fetch.Meta{Size: -1}}, nil
+	})
+	allow := &fetch.Policy{AllowPorts: []uint16{23, 1105}}
+	c := fetch.New(&fetch.Options{Policy: allow}, gopher.Load, fetch.Use("cso", other), fetch.Use("http", other))
+	defer c.Close()
+	for path, want := range map[string]string{
+		"gopher://h.example:105/2%09joe%20smith":         "cso://h.example/joe%20smith",
+		"gopher://h.example/2%09joe":                     "cso://h.example/joe",
+		"gopher://h.example:1105/2":                      "cso://h.example:1105/",
+		"gopher://h.example/hURL:http://w.example/a%3Fb": "http://w.example/a?b",
+	} {
+		opened = nil
+		_, _, err := do(t, c, path, fetch.Request{})
+		if len(opened) != 1 || opened[0] != want+" from "+path || err != nil {
+			t.Errorf("%s opened %q, %v", path, opened, err)
+		}
+	}
+	for path, want := range map[string]string{
+		"gopher://h.example:23/8guest": "open telnet://guest@h.example/",
+		"gopher://h.example:3270/T":    "open tn3270://h.example:3270/",
+	} {
+		_, _, err := do(t, c, path, fetch.Request{})
+		var fe *fetch.Error
+		if !errors.As(err, &fe) || fe.Code != fetch.ErrInteractive || fe.Hint != want {
+			t.Errorf("%s: error %v with the hint %q", path, err, fe.Hint)
+		}
+	}
+	for _, path := range []string{"gopher://h.example/iWelcome", "gopher://h.example/3"} {
+		if _, _, err := do(t, c, path, fetch.Request{}); !errors.Is(err, fetch.ErrNotRetrievable) {
+			t.Errorf("%s: error %v", path, err)
+		}
+	}
+}
+
+// TestAMenuDoesNotLeadToOtherServices follows items to where they must not go
+// (RFC 1738, section 6).
+func TestAMenuDoesNotLeadToOtherServices(t *testing.T) {
+	t.Parallel()
+	menu := "0Mail\tHELO x\t127.0.0.1\t25\r\n0News\tx\t127.0.0.1\t119\r\nhFile\tURL:file:///etc/passwd\t127.0.0.1\t70\r\n"
+	base := reply(t, "", menu)
+	c := client(t, gopher.Options{}, nil)
+	n := 0
+	for e, err := range c.List(t.Context(), base) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		resp, err := c.Do(t.Context(), &fetch.Request{URL: e.URL, From: uri.MustParse(base)})
+		if err == nil {
+			resp.Body.Close()
+		}
+		if !errors.Is(err, fetch.ErrPolicy) && !errors.Is(err, fetch.ErrScheme) {
+			t.Errorf("%s: error %v", e.URL, err)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d entries", n)
+	}
+}
+
+func TestAFormInALinkIsNotSent(t *testing.T) {
+	t.Parallel()
+	c := client(t, gopher.Options{}, nil)
+	const link = "gopher://127.0.0.1/0form%09%09+%091%0D%0A+-1%0D%0Aone%0D%0A.%0D%0A"
+	_, _, err := do(t, c, link, fetch.Request{From: uri.MustParse("gopher://127.0.0.1/")})
+	if !errors.Is(err, fetch.ErrPolicy) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestASilentServerIsLeft(t *testing.T) {
+	t.Parallel()
+	base := play(t, "-- connection --\nC: /x\nS!stall\n")
+	c := client(t, gopher.Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 20 * time.Millisecond, Idle: time.Hour}})
+	_, _, err := do(t, c, base+"0/x", fetch.Request{})
+	var fe *fetch.Error
+	if !errors.As(err, &fe) || fe.Code != fetch.ErrNetwork || !fe.Retry || !strings.Contains(fe.Error(), "nothing received for 20ms") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	c := client(t, gopher.Options{}, nil)
+	for rawURL, want := range map[string]string{
+		"gopher://h.example":                   `send ""`,
+		"gopher://h.example/0/a%20b":           `send "/a b"`,
+		"gopher://h.example/7/f%09w%09+":       `send "/f\tw\t+"`,
+		"gophers://h.example/1/":               `start TLS; send "/"`,
+		"gopher://h.example/0/f%09%09%3F":      `send "/f\t!"; connect again, with what the attributes tell; send "/f\t+"`,
+		"gopher://h.example:105/2%09joe":       `go on to cso://h.example/joe`,
+		"gopher://h.example/hURL:http://a/":    `go on to http://a/`,
+		"gopher://h.example/0/x%09%09!+A%20+B": `send "/x\t!+A+B"`,
+	} {
+		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(rawURL)})
+		if err != nil || strings.Join(x.Steps, "; ") != want {
+			t.Errorf("%s: %v, %v, want %s", rawURL, x, err, want)
+		}
+	}
+	for rawURL, want := range map[string]fetch.Code{
+		"gopher://h.example/0a%0D%0Ab":     fetch.ErrURL,
+		"gopher://h.example/0a%09%09+%091": fetch.ErrURL, // a flag without the data
+		"gopher://h.example/7/find":        fetch.ErrNeedSearch,
+		"gopher://h.example/8guest":        fetch.ErrInteractive,
+		"gopher://h.example/iWelcome":      fetch.ErrNotRetrievable,
+	} {
+		if _, err := c.Explain(&fetch.Request{URL: uri.MustParse(rawURL)}); !errors.Is(err, want) {
+			t.Errorf("%s: error %v, want one of class %q", rawURL, err, want)
+		}
+	}
+	tab := client(t, gopher.Options{View: "text/html\t1"}, nil)
+	if _, err := tab.Explain(&fetch.Request{URL: uri.MustParse("gopher://h.example/0/a")}); !errors.Is(err, fetch.ErrURL) {
+		t.Errorf("a tab in Options.View: error %v", err)
+	}
+}
+
+func TestAcceptChoosesAView(t *testing.T) {
+	t.Parallel()
+	c := client(t, gopher.Options{}, nil)
+	resp, body, err := do(t, c, serve(t, "umn-view")+"00/about%09%09+", fetch.Request{
+		Accept: []string{"application/pdf", "text/*"},
+		Header: textproto.MIMEHeader{"Accept-Language": {"fr, de;q=0.5"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "Hallo.\r\n.\r\n...\r\n" || resp.ContentType != "Text/plain" {
+		t.Errorf("got %q, %s", body, resp.ContentType)
+	}
+}

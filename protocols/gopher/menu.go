@@ -1,0 +1,142 @@
+package gopher
+
+import (
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// maxLine bounds the lines of menus and of Gopher+ in octets. Menus are made
+// for screens of 80 columns; search items may have long selectors.
+const maxLine = 16 << 10
+
+// An Item is a line of a menu as the server wrote it: what Entry.Sys holds.
+// All strings are as they were sent, which may be octets of any charset; the
+// title is in Entry.Name.
+type Item struct {
+	Type     string   `json:"type"` // one character, or "" for a line that is no item
+	Selector string   `json:"selector"`
+	Host     string   `json:"host"`
+	Port     uint16   `json:"port"`             // 0 if it is missing or not a port
+	Extras   []string `json:"extras,omitempty"` // what follows the port; Gopher+ puts "+" or "?" first
+	// Attributes are the item's Gopher+ attributes, if they were asked for.
+	Attributes []Attribute `json:"attributes,omitempty"`
+}
+
+// A menu turns lines into entries.
+type menu struct {
+	base uri.Gopher // where the menu is from
+	last byte       // the type of the last item that has one
+
+	server server // of the item before
+	prefix string // what URLs of items there start with
+}
+
+func newMenu(base uri.Gopher) *menu { return &menu{base: base, last: '1'} }
+
+// entries returns the entries of a menu, as they arrive.
+func (m *menu) entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		for line, err := range lines(r) {
+			if err != nil {
+				yield(fetch.Entry{}, err)
+				return
+			}
+			if !yield(m.entry(string(line)), nil) {
+				return
+			}
+		}
+	}
+}
+
+// lines iterates over the lines of r. The last one may lack its end.
+func lines(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		lr := wire.NewReader(r, maxLine)
+		for {
+			line, err := lr.Line()
+			switch {
+			case err == io.EOF:
+				return
+			case err == io.ErrUnexpectedEOF:
+				yield(line, nil)
+				return
+			case err != nil:
+				yield(nil, err)
+				return
+			}
+			if !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+// entry returns the entry for a line of a menu. Whatever makes no link is text.
+func (m *menu) entry(line string) fetch.Entry {
+	title, item := parseItem(line)
+	e := fetch.Entry{Name: wire.Text(title), Kind: fetch.EntryText, Rel: "item", Size: -1}
+	if item.Type != "" {
+		typ := item.Type[0]
+		if typ == '+' {
+			typ = m.last // another server for the item before (RFC 1436, section 3.8)
+		} else {
+			m.last = typ
+		}
+		e.Kind, e.ContentType = itemTypes[typ].kind, itemTypes[typ].media
+		if e.Kind != fetch.EntryText && e.Kind != fetch.EntryError {
+			e.URL = m.link(typ, item)
+			if e.URL.IsZero() {
+				e.Kind = fetch.EntryText
+			}
+		}
+	}
+	switch {
+	case e.URL.IsZero():
+		e.ContentType, e.Rel = "", ""
+	case e.Kind == fetch.EntryListing && strings.TrimSpace(title) == "..":
+		e.Rel = "parent"
+	}
+	e.Sys = item
+	return e
+}
+
+// parseItem takes a line apart. One without a tab is no item, unless it says
+// that it is text or an error.
+func parseItem(line string) (title string, item Item) {
+	if line == "" || line[0] <= ' ' || line[0] >= 0x7f {
+		return line, item
+	}
+	title, rest, ok := strings.Cut(line[1:], "\t")
+	if !ok && line[0] != 'i' && line[0] != '3' {
+		return line, item
+	}
+	item.Type = line[:1]
+	item.Selector, rest, _ = strings.Cut(rest, "\t")
+	item.Host, rest, _ = strings.Cut(rest, "\t")
+	port, rest, ok := strings.Cut(rest, "\t")
+	item.Port = parsePort(port)
+	if ok {
+		item.Extras = strings.Split(rest, "\t")
+	}
+	return title, item
+}
+
+// parsePort returns 0 for what is not a port.
+func parsePort(s string) uint16 {
+	n := 0
+	for i := range len(s) {
+		c := s[i]
+		if c < '0' || c > '9' {
+			return 0
+		}
+		if n = n*10 + int(c-'0'); n > 65535 {
+			return 0
+		}
+	}
+	return uint16(n)
+}

@@ -1,0 +1,196 @@
+package gopher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+const (
+	maxHeader  = len("+") + 18 + len("\r\n")
+	maxMessage = 4 << 10 // of an error, in octets
+)
+
+// A header is the first line of a Gopher+ reply: a sign and a number.
+type header struct {
+	failed bool
+	size   int64 // of what follows in octets, or one of the values below
+}
+
+// String returns the header as it was sent.
+func (h header) String() string {
+	sign := "+"
+	if h.failed {
+		sign = "-"
+	}
+	return fmt.Sprintf("%s%d", sign, h.size)
+}
+
+// What stands for an unknown size.
+const (
+	untilDot   = -1 // a line of a dot follows
+	untilClose = -2
+)
+
+// plain stands for the header that a reply does not have.
+var plain = header{size: untilClose}
+
+// plusHeader reads the header of a Gopher+ reply. It reports false, and reads
+// nothing, if the reply does not start with one: a server that does not know
+// Gopher+ sends the plain document.
+func (c *conn) plusHeader() (header, bool, error) {
+	for n := 1; n <= maxHeader; n++ {
+		buf, err := c.Peek(n)
+		if err != nil {
+			return plain, false, notEOF(err)
+		}
+		if buf[n-1] != '\n' {
+			continue
+		}
+		h, ok := parseHeader(string(buf))
+		if !ok {
+			break
+		}
+		_, err = io.CopyN(io.Discard, c, int64(n))
+		return h, true, err
+	}
+	return plain, false, nil
+}
+
+func parseHeader(line string) (header, bool) {
+	text := strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+	if text == "" || text[0] != '+' && text[0] != '-' {
+		return header{}, false
+	}
+	h := header{failed: text[0] == '-'}
+	switch number := text[1:]; {
+	case number == "-1":
+		h.size = untilDot
+	case number == "-2":
+		h.size = untilClose
+	default:
+		n, err := strconv.ParseUint(number, 10, 62)
+		if err != nil {
+			return header{}, false
+		}
+		h.size = int64(n)
+	}
+	return h, true
+}
+
+// content returns a reader of what follows the header.
+func (c *conn) content(h header) io.Reader {
+	switch h.size {
+	case untilDot:
+		return dotReader{c.Dot(wire.DotOptions{Unstuff: wire.UnstuffLone, LenientEnd: true})}
+	case untilClose:
+		return c.Reader
+	}
+	return &sizedReader{c: c, size: h.size, left: h.size}
+}
+
+// A dotReader reads up to a line of a dot. Servers leave it out for some views
+// of an item, so the end of the stream will do.
+type dotReader struct{ r *wire.DotReader }
+
+func (r dotReader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	if err == io.ErrUnexpectedEOF {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// A sizedReader reads as many octets as were announced and ignores the rest:
+// servers announce the size of a file and may add a line of a dot to it.
+type sizedReader struct {
+	c          *conn
+	size, left int64
+}
+
+func (r *sizedReader) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := r.c.Read(p[:min(int64(len(p)), r.left)])
+	r.left -= int64(n)
+	if err == io.EOF && r.left > 0 {
+		err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+			Err: fmt.Errorf("%d octets came, %d were announced", r.size-r.left, r.size)}
+	}
+	return n, err
+}
+
+// A movedError is the Gopher+ error 3: the item is elsewhere.
+type movedError struct {
+	to    uri.URI
+	reply fetch.Reply
+}
+
+func (e *movedError) Error() string { return "moved to " + e.to.Redacted() }
+
+// plusFailure reads a Gopher+ error: a line with a code and the address of the
+// administrator, and a text.
+func (d *driver) plusFailure(c *conn, h header, g uri.Gopher) error {
+	d.trace(false, h.String())
+	data, err := io.ReadAll(io.LimitReader(c.content(h), maxMessage))
+	if len(data) == 0 && err != nil {
+		return err
+	}
+	first, rest, _ := strings.Cut(strings.ReplaceAll(wire.Text(string(data)), "\r\n", "\n"), "\n")
+	number, admin, _ := strings.Cut(strings.TrimSpace(first), " ")
+	rest = strings.TrimSpace(rest)
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: rest}}
+	e.Reply.Code, _ = strconv.Atoi(number)
+	if rest == "" {
+		e.Reply.Text = admin
+	}
+	switch e.Reply.Code {
+	case 1:
+		e.Code = fetch.ErrNotFound
+	case 2:
+		e.Code, e.Retry = fetch.ErrBusy, true
+	case 3:
+		place, _, _ := strings.Cut(rest, "\n")
+		to := newMenu(g).entry(place).URL
+		if to.IsZero() {
+			e.Code, e.Err = fetch.ErrRedirect, errors.New("the server does not say where the item has gone")
+			return e
+		}
+		return &movedError{to, e.Reply}
+	}
+	return e
+}
+
+// attributes asks for the attributes of g. There are none if the server does
+// not know Gopher+.
+func (d *driver) attributes(ctx context.Context, g uri.Gopher) ([]Attribute, error) {
+	g.Plus, g.Search, g.Form = "!", "", nil
+	out, err := newRequest(g, block{})
+	if err != nil {
+		return nil, err
+	}
+	c, err := d.ask(ctx, g, out)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	h, ok, err := c.plusHeader()
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, c.failure()
+	case h.failed:
+		return nil, d.plusFailure(c, h, g)
+	}
+	d.trace(false, h.String())
+	return parseAttributes(c.content(h))
+}

@@ -1,0 +1,290 @@
+package gopher_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/gopher"
+)
+
+var modified = time.Date(2026, 11, 21, 0, 48, 19, 0, time.UTC)
+
+func TestAttributesOfAnItem(t *testing.T) {
+	t.Parallel()
+	resp, body, err := get(t, serve(t, "pygopherd-attributes")+"0/hello.txt%09%09!")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(body, "+INFO: 0hello.txt\t") || !strings.HasSuffix(body, "\r\n An abstract of hello\r\n") || resp.Kind != fetch.KindObject {
+		t.Errorf("%v with body %q", resp.Kind, body)
+	}
+	for key, want := range map[string]string{
+		"Abstract": "An abstract of hello",
+		"Views":    "text/plain: <0k>",
+		"Admin":    "Unconfigured Pygopherd Admin <pygopherd@example.org>",
+		"Mod-Date": "Sat Nov 21 00:48:19 2026 <20261121004819>",
+	} {
+		if got := resp.Header.Get(key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	if !resp.ModTime.Equal(modified) || resp.Size != int64(len(body)) {
+		t.Errorf("changed %v, size %d", resp.ModTime, resp.Size)
+	}
+}
+
+func TestStatAsksForAttributesOfPlusItems(t *testing.T) {
+	t.Parallel()
+	c := client(t, gopher.Options{}, nil)
+	meta, err := c.Stat(t.Context(), serve(t, "pygopherd-attributes")+"0/hello.txt%09%09+")
+	if err != nil || meta.ContentType != "text/plain" || !meta.ModTime.Equal(modified) || meta.Header.Get("Abstract") == "" || meta.Size != -1 {
+		t.Errorf("%+v, %v", meta, err)
+	}
+	c = client(t, gopher.Options{Attributes: true}, nil)
+	if meta, err = c.Stat(t.Context(), serve(t, "pygopherd-attributes")+"0/hello.txt"); err != nil || meta.Header.Get("Abstract") == "" {
+		t.Errorf("with Options.Attributes: %+v, %v", meta, err)
+	}
+	// A server without Gopher+ answers with the document, twice.
+	const twice = "-- a --\nC\"/x\\t!\\r\\n\"\nS: text\nS!close\n-- b --\nC\"/x\\t+\\r\\n\"\nS: text\nS!close\n"
+	if meta, err = client(t, gopher.Options{}, nil).Stat(t.Context(), play(t, twice)+"0/x%09%09+"); err != nil || meta.ContentType != "text/plain" {
+		t.Errorf("without Gopher+: %+v, %v", meta, err)
+	}
+}
+
+func TestAttributesOfAMenu(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		opts gopher.Options
+		path string
+	}{
+		{gopher.Options{}, "1/docs%09%09$"},
+		{gopher.Options{Attributes: true}, "1/docs"},
+		{gopher.Options{View: "application/gopher+-menu"}, "1/docs%09%09$"},
+	} {
+		var got []string
+		for e, err := range client(t, tt.opts, nil).List(t.Context(), serve(t, "pygopherd-menu")+tt.path) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			item := e.Sys.(gopher.Item)
+			var names []string
+			for _, a := range item.Attributes {
+				names = append(names, a.Name)
+			}
+			got = append(got, strings.Join([]string{e.Name, e.URL.String(), e.ContentType, strings.Join(names, "+")}, " "))
+		}
+		want := []string{
+			"hello.txt gopher://127.0.0.1:28072/0/docs/hello.txt%09%09+ text/html ADMIN+VIEWS",
+			"form gopher://127.0.0.1:28072/0/docs/form%09%09%3F text/plain ASK",
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v: got\n%s\nwant\n%s", tt.opts, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+func TestAttributesAreJSON(t *testing.T) {
+	t.Parallel()
+	for e, err := range client(t, gopher.Options{}, nil).List(t.Context(), serve(t, "pygopherd-menu")+"1/docs%09%09$") {
+		text, _ := json.Marshal(e.Sys)
+		const want = `"attributes":[{"name":"ADMIN","lines":["Mod-Date: Sat Nov 21 00:48:19 2026 \u003c20261121004819\u003e"]},{"name":"VIEWS","lines":["text/html: \u003c0k\u003e"]}]}`
+		if err != nil || !strings.HasSuffix(string(text), want) {
+			t.Errorf("got %s, %v", text, err)
+		}
+		break
+	}
+}
+
+func TestAServerWithoutAttributes(t *testing.T) {
+	t.Parallel()
+	_, _, err := get(t, reply(t, "/x\t!", "just text\r\n")+"0/x%09%09!")
+	if !errors.Is(err, fetch.ErrNotRetrievable) {
+		t.Errorf("error %v", err)
+	}
+	// What has no INFO is no item.
+	for e, err := range client(t, gopher.Options{}, nil).List(t.Context(), reply(t, "\t$", "+-1\r\n.\r\n")+"1%09%09$") {
+		t.Errorf("got %+v, %v", e, err)
+	}
+	// An answer without a header is a plain menu.
+	n := 0
+	for e, err := range client(t, gopher.Options{}, nil).List(t.Context(), reply(t, "\t$", "0a\t/a\th.example\t70\r\n")+"1%09%09$") {
+		if n++; err != nil || e.Name != "a" {
+			t.Errorf("got %+v, %v", e, err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d entries of a plain menu", n)
+	}
+}
+
+func TestAttributesAreBounded(t *testing.T) {
+	t.Parallel()
+	block := "+-2\r\n+INFO: 0a\t/a\th.example\t70\t+\r\n+ABSTRACT:\r\n" + strings.Repeat(" "+strings.Repeat("x", 1000)+"\r\n", 300)
+	if _, _, err := get(t, reply(t, "/a\t!", block)+"0/a%09%09!"); !errors.Is(err, fetch.ErrProtocol) {
+		t.Errorf("of an item: error %v", err)
+	}
+	var last error
+	for _, err := range client(t, gopher.Options{}, nil).List(t.Context(), reply(t, "\t$", block)+"1%09%09$") {
+		last = err
+	}
+	if !errors.Is(last, fetch.ErrProtocol) {
+		t.Errorf("of a menu: error %v", last)
+	}
+}
+
+func TestAView(t *testing.T) {
+	t.Parallel()
+	const answer = "+5\r\n<p>Hi"
+	for _, tt := range []struct {
+		opts gopher.Options
+		path string
+	}{
+		{gopher.Options{View: "text/html;lang=De_DE"}, "1/x"},
+		{gopher.Options{View: "text/html; lang=De_DE"}, "0/x%09%09+"},
+		{gopher.Options{}, "1/x%09%09+text/html%20De_DE"},
+	} {
+		resp, body, err := do(t, client(t, tt.opts, nil), reply(t, "/x\t+text/html De_DE", answer)+tt.path, fetch.Request{})
+		if err != nil || body != "<p>Hi" || resp.Kind != fetch.KindObject || resp.ContentType != "text/html" {
+			t.Errorf("%+v %s: %q, %+v, %v", tt.opts, tt.path, body, resp, err)
+		}
+	}
+	// The answer of a server that does not know views is what the type says.
+	resp, _, err := get(t, reply(t, "/x\t+text/html", "i\t\t\t\r\n")+"1/x%09%09+text/html")
+	if err != nil || resp.Kind != fetch.KindListing {
+		t.Errorf("%+v, %v", resp, err)
+	}
+}
+
+// TestTheViewOfARequest has preferences and what is asked for in their stead.
+func TestTheViewOfARequest(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		accept []string
+		langs  string
+		want   string
+	}{
+		{[]string{"text/html"}, "", "+text/html"},
+		{[]string{"TEXT/HTML;q=0.5"}, "", "+text/html"},
+		{[]string{"application/pdf"}, "", "+"},
+		{[]string{"*/*"}, "", "+Text/plain En_US"},
+		{[]string{"text/plain"}, "de-DE", "+Text/plain De_DE"},
+		{[]string{"text/plain"}, "fr", "+Text/plain En_US"},
+		{nil, "de", "+Text/plain De_DE"},
+		{nil, "*", "+Text/plain En_US"},
+	} {
+		attributes := "S: +-1\nS: +VIEWS:\nS:  Text/plain En_US: <.1k>\nS:  Text/plain De_DE: <.1k>\nS:  text/html: <10k>\nS: .\nS!close\n"
+		base := play(t, "-- a --\nC\"/x\\t!\\r\\n\"\n"+attributes+"-- b --\nC\"/x\\t"+tt.want+"\\r\\n\"\nS: +0\nS!close\n")
+		req := fetch.Request{Accept: tt.accept}
+		if tt.langs != "" {
+			req.Header = map[string][]string{"Accept-Language": {tt.langs}}
+		}
+		if _, _, err := do(t, client(t, gopher.Options{}, nil), base+"0/x%09%09+", req); err != nil {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+	// Without a Gopher+ string in the URL nothing is asked for.
+	if _, _, err := do(t, client(t, gopher.Options{}, nil), reply(t, "/x", "a")+"0/x", fetch.Request{Accept: []string{"text/html"}}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFormSaysWhatItAsks(t *testing.T) {
+	t.Parallel()
+	const attributes = "-- attributes --\nC\"/f\\t!\\r\\n\"\nS: +-1\nS: +INFO: 0A form\t/f\th\t70\t?\nS: +ASK:\nS:  Note: Who?\n" +
+		"S:  ask: Name\tJoe\nS:  Ask: Name\nS:  AskP: Word\nS:  AskL: Text\nS:  Select: Mail:1\nS:  Select: Fax\t0\nS:  Select: Time: now\n" +
+		"S:  Choose: Color\tred\tblue\nS:  ChooseF: In\nS:  AskF: Out\nS:  Odd: What\nS:  no question\nS: .\nS!close\n"
+	_, _, err := get(t, play(t, attributes)+"0/f%09%09%3F")
+	var fe *fetch.Error
+	var form *fetch.FormError
+	if !errors.As(err, &fe) || fe.Code != fetch.ErrNeedForm || !errors.As(err, &form) {
+		t.Fatalf("error %v", err)
+	}
+	want := fetch.Form{Title: "A form", Fields: []fetch.Field{
+		{Name: "Who?", Kind: fetch.FieldNote},
+		{Name: "Name", Kind: fetch.FieldLine, Default: []string{"Joe"}},
+		{Name: "Name (2)", Kind: fetch.FieldLine},
+		{Name: "Word", Kind: fetch.FieldSecret},
+		{Name: "Text", Kind: fetch.FieldLines},
+		{Name: "Mail", Kind: fetch.FieldYesNo, Default: []string{"yes"}},
+		{Name: "Fax", Kind: fetch.FieldYesNo, Default: []string{"no"}},
+		{Name: "Time: now", Kind: fetch.FieldYesNo},
+		{Name: "Color", Kind: fetch.FieldChoice, Choices: []string{"red", "blue"}},
+		{Name: "In", Kind: fetch.FieldFile},
+		{Name: "Out", Kind: fetch.FieldSaveAs},
+		{Name: "What", Kind: fetch.FieldLine},
+	}}
+	if !reflect.DeepEqual(form.Form, want) {
+		t.Errorf("got %+v\nwant %+v", form.Form, want)
+	}
+	for _, hint := range []string{"--form 'NAME=VALUE'", "--form-file", "in clear"} {
+		if !strings.Contains(fe.Hint, hint) {
+			t.Errorf("the hint %q says nothing of %q", fe.Hint, hint)
+		}
+	}
+}
+
+func TestAFormIsSentWithItsAnswers(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var said strings.Builder
+	c := client(t, gopher.Options{}, &fetch.Options{Trace: func(_ bool, line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		said.WriteString(line + "\n")
+	}})
+	_, body, err := do(t, c, serve(t, "form")+"00/form%09%09%3F", fetch.Request{Form: map[string][]string{
+		"Your name": {"Joe"},
+		"Password":  {"secret"},
+		"Remarks":   {"line one", "line two"},
+		"Color":     {"green"},
+	}})
+	if err != nil || body != "Thank you, Joe.\r\n" {
+		t.Errorf("got %q, %v", body, err)
+	}
+	if trace := said.String(); strings.Contains(trace, "secret") || !strings.Contains(trace, "\nJoe\n***\n2\n") {
+		t.Errorf("trace %q", trace)
+	}
+	_, body, err = do(t, c, serve(t, "file")+"9/send%09%09%3F", fetch.Request{Form: map[string][]string{
+		"Title": {"A file"}, "File": {"one\ntwo\n.\n"},
+	}})
+	if err != nil || body != "ok" {
+		t.Errorf("got %q, %v", body, err)
+	}
+}
+
+func TestWrongAnswersAreNotSent(t *testing.T) {
+	t.Parallel()
+	const attributes = "-- attributes --\nC\"/f\\t!\\r\\n\"\nS: +-1\nS: +ASK:\nS:  Ask: Name\nS:  Choose: Color\tred\tblue\nS:  Select: Mail:0\nS:  AskL: Text\t\nS: .\nS!close\n"
+	good := func() map[string][]string {
+		return map[string][]string{"Name": {"Joe"}, "Color": {"red"}, "Text": {"a"}}
+	}
+	for name, spoil := range map[string]func(map[string][]string){
+		"none":        func(m map[string][]string) { clear(m) },
+		"missing":     func(m map[string][]string) { delete(m, "Name") },
+		"two":         func(m map[string][]string) { m["Name"] = []string{"a", "b"} },
+		"line end":    func(m map[string][]string) { m["Name"] = []string{"a\r\nb"} },
+		"NUL":         func(m map[string][]string) { m["Text"] = []string{"a\x00b"} },
+		"dot":         func(m map[string][]string) { m["Text"] = []string{"a", "."} },
+		"no choice":   func(m map[string][]string) { m["Color"] = []string{"green"} },
+		"neither":     func(m map[string][]string) { m["Mail"] = []string{"maybe"} },
+		"no question": func(m map[string][]string) { m["Nmae"] = []string{"Joe"} },
+	} {
+		answers := good()
+		spoil(answers)
+		_, _, err := do(t, client(t, gopher.Options{}, nil), play(t, attributes)+"0/f%09%09%3F", fetch.Request{Form: answers})
+		var form *fetch.FormError
+		if !errors.Is(err, fetch.ErrNeedForm) || !errors.As(err, &form) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	_, _, err := do(t, client(t, gopher.Options{}, nil), reply(t, "/x\t!", "text\r\n")+"0/x", fetch.Request{Form: good()})
+	if !errors.Is(err, fetch.ErrNotRetrievable) {
+		t.Errorf("an item without a form: error %v", err)
+	}
+}

@@ -1,0 +1,148 @@
+package gopher
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// expected returns what the answer to a request for g is, if the server does
+// as it is told.
+func expected(g uri.Gopher) itemType {
+	switch {
+	case strings.HasPrefix(g.Plus, "!"):
+		return itemType{media: attributesMedia}
+	case strings.HasPrefix(g.Plus, "$"):
+		return itemType{media: plusMenuMedia, text: true}
+	case len(g.Plus) > 1:
+		media := parseView(g.Plus[1:]).media
+		return itemType{media: media, text: strings.HasPrefix(media, "text/") || isMenu(media)}
+	}
+	return itemTypes[g.Type]
+}
+
+func isMenu(media string) bool { return media == menuMedia || media == plusMenuMedia }
+
+// reply makes a response of what the server sends.
+func (d *driver) reply(c *conn, req *fetch.Request, g uri.Gopher) (*fetch.Response, error) {
+	what, h, plus := expected(g), plain, false
+	if g.Plus != "" {
+		var err error
+		if h, plus, err = c.plusHeader(); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case plus && h.failed:
+		return nil, d.plusFailure(c, h, g)
+	case plus:
+		d.trace(false, h.String())
+	default:
+		if err := c.failure(); err != nil {
+			return nil, err
+		}
+		if what.media == attributesMedia {
+			return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the server gives no Gopher+ attributes")}
+		}
+		what = itemTypes[g.Type]
+	}
+	content := c.content(h)
+	if what.text && h.size == untilClose {
+		content = &textReader{r: c.Reader}
+	}
+	if what.media == attributesMedia {
+		return attributesReply(c, req, g, content)
+	}
+	head, err := c.head(h)
+	if err != nil {
+		return nil, err
+	}
+	resp := &fetch.Response{URL: req.URL, Body: c}
+	if content != c.Reader {
+		resp.Body = &body{content, c}
+	}
+	resp.ContentType = what.contentType(head)
+	resp.Name = fetch.SafeName(g.Selector)
+	resp.Size, resp.Framing = h.size, fetch.FramedByProtocol
+	if h.size < 0 {
+		resp.Size, resp.Framing = -1, fetch.FramedByClose
+	}
+	if isMenu(what.media) {
+		resp.Kind = fetch.KindListing
+		if m := newMenu(g); what.media == plusMenuMedia {
+			resp.Entries = m.entriesWithAttributes(content)
+		} else {
+			resp.Entries = m.entries(content)
+		}
+	}
+	return resp, nil
+}
+
+// head returns the first octets of what follows the header, for a look at
+// them: one at least, unless there is none.
+func (c *conn) head(h header) ([]byte, error) {
+	if h.size == 0 {
+		return nil, nil
+	}
+	if _, err := c.Peek(1); err != nil {
+		return nil, notEOF(err)
+	}
+	head, _ := c.Peek(c.Buffered())
+	if h.size > 0 && h.size < int64(len(head)) {
+		head = head[:h.size]
+	}
+	return head, nil
+}
+
+// attributesReply is the response to a request for the attributes of one item,
+// which are few and are delivered both as they came and in the header.
+func attributesReply(c *conn, req *fetch.Request, g uri.Gopher, content io.Reader) (*fetch.Response, error) {
+	data, err := io.ReadAll(io.LimitReader(content, maxAttributes+1))
+	if err != nil {
+		return nil, err
+	}
+	list, err := parseAttributes(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	resp := described(req, g, list)
+	resp.ContentType, resp.Size = attributesMedia+charset(data), int64(len(data))
+	resp.Body = io.NopCloser(bytes.NewReader(data))
+	return resp, c.Close()
+}
+
+// described returns a response with what the attributes of g tell of it.
+func described(req *fetch.Request, g uri.Gopher, list []Attribute) *fetch.Response {
+	resp := &fetch.Response{URL: req.URL}
+	resp.Size, resp.Name = -1, fetch.SafeName(g.Selector)
+	resp.Header, resp.ModTime = fields(list), modTime(list)
+	g.Plus = strings.TrimPrefix(g.Plus, "?")
+	what := expected(g)
+	resp.ContentType = what.media
+	if v := views(list); len(v) > 0 && len(g.Plus) < 2 {
+		resp.ContentType = v[0].media
+	}
+	if isMenu(what.media) {
+		resp.Kind = fetch.KindListing
+	}
+	return resp
+}
+
+// A body is the content of an item and the connection that it comes on, if it
+// is not all that comes on it.
+type body struct {
+	io.Reader
+	io.Closer
+}
+
+func (d *driver) trace(sent bool, lines ...string) {
+	if trace := d.env.Trace(); trace != nil {
+		for _, line := range lines {
+			trace(sent, line)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package gopher
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// A textReader reads a text or menu up to the end of the stream, byte for
+// byte, but for one line of a single dot at the very end. Such a line within
+// the text is content: many servers neither send the final one nor protect
+// others (RFC 1436, section 3.8, wants both).
+type textReader struct {
+	r   *wire.Reader
+	mid bool // not at the beginning of a line
+}
+
+// finalDots are the forms that the last line can have.
+var finalDots = []string{".", ".\r\n", ".\n"}
+
+func (t *textReader) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	first, err := t.r.Peek(1)
+	if err != nil {
+		return 0, err
+	}
+	if !t.mid && first[0] == '.' {
+		final, err := t.atFinalDot()
+		if err != nil {
+			return 0, err
+		}
+		if final {
+			return 0, io.EOF
+		}
+	}
+	buf, _ := t.r.Peek(min(len(p), t.r.Buffered()))
+	if i := bytes.Index(buf, []byte("\n.")); i >= 0 {
+		buf = buf[:i+1]
+	}
+	t.mid = buf[len(buf)-1] != '\n'
+	return t.r.Read(p[:len(buf)])
+}
+
+// atFinalDot reports whether all that is left of the stream is a line of a dot.
+func (t *textReader) atFinalDot() (bool, error) {
+	for n := 1; n <= len(".\r\n")+1; n++ {
+		rest, err := t.r.Peek(n)
+		switch {
+		case err == io.EOF:
+			for _, dot := range finalDots {
+				if string(rest) == dot {
+					return true, nil
+				}
+			}
+			return false, nil
+		case err != nil:
+			return false, err
+		case n == 2 && rest[1] != '\r' && rest[1] != '\n':
+			return false, nil
+		}
+	}
+	return false, nil
+}
