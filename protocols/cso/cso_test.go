@@ -1,0 +1,197 @@
+package cso
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/testserver/csod"
+	"github.com/urlget/urlget/internal/transcript"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func client(t testing.TB, opts *fetch.Options) *fetch.Client {
+	t.Helper()
+	c := fetch.New(opts, Load)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// serve plays a transcript and returns the beginning of its URLs.
+func serve(t testing.TB, name string) string {
+	t.Helper()
+	conv, err := transcript.Load("testdata/" + name + ".txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "cso://" + transcript.Server(t, conv) + "/"
+}
+
+func TestASearchListsTheFieldsOfItsMatches(t *testing.T) {
+	t.Parallel()
+	c := client(t, nil)
+	var got []string
+	for e, err := range c.List(t.Context(), serve(t, "match")+"name=smith") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, _ := json.Marshal(e.Sys)
+		got = append(got, e.Kind.String()+" "+e.Name+" "+string(record))
+	}
+	want := []string{
+		`text     name: smith john {"record":1,"name":"name","value":"smith john"}`,
+		`text   office: 12 Main Hall {"record":1,"name":"office","value":"12 Main Hall"}`,
+		`text         : second floor {"record":1,"name":"office","value":"second floor","continued":true}`,
+		`text     name: smith zoë {"record":2,"name":"name","value":"smith zoë"}`,
+		`error    email: Not present in entry. {"record":2,"name":"email","value":"Not present in entry."}`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestTheBodyIsTheRepliesAsTheyCame(t *testing.T) {
+	t.Parallel()
+	resp, err := client(t, nil).Get(t.Context(), serve(t, "match")+"name=smith")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(body); !strings.HasPrefix(text, "102:There were 2 matches to your request.\r\n-200:1:") || !strings.HasSuffix(text, "\r\n200:Ok.\r\n") {
+		t.Errorf("body %q", text)
+	}
+	if want := (fetch.Reply{Code: 102, Text: "There were 2 matches to your request."}); resp.Reply != want || resp.Kind != fetch.KindListing || resp.Framing != fetch.FramedByProtocol {
+		t.Errorf("got %+v, %v, %v", resp.Reply, resp.Kind, resp.Framing)
+	}
+}
+
+func TestAnswersThatAreErrors(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]fetch.Code{
+		"nomatch":    fetch.ErrNotFound,
+		"toomany":    fetch.ErrRefused,
+		"busy":       fetch.ErrBusy,
+		"unknown":    fetch.ErrRefused,
+		"stranger":   fetch.ErrProtocol,
+		"cut":        fetch.ErrTruncated,
+		"late":       fetch.ErrRefused,
+		"silent":     fetch.ErrNetwork,
+		"endless":    fetch.ErrProtocol,
+		"chattering": fetch.ErrProtocol,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log []string
+			base := serve(t, name)
+			c := client(t, &fetch.Options{Trace: func(sent bool, line string) { log = append(log, line) }})
+			resp, err := c.Get(t.Context(), base+"smith")
+			if err == nil {
+				_, err = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			if !errors.Is(err, want) {
+				t.Errorf("error %v, want one of class %q", err, want)
+			}
+			if len(log) < 2 || log[0] != "query smith" || log[1] != "quit" {
+				t.Errorf("trace %q", log)
+			}
+		})
+	}
+}
+
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		url, query string
+		code       fetch.Code
+	}{
+		{"cso://h.example/smith", "query smith", ""},
+		{"cso://h.example/joe%20smith", "query joe smith", ""},
+		{"cso://h.example/?joe+smith", "query joe smith", ""},
+		{"cso://h.example?joe+smith", "query joe smith", ""},
+		{"cso://h.example/who?", "query who?", ""},
+		{"cso://h.example/name=smith%20return%20all", "query name=smith return all", ""},
+		{"cso://h.example/", "", fetch.ErrNeedSearch},
+		{"cso://h.example", "", fetch.ErrNeedSearch},
+		{"cso://h.example/%20", "", fetch.ErrNeedSearch},
+		{"cso://h.example/a%0D%0Aquit", "", fetch.ErrURL},
+		{"cso://h.example/?a%0Ab", "", fetch.ErrURL},
+		{"cso://u:p@h.example/a", "", fetch.ErrURL},
+		{"cso:smith", "", fetch.ErrURL},
+	}
+	c := client(t, nil)
+	for _, tt := range tests {
+		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(tt.url)})
+		if code := fetch.CodeOf(err); code != tt.code {
+			t.Errorf("%s: error %v, want class %q", tt.url, err, tt.code)
+		} else if err == nil && x.Steps[0] != tt.query {
+			t.Errorf("%s: steps %q, want %q", tt.url, x.Steps, tt.query)
+		}
+	}
+}
+
+func TestAServerOfManyRecords(t *testing.T) {
+	t.Parallel()
+	s := csod.Start(t, map[string]string{"all": strings.Repeat("-200:1:    name: x\r\n", 10000)})
+	c := client(t, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 150 * time.Millisecond}})
+	count := func() (n int, last error) {
+		for _, err := range c.List(t.Context(), "cso://"+s.Addr+"/all") {
+			if err != nil {
+				return n, err
+			}
+			n++
+		}
+		return n, nil
+	}
+	if n, err := count(); n != 10000 || err != nil {
+		t.Errorf("%d entries and error %v", n, err)
+	}
+	s.Cut()
+	if n, err := count(); !errors.Is(err, fetch.ErrTruncated) {
+		t.Errorf("after a cut: %d entries and error %v", n, err)
+	}
+	s.Stall()
+	if n, err := count(); !errors.Is(err, fetch.ErrNetwork) {
+		t.Errorf("after a stall: %d entries and error %v", n, err)
+	}
+	meta, err := c.Stat(t.Context(), "cso://"+s.Addr+"/all")
+	if err != nil || meta.Kind != fetch.KindListing || meta.Reply.Code != 200 {
+		t.Errorf("Stat: %+v, %v", meta, err)
+	}
+}
+
+// FuzzReplies looks for replies that make an entry which breaks its promises.
+func FuzzReplies(f *testing.F) {
+	for _, text := range []string{
+		"102:There was 1 match to your request.\r\n-200:1:    name: a b\r\n-200:1:        : c\r\n200:Ok.\r\n",
+		"501:No matches.\n", "-508:2:email:\xff\n200:Ok\n", "-200:-1:x:y\n200:\n", ":::\n", "-\n", "99999:\n", "100:\n",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for e, err := range entries(strings.NewReader(text)) {
+			if err != nil {
+				return
+			}
+			field := e.Sys.(Field)
+			if field.Record < 0 || !e.URL.IsZero() {
+				t.Errorf("%q: entry %+v", text, e)
+			}
+			if _, err := json.Marshal(e.Sys); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package finger
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/testserver/fingerd"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestConformance takes the names of the suite's files for users.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	fetchtest.Run(t, fetchtest.Harness{
+		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+			answers := make(map[string]string)
+			fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+				if err == nil && !d.IsDir() {
+					data, _ := fs.ReadFile(tree, name)
+					answers[name] = string(data)
+				}
+				return err
+			})
+			s := fingerd.Start(t, answers)
+			return fetchtest.Site{
+				Load: Load,
+				URL: func(name string) string {
+					if info, err := fs.Stat(tree, name); err == nil && info.IsDir() || name == "octets.bin" {
+						return "" // no directories, and no lines without end
+					}
+					return "finger://" + s.Addr + "/" + uri.Escape(name)
+				},
+				Log: s.Log,
+				Fault: func(f fetchtest.Fault) {
+					if f == fetchtest.Cut {
+						s.Cut()
+					} else {
+						s.Stall()
+					}
+				},
+			}
+		},
+		Skip: map[string]string{
+			"Noise":    "any octets are an answer",
+			"NotFound": "that there is no such user is a text like others",
+		},
+	})
+}
+
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		url, step string
+		code      fetch.Code
+	}{
+		{"finger://h.example/joe", `send "joe"`, ""},
+		{"finger://joe@h.example/", `send "joe"`, ""},
+		{"finger://joe@h.example", `send "joe"`, ""},
+		{"finger://h.example/", `send ""`, ""},
+		{"finger://h.example", `send ""`, ""},
+		{"finger://h.example//W%20joe", `send "/W joe"`, ""},
+		{"finger://h.example/%2FW%20joe", `send "/W joe"`, ""},
+		{"finger://h.example/W%20joe", `send "/W joe"`, ""},
+		{"finger://h.example//W", `send "/W"`, ""},
+		{"finger://h.example/W", `send "W"`, ""},
+		{"finger://h.example/joe@other.example", `send "joe@other.example"`, ""},
+		{"finger://h.example/joe?", `send "joe?"`, ""},
+		{"finger://h.example/joe%0D%0Ax", "", fetch.ErrURL},
+		{"finger://h.example/joe%00", "", fetch.ErrURL},
+		{"finger://jim@h.example/joe", "", fetch.ErrURL},
+		{"finger://jim:secret@h.example/", "", fetch.ErrURL},
+		{"finger:joe", "", fetch.ErrURL},
+	}
+	c := fetch.New(nil, Load)
+	defer c.Close()
+	for _, tt := range tests {
+		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(tt.url)})
+		if code := fetch.CodeOf(err); code != tt.code {
+			t.Errorf("%s: error %v, want class %q", tt.url, err, tt.code)
+		} else if err == nil && strings.Join(x.Steps, "; ") != tt.step {
+			t.Errorf("%s: steps %q, want %q", tt.url, x.Steps, tt.step)
+		}
+	}
+}
+
+func TestLineEndsStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	const answer = "Login: joe\nPlan:\r\n.\r\nlast\r"
+	s := fingerd.Start(t, map[string]string{"joe": answer})
+	c := fetch.New(nil, Load)
+	defer c.Close()
+	resp, err := c.Get(t.Context(), "finger://joe@"+s.Addr+"/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if string(got) != answer || err != nil || resp.Framing != fetch.FramedByClose || resp.Name != "joe" {
+		t.Errorf("got %q, %v, %+v", got, err, resp.Meta)
+	}
+}
+
+func TestALineWithoutEndIsRefused(t *testing.T) {
+	t.Parallel()
+	s := fingerd.Start(t, map[string]string{
+		"long": "ok\n" + strings.Repeat("x", maxLine) + "\nok\n",
+		"more": "ok\n" + strings.Repeat("x", maxLine+1) + "\nok\n",
+		"rest": "ok\n" + strings.Repeat("x", 2*maxLine),
+	})
+	c := fetch.New(nil, Load)
+	defer c.Close()
+	for user, want := range map[string]error{"long": nil, "more": fetch.ErrProtocol, "rest": fetch.ErrProtocol} {
+		resp, err := c.Get(t.Context(), "finger://"+s.Addr+"/"+user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if !errors.Is(err, want) {
+			t.Errorf("%s: error %v, want %v", user, err, want)
+		}
+	}
+}
