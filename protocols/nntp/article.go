@@ -1,0 +1,194 @@
+package nntp
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/mail"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// openArticle retrieves an article or, for OpStat, its header.
+func (d *driver) openArticle(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	if etag := req.IfChanged.ETag; etag != "" && req.Range.IsZero() && req.Op == fetch.OpGet {
+		// An article never changes (RFC 3977, section 3.6), so a header that
+		// has the same name saves the rest.
+		stat, err := d.header(ctx, req, t)
+		if err != nil {
+			return nil, err
+		}
+		if stat.ETag == etag {
+			return nil, &fetch.Error{Code: fetch.ErrNotModified}
+		}
+	}
+	if req.Op == fetch.OpStat {
+		return d.header(ctx, req, t)
+	}
+	l, reply, err := d.command(ctx, req, t, "ARTICLE", replyArticle)
+	if err != nil {
+		return nil, err
+	}
+	b := &articleBody{l: l, dot: l.lines.Reader().Dot(blocks)}
+	if b.head, err = message.ReadHead(b.dot, 0); err != nil {
+		l.lines.Break(err)
+		l.abort()
+		return nil, err
+	}
+	resp := articleResponse(t, reply, b.head)
+	resp.Body = b
+	if d.opts.UnixLines {
+		resp.Body = &unixLines{Closer: b, br: bufio.NewReaderSize(b, 64<<10)}
+	}
+	return resp, nil
+}
+
+// command sends ARTICLE or HEAD for what t names.
+func (d *driver) command(ctx context.Context, req *fetch.Request, t *target, verb string, want int) (*lease, wire.Reply, error) {
+	var reply wire.Reply
+	l, err := d.with(ctx, t, req, func(l *lease) (err error) {
+		if t.id != "" {
+			reply, err = l.expect(want, "article <"+t.id+">", verb+" <"+t.id+">")
+			return err
+		}
+		if l.group != t.group {
+			if _, err := l.selectGroup(t.group); err != nil {
+				return err
+			}
+		}
+		reply, err = l.expect(want, fmt.Sprintf("article %d of %s", t.number, t.group), verb+" "+strconv.FormatUint(t.number, 10))
+		return err
+	})
+	return l, reply, err
+}
+
+// header asks for the header alone.
+func (d *driver) header(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	l, reply, err := d.command(ctx, req, t, "HEAD", replyHead)
+	if err != nil {
+		return nil, err
+	}
+	dot := l.lines.Reader().Dot(blocks)
+	head, err := message.ReadHead(dot, 0)
+	if err == nil {
+		_, err = io.Copy(io.Discard, dot) // the final dot, or what is beyond the limit
+	}
+	if err != nil {
+		l.lines.Break(err)
+		l.abort()
+		return nil, err
+	}
+	l.end()
+	resp := articleResponse(t, reply, head)
+	resp.Body = io.NopCloser(strings.NewReader(""))
+	return resp, nil
+}
+
+// articleResponse describes an article by its header.
+func articleResponse(t *target, reply wire.Reply, head []byte) *fetch.Response {
+	h := message.ParseHeader(head)
+	meta := fetch.Meta{
+		ContentType: "message/rfc822",
+		Size:        -1,
+		Reply:       fetch.Reply{Code: reply.Code, Text: reply.Text()},
+		Header:      h,
+		Name:        articleName(t),
+	}
+	meta.ETag = h.Get("Message-Id")
+	if date, err := mail.ParseDate(h.Get("Date")); err == nil {
+		meta.ModTime = date
+	}
+	return &fetch.Response{Meta: meta, URL: t.url}
+}
+
+// articleName makes a file name of what the URL calls the article.
+func articleName(t *target) string {
+	name := t.id
+	if name == "" {
+		name = t.group + "-" + strconv.FormatUint(t.number, 10)
+	}
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("@.-_+=$", r):
+			return r
+		}
+		return '_'
+	}, name)
+	return strings.TrimLeft(name, ".-") + ".eml"
+}
+
+// An articleBody is the text of an article, the header first.
+type articleBody struct {
+	l    *lease
+	head []byte // read already
+	dot  *wire.DotReader
+	err  error
+	once sync.Once
+}
+
+// Read implements io.Reader. It returns io.EOF after the final dot only.
+func (b *articleBody) Read(p []byte) (int, error) {
+	if len(b.head) > 0 {
+		n := copy(p, b.head)
+		b.head = b.head[n:]
+		return n, nil
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, err := b.dot.Read(p)
+	if err != nil {
+		b.finish(err)
+	}
+	return n, b.err
+}
+
+// WriteTo implements io.WriterTo.
+func (b *articleBody) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(b.head)
+	total := int64(n)
+	b.head = b.head[n:]
+	if err != nil {
+		return total, err
+	}
+	if b.err != nil {
+		if b.err == io.EOF {
+			return total, nil
+		}
+		return total, b.err
+	}
+	m, err := b.dot.WriteTo(w)
+	total += m
+	if err == nil {
+		b.finish(io.EOF)
+		return total, nil
+	}
+	b.finish(err)
+	return total, err
+}
+
+// finish ends the use of the connection, which is good for more only if the
+// article ended.
+func (b *articleBody) finish(err error) {
+	b.err = err
+	b.once.Do(func() {
+		if err == io.EOF {
+			b.l.end()
+			return
+		}
+		b.l.lines.Break(err)
+		b.l.abort()
+	})
+}
+
+// Close implements io.Closer.
+func (b *articleBody) Close() error {
+	b.once.Do(b.l.abort)
+	return nil
+}

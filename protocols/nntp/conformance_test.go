@@ -1,0 +1,125 @@
+package nntp
+
+import (
+	"bytes"
+	"encoding/hex"
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/testserver/nntpd"
+)
+
+// treeID names a file as an article. What the tests want refused stays as it is.
+func treeID(name string) string {
+	if strings.ContainsAny(name, "\r\n\x00") {
+		return name + "@tree.invalid"
+	}
+	return hex.EncodeToString([]byte(name)) + "@tree.invalid"
+}
+
+// treeGroup names a directory as a group.
+func treeGroup(dir string) string {
+	return "tree." + strings.ReplaceAll(dir, "/", ".")
+}
+
+// treeArticle is a file as an article, with LF.
+func treeArticle(name string, content []byte) string {
+	id := treeID(name)
+	if len(id) > 200 {
+		id = "long@tree.invalid"
+	}
+	return "From: tree@x.invalid\nSubject: " + path.Base(hex.EncodeToString([]byte(name))) + "\nMessage-ID: <" + id + ">\n\n" + string(content)
+}
+
+// treeGroups returns the groups of a tree, one for each directory.
+func treeGroups(t testing.TB, tree fs.FS) []nntpd.Group {
+	var groups []nntpd.Group
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			groups = append(groups, nntpd.Group{Name: treeGroup(name)})
+			return nil
+		}
+		content, err := fs.ReadFile(tree, name)
+		for i := range groups {
+			if groups[i].Name == treeGroup(path.Dir(name)) {
+				groups[i].Articles = append(groups[i].Articles, nntpd.Article{ID: "<" + treeID(name) + ">", Text: treeArticle(name, content)})
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return groups
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	serverTLS, clientTLS := certificate(t)
+	for _, tt := range []struct {
+		scheme string
+		cfg    nntpd.Config
+		opts   Options
+	}{
+		{"news", nntpd.Config{}, Options{}},
+		{"news", nntpd.Config{Legacy: true}, Options{}},
+		{"snews", nntpd.Config{TLS: serverTLS, Implicit: true, User: "u", Password: "p"}, Options{}},
+		{"news", nntpd.Config{TLS: serverTLS, User: "u", Password: "p"}, Options{}},
+	} {
+		t.Run(tt.scheme, func(t *testing.T) {
+			t.Parallel()
+			fetchtest.Run(t, fetchtest.Harness{
+				Options: &fetch.Options{TLS: clientTLS, Credentials: asker(fetch.Credential{User: "u", Password: "p"})},
+				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+					tt.cfg.Groups = treeGroups(t, tree)
+					s := nntpd.Start(t, tt.cfg)
+					return fetchtest.Site{
+						Load: With(tt.opts),
+						URL:  func(name string) string { return treeURL(tt.scheme, s.Addr, tree, name) },
+						Want: func(name string, content []byte) []byte {
+							text := strings.TrimSuffix(treeArticle(name, content), "\n") + "\n"
+							return bytes.ReplaceAll([]byte(text), []byte("\n"), []byte("\r\n"))
+						},
+						Log: s.Commands,
+						Fault: func(f fetchtest.Fault) {
+							s.Fail(map[fetchtest.Fault]nntpd.Fault{
+								fetchtest.Cut: nntpd.Cut, fetchtest.Stall: nntpd.Stall, fetchtest.Noise: nntpd.Noise,
+							}[f])
+						},
+					}
+				},
+			})
+		})
+	}
+}
+
+// treeURL returns the URL of a file or directory.
+func treeURL(scheme, addr string, tree fs.FS, name string) string {
+	server := uri.MustParse(scheme + "://" + addr + "/")
+	n := uri.News{Scheme: scheme, Host: server.Host(), Port: server.Port(0)}
+	info, err := fs.Stat(tree, name)
+	switch {
+	case err == nil && info.IsDir() && strings.Contains(name, "/"):
+		return "" // groups do not lead to groups
+	case err == nil && info.IsDir(), err != nil && !strings.Contains(path.Base(name), "."):
+		n.Group = treeGroup(name)
+	case name == "octets.bin":
+		return "" // bare CR and LF are no lines
+	case err == nil && strings.Count(name, "/") > 1:
+		return ""
+	default:
+		n.MessageID = treeID(name)
+		if len(n.MessageID) > maxMessageID-2 {
+			return ""
+		}
+	}
+	return n.URI().String()
+}

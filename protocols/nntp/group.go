@@ -1,0 +1,295 @@
+package nntp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// overviewType is the media type of a group's native listing: the lines of
+// OVER, fields divided by tabs.
+const overviewType = "text/tab-separated-values"
+
+// openGroup lists the articles of a group.
+func (d *driver) openGroup(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	var reply wire.Reply
+	l, err := d.with(ctx, t, req, func(l *lease) (err error) {
+		reply, err = l.selectGroup(t.group)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	rng, err := parseGroupReply(reply)
+	if err != nil {
+		l.lines.Break(err)
+		l.abort()
+		return nil, err
+	}
+	resp := &fetch.Response{URL: t.url, Meta: fetch.Meta{
+		Kind: fetch.KindListing, ContentType: overviewType, Size: -1,
+		Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
+	}}
+	if req.Op == fetch.OpStat {
+		l.end()
+		resp.Body = fetch.NoBody
+		return resp, nil
+	}
+	if d.opts.Newest > 0 && rng.count > 0 {
+		if err := l.newest(t.group, &rng, d.opts.Newest); err != nil {
+			l.lines.Break(err)
+			l.abort()
+			return nil, err
+		}
+	}
+	lines := l.overviews(rng)
+	if !d.opts.Since.IsZero() {
+		lines = since(lines, d.opts.Since)
+	}
+	listing := &listing{l: l, lines: lines}
+	resp.Body = listing
+	resp.Entries = func(yield func(fetch.Entry, error) bool) {
+		for line, err := range listing.all() {
+			if err != nil {
+				yield(fetch.Entry{}, err)
+				return
+			}
+			if o, ok := ParseOverview(line); ok && !yield(t.articleEntry(o), nil) {
+				return
+			}
+		}
+	}
+	return resp, nil
+}
+
+// A numberRange is what GROUP says of a group: an estimate of how many
+// articles there are between two numbers, both included.
+type numberRange struct{ count, low, high uint64 }
+
+// parseGroupReply reads "211 count low high group" (RFC 3977, section 6.1.1).
+func parseGroupReply(r wire.Reply) (numberRange, error) {
+	var g numberRange
+	if n, _ := fmt.Sscanf(r.Lines[0], "%d %d %d", &g.count, &g.low, &g.high); n < 3 {
+		return g, &fetch.Error{Code: fetch.ErrProtocol, Reply: fetch.Reply{Code: r.Code, Text: r.Text()},
+			Err: fmt.Errorf("no article numbers in the answer to GROUP")}
+	}
+	if g.high > math.MaxInt64 {
+		return g, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("article number %d", g.high)}
+	}
+	if g.high < g.low || g.high == 0 {
+		g.count = 0
+	}
+	g.low = max(g.low, 1)
+	return g, nil
+}
+
+// newest narrows a range to the last articles. Numbers may be missing, so they
+// are asked for (RFC 3977, section 6.1.2) unless all exist.
+func (l *lease) newest(group string, g *numberRange, newest int) error {
+	n := uint64(newest)
+	if g.high-g.low < n {
+		return nil
+	}
+	if g.count < g.high-g.low+1 {
+		r, err := l.cmd("LISTGROUP " + group)
+		if err != nil {
+			return err
+		}
+		if r.Code == replyGroup {
+			// The first number is dropped for each one after n.
+			last := make([]uint64, 0, min(n, 1<<16))
+			at := 0
+			for line, err := range l.lines.Reader().DotLines(blocks, 0) {
+				if err != nil {
+					return err
+				}
+				number, err := strconv.ParseUint(string(line), 10, 64)
+				if err != nil {
+					continue
+				}
+				if uint64(len(last)) < n {
+					last = append(last, number)
+				} else {
+					last[at] = number
+					at = (at + 1) % len(last)
+				}
+			}
+			if len(last) > 0 {
+				g.low = max(g.low, last[at%len(last)])
+			}
+			return nil
+		}
+	}
+	g.low = g.high - n + 1
+	return nil
+}
+
+// since leaves out lines that are dated earlier than t.
+func since(lines iter.Seq2[[]byte, error], t time.Time) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for line, err := range lines {
+			if err == nil {
+				if date, ok := dateOf(line); ok && date.Before(t) {
+					continue
+				}
+			}
+			if !yield(line, err) {
+				return
+			}
+		}
+	}
+}
+
+const (
+	rangeSize   = 2000 // articles a command
+	rangeWindow = 3    // commands on their way
+	headWindow  = 32
+)
+
+// overviews yields the overview lines of a range, by OVER, XOVER or HEAD,
+// whichever the server knows first. A line is valid until the next step.
+func (l *lease) overviews(g numberRange) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		if g.count == 0 {
+			return
+		}
+		verbs := []string{"OVER", "XOVER", "HEAD"}
+		if l.caps != nil && !l.can("OVER", "") {
+			verbs = verbs[1:]
+		}
+		for _, verb := range verbs {
+			rest, known := l.ask(verb, g, yield)
+			if known {
+				return
+			}
+			g.low = rest
+		}
+		yield(nil, &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the server knows neither OVER, XOVER nor HEAD")})
+	}
+}
+
+// ask yields the overview lines by one command. It reports false if the server
+// does not know the command, in which case nothing was yielded.
+func (l *lease) ask(verb string, g numberRange, yield func([]byte, error) bool) (low uint64, known bool) {
+	step, window := uint64(rangeSize), rangeWindow
+	if span := g.high - g.low + 1; span > g.count {
+		step *= span / g.count // few of the numbers exist
+	}
+	if verb == "HEAD" {
+		step, window = 1, headWindow
+	}
+	next, first := g.low, g.low // to be asked for, to be answered
+	send := func(limit int) error {
+		for sent := 0; sent < limit && next <= g.high; sent++ {
+			last := g.high
+			if g.high-next >= step {
+				last = next + step - 1
+			}
+			line := verb + " " + strconv.FormatUint(next, 10)
+			if step > 1 {
+				line += "-" + strconv.FormatUint(last, 10)
+			}
+			if err := l.lines.Queue(line); err != nil {
+				return err
+			}
+			next = last + 1
+		}
+		return l.lines.Flush()
+	}
+	// The first command goes alone: the server may not know it.
+	if err := send(1); err != nil {
+		yield(nil, err)
+		return 0, true
+	}
+	for pending := 1; pending > 0; {
+		r, err := l.reply()
+		pending--
+		switch {
+		case err != nil:
+			yield(nil, err)
+			return 0, true
+		case unsupported(r.Code) && first == g.low:
+			return first, false
+		case r.Code == replyOverview || r.Code == replyHead:
+			if !l.block(verb, first, yield) {
+				return 0, true
+			}
+		case r.Code == replyNoNumber || r.Code == replyNoArticles:
+		default:
+			yield(nil, failure("overview", r))
+			return 0, true
+		}
+		first = min(first+step, g.high+1)
+		if want := window/2 + 1; pending < want {
+			before := next
+			if err := send(window - pending); err != nil {
+				yield(nil, err)
+				return 0, true
+			}
+			pending += int((next - before + step - 1) / step)
+		}
+	}
+	return 0, true
+}
+
+// block yields what one answer holds. It reports false if that was the end of
+// it all.
+func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool) bool {
+	if verb == "HEAD" {
+		dot := l.lines.Reader().Dot(blocks)
+		head, err := message.ReadHead(dot, 0)
+		if err == nil {
+			_, err = io.Copy(io.Discard, dot)
+		}
+		if err != nil {
+			yield(nil, l.lines.Break(err))
+			return false
+		}
+		return yield(overviewLine(number, message.ParseHeader(head)), nil)
+	}
+	for line, err := range l.lines.Reader().DotLines(blocks, 0) {
+		if err != nil && !errors.Is(err, wire.ErrLineTooLong) {
+			yield(nil, l.lines.Break(err))
+			return false
+		}
+		if !yield(bytes.TrimRight(line, "\r"), nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// articleEntry makes an entry of an overview line.
+func (t *target) articleEntry(o Overview) fetch.Entry {
+	e := fetch.Entry{
+		Name: message.Decode(o.Subject), Kind: fetch.EntryObject, Rel: "article",
+		ContentType: "message/rfc822", Size: -1, Sys: o,
+	}
+	e.ModTime, _ = parseDate(o.Date)
+	id := strings.TrimSuffix(strings.TrimPrefix(o.MessageID, "<"), ">")
+	if t.byName() && strings.Contains(id, "@") && checkName("", id, maxMessageID-2) == nil {
+		e.URL = t.newsURL(uri.News{MessageID: id})
+		return e
+	}
+	n := uri.NNTP{Scheme: "nntp", Group: t.group, Number: o.Number}
+	if t.tls {
+		n.Scheme = "nntps"
+	}
+	if t.named {
+		n.Host, n.Port, n.Login = t.host, t.port, t.url.Userinfo()
+	}
+	e.URL = n.URI()
+	return e
+}

@@ -1,0 +1,187 @@
+package nntp
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// A Group is what a server says of a newsgroup. It is the Sys of the entries
+// of "news:*" and of patterns.
+type Group struct {
+	Name        string `json:"name"`
+	Low         uint64 `json:"low"`    // lowest article number
+	High        uint64 `json:"high"`   // highest article number; below Low if there are none
+	Count       uint64 `json:"count"`  // articles, an estimate
+	Status      string `json:"status"` // "y" posting allowed, "n" not, "m" moderated (RFC 3977, section 7.6.3)
+	Description string `json:"description,omitempty"`
+}
+
+// maxDescriptions bounds the memory for descriptions, in bytes. Groups beyond
+// that are listed without.
+const maxDescriptions = 16 << 20
+
+// openGroups lists the newsgroups that match a pattern.
+func (d *driver) openGroups(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	var (
+		reply        wire.Reply
+		descriptions map[string]string
+		counts       bool
+	)
+	l, err := d.with(ctx, t, req, func(l *lease) (err error) {
+		if req.Op != fetch.OpStat {
+			if descriptions, err = l.descriptions(t.group); err != nil {
+				return err
+			}
+		}
+		reply, counts, err = l.list(t.group)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	listing := &listing{l: l, lines: l.groupLines(t.group)}
+	resp := &fetch.Response{URL: t.url, Body: listing, Meta: fetch.Meta{
+		Kind: fetch.KindListing, ContentType: "text/plain", Size: -1,
+		Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
+	}}
+	if req.Op == fetch.OpStat {
+		listing.Close()
+		resp.Body = fetch.NoBody
+		return resp, nil
+	}
+	resp.Entries = func(yield func(fetch.Entry, error) bool) {
+		for line, err := range listing.all() {
+			if err != nil {
+				yield(fetch.Entry{}, err)
+				return
+			}
+			g, ok := parseGroup(line, counts)
+			if !ok {
+				continue
+			}
+			g.Description = descriptions[g.Name]
+			if !yield(t.groupEntry(g), nil) {
+				return
+			}
+		}
+	}
+	return resp, nil
+}
+
+// groupEntry makes an entry of a group.
+func (t *target) groupEntry(g Group) fetch.Entry {
+	e := fetch.Entry{Name: g.Name, Kind: fetch.EntryListing, Rel: "item", Size: -1, Sys: g}
+	if checkName("", g.Name, maxGroup) == nil && !strings.ContainsAny(g.Name, "@/*?") {
+		e.URL = t.newsURL(uri.News{Group: g.Name})
+	} else {
+		e.Kind = fetch.EntryText // a name that no URL can hold
+	}
+	return e
+}
+
+// list sends LIST COUNTS (RFC 6048), LIST ACTIVE or, for servers of RFC 977,
+// LIST, and says whether the answer has counts.
+func (l *lease) list(pattern string) (r wire.Reply, counts bool, err error) {
+	commands := []string{"LIST ACTIVE " + pattern, "LIST"}
+	if pattern == "*" {
+		commands[0] = "LIST ACTIVE"
+	}
+	if l.can("LIST", "COUNTS") {
+		commands = append([]string{"LIST COUNTS " + pattern}, commands...)
+	}
+	for i, command := range commands {
+		r, err = l.cmd(command)
+		if err != nil {
+			return r, false, err
+		}
+		if r.Code == replyList {
+			return r, strings.HasPrefix(command, "LIST COUNTS"), nil
+		}
+		if !unsupported(r.Code) || i == len(commands)-1 {
+			break
+		}
+	}
+	return r, false, failure("list of newsgroups", r)
+}
+
+// descriptions asks for what groups are about; not all servers know.
+func (l *lease) descriptions(pattern string) (map[string]string, error) {
+	line := "LIST NEWSGROUPS"
+	if pattern != "*" {
+		line += " " + pattern
+	}
+	r, err := l.cmd(line)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Code == replyLoginNeeded || r.Code == replyTLSNeeded:
+		return nil, failure("descriptions of newsgroups", r)
+	case r.Code != replyList:
+		return nil, nil
+	}
+	texts, size := make(map[string]string), 0
+	for line, err := range l.lines.Reader().DotLines(blocks, 0) {
+		if err != nil {
+			return nil, l.lines.Break(err)
+		}
+		i := bytes.IndexAny(line, "\t ")
+		if size += len(line) + 32; i < 0 || size > maxDescriptions {
+			continue
+		}
+		texts[string(line[:i])] = message.Decode(strings.TrimSpace(string(line[i:])))
+	}
+	return texts, nil
+}
+
+// groupLines yields the lines of an answer to LIST that match the pattern, as
+// servers of RFC 977 ignore it.
+func (l *lease) groupLines(pattern string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for line, err := range l.lines.Reader().DotLines(blocks, 0) {
+			if err != nil {
+				yield(nil, l.lines.Break(err))
+				return
+			}
+			name, _, _ := bytes.Cut(line, []byte(" "))
+			if matchWildmat(pattern, string(name)) && !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+// parseGroup reads "group high low status" (RFC 3977, section 7.6.3) or, with
+// counts, "group high low count status" (RFC 6048, section 2.2).
+func parseGroup(line []byte, counts bool) (Group, bool) {
+	f := strings.Fields(string(line))
+	want := 4
+	if counts {
+		want = 5
+	}
+	if len(f) < want {
+		return Group{}, false
+	}
+	high, err1 := strconv.ParseUint(f[1], 10, 64)
+	low, err2 := strconv.ParseUint(f[2], 10, 64)
+	if err1 != nil || err2 != nil {
+		return Group{}, false
+	}
+	g := Group{Name: f[0], Low: low, High: high, Status: f[want-1]}
+	if high >= low && high > 0 {
+		g.Count = high - max(low, 1) + 1
+	}
+	if counts {
+		if n, err := strconv.ParseUint(f[3], 10, 64); err == nil {
+			g.Count = n
+		}
+	}
+	return g, true
+}

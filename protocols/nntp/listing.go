@@ -1,0 +1,96 @@
+package nntp
+
+import (
+	"io"
+	"iter"
+	"net"
+	"sync"
+)
+
+// A listing delivers lines from a session once, either as a Body or by all. It
+// gives the session back when the last line has been taken.
+type listing struct {
+	l     *lease
+	lines iter.Seq2[[]byte, error]
+	once  sync.Once // the end of the lease
+
+	mu   sync.Mutex // held while lines are read for Read
+	next func() ([]byte, error, bool)
+	stop func()
+	out  []byte // of the present line, not yet delivered
+	err  error
+}
+
+// all yields the lines.
+func (b *listing) all() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		finished := false
+		defer func() { b.finish(finished) }()
+		for line, err := range b.lines {
+			if !yield(line, err) || err != nil {
+				return
+			}
+		}
+		finished = true
+	}
+}
+
+func (b *listing) finish(complete bool) {
+	b.once.Do(func() {
+		if complete {
+			b.l.end()
+		} else {
+			b.l.abort()
+		}
+	})
+}
+
+// Read implements io.Reader. Lines end in CR LF, as they came.
+func (b *listing) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.next == nil {
+		b.next, b.stop = iter.Pull2(b.all())
+	}
+	n := 0
+	for n < len(p) && b.err == nil {
+		if len(b.out) == 0 {
+			if n > 0 && b.l.lines.Reader().Buffered() == 0 {
+				break // rather than wait for the server
+			}
+			line, err, ok := b.next()
+			switch {
+			case !ok:
+				b.err = io.EOF
+			case err != nil:
+				b.err = err
+			default:
+				b.out = append(append(b.out, line...), "\r\n"...)
+			}
+		}
+		m := copy(p[n:], b.out)
+		b.out = b.out[m:]
+		n += m
+		if len(b.out) == 0 {
+			b.out = b.out[:0]
+		}
+	}
+	if n > 0 {
+		return n, nil
+	}
+	return 0, b.err
+}
+
+// Close implements io.Closer. It ends a Read that waits for the server.
+func (b *listing) Close() error {
+	b.finish(false)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stop != nil {
+		b.stop()
+	}
+	if b.err == nil {
+		b.err = net.ErrClosed
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package nntp
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// maxLogins bounds how often new credentials are asked for.
+const maxLogins = 3
+
+// errClear is the cause if a login would give the password away.
+var errClear = errors.New("the server wants a login, and the password would travel in clear text")
+
+// login authenticates after a reply 480 (RFC 4643), under TLS if the server
+// has it.
+func (d *driver) login(ctx context.Context, t *target, s *session) error {
+	if !s.secure && s.can("STARTTLS", "") {
+		if err := s.upgrade(ctx); err != nil {
+			return err
+		}
+	}
+	if !s.secure && !d.opts.AllowClear {
+		return &fetch.Error{Code: fetch.ErrAuth, Err: errClear,
+			Hint: "use nntps: or snews:, or allow it with --allow-clear"}
+	}
+	for attempt := 1; ; attempt++ {
+		user, _ := t.login.User()
+		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: t.login, Mechanism: "nntp", Realm: t.host, User: user, Attempt: attempt})
+		if err != nil {
+			if attempt > 1 && errors.Is(err, fetch.ErrAuth) {
+				return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server refused the user name or password")}
+			}
+			if errors.Is(err, fetch.ErrAuth) {
+				return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server wants a login"),
+					Hint: "give --user and --password, or use .netrc"}
+			}
+			return err
+		}
+		err = s.authenticate(cred)
+		if err == nil && s.caps != nil {
+			return s.capabilities() // they change (RFC 4643, section 2.2)
+		}
+		if replyCode(err) != replyLoginFailed || attempt == maxLogins {
+			return err
+		}
+	}
+}
+
+// authenticate sends one credential, by SASL PLAIN if the server has that and
+// not the older way.
+func (s *session) authenticate(cred fetch.Credential) error {
+	if s.can("SASL", "PLAIN") && s.can("AUTHINFO", "SASL") && !s.can("AUTHINFO", "USER") {
+		return s.plain(cred)
+	}
+	r, err := s.cmd("AUTHINFO USER " + cred.User)
+	if err != nil {
+		return err
+	}
+	if r.Code == replyPassword {
+		if err := s.lines.SendSecret("AUTHINFO PASS "+cred.Password, "AUTHINFO PASS ********"); err != nil {
+			return err
+		}
+		if r, err = s.reply(); err != nil {
+			return err
+		}
+	}
+	if r.Code != replyLoggedIn {
+		return failure("login", r)
+	}
+	return nil
+}
+
+// plain authenticates by SASL PLAIN (RFC 4616), with the answer in the
+// command, or after it if the command would be too long (RFC 4643, section 2.4).
+func (s *session) plain(cred fetch.Credential) error {
+	const command, longest = "AUTHINFO SASL PLAIN", 510
+	answer := base64.StdEncoding.EncodeToString([]byte("\x00" + cred.User + "\x00" + cred.Password))
+	line := command + " " + answer
+	if len(line) > longest {
+		line = command
+	}
+	if err := s.lines.SendSecret(line, command+" ********"); err != nil {
+		return err
+	}
+	r, err := s.reply()
+	if err == nil && r.Code == replySASLMore && line == command {
+		if err = s.lines.SendSecret(answer, "********"); err == nil {
+			r, err = s.reply()
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case r.Code == replySASLMore:
+		return s.lines.Break(failure("the login goes on after the password", r))
+	case r.Code != replyLoggedIn:
+		return failure("login", r)
+	}
+	return nil
+}

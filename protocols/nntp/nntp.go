@@ -1,0 +1,150 @@
+// Package nntp retrieves Usenet articles and lists newsgroups: the schemes
+// news, nntp, snews and nntps (RFC 1738, sections 3.6 and 3.7; RFC 5538) over
+// NNTP (RFC 3977), with servers of RFC 977 too.
+package nntp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/pool"
+)
+
+// Options configures the driver. The zero value is the default.
+type Options struct {
+	// Server is the news server for URLs that name none: "host", "host:port"
+	// or a URL such as "nntps://host". "" means $NNTPSERVER, then the first
+	// line of /etc/news/server.
+	Server string
+	// Newest limits the listing of a group to its last articles; 0 means all.
+	Newest int
+	// Since leaves out of the listing of a group what is dated earlier; zero
+	// means nothing. Articles without a readable date are listed.
+	Since time.Time
+	// UnixLines delivers articles with LF for CR LF.
+	UnixLines bool
+	// StartTLS begins TLS on the connections of news and nntp before anything
+	// else is said (RFC 4642). Without it that is done only when the server
+	// asks for a login or for TLS.
+	StartTLS bool
+	// AllowClear lets user name and password travel without TLS, if the
+	// server has no STARTTLS.
+	AllowClear bool
+	// MaxConns is the number of connections to one server; 0 means 4.
+	MaxConns int
+}
+
+const (
+	defaultConns = 4
+	idleTimeout  = 60 * time.Second // servers hang up after some minutes
+)
+
+// Load registers the driver with default options.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is Load with options.
+func With(opts Options) fetch.Loader {
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		d := newDriver(env, opts)
+		ops := []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}
+		for _, s := range []fetch.Scheme{
+			{Name: "news", Port: 119, Summary: "Usenet newsgroups and articles, by name or message-id"},
+			{Name: "nntp", Port: 119, Summary: "Usenet articles by their number on one news server"},
+			{Name: "nntps", Port: 563, Summary: "the same as nntp, over TLS"},
+			{Name: "snews", Port: 563, Summary: "the same as news, over TLS"},
+		} {
+			s.Ops, s.Driver = ops, d
+			reg.Register(s)
+		}
+	}
+}
+
+type driver struct {
+	env  *fetch.Env
+	opts Options
+	pool *pool.Pool[serverKey, *session]
+	// server finds the default server, once.
+	server func() (uri.URI, error)
+}
+
+func newDriver(env *fetch.Env, opts Options) *driver {
+	conns := opts.MaxConns
+	if conns <= 0 {
+		conns = defaultConns
+	}
+	return &driver{
+		env:  env,
+		opts: opts,
+		pool: pool.New[serverKey](pool.Options[*session]{
+			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
+			Valid: func(s *session) bool { return s.lines.Err() == nil },
+			Close: func(s *session) { s.close() },
+		}),
+		server: sync.OnceValues(func() (uri.URI, error) { return findServer(opts.Server) }),
+	}
+}
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	t, err := d.target(req)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case req.Op != fetch.OpGet && req.Op != fetch.OpStat && req.Op != fetch.OpList:
+		return nil, errors.ErrUnsupported
+	case t.isArticle() && req.Op == fetch.OpList:
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("an article has no members: %w", errors.ErrUnsupported)}
+	case t.isArticle():
+		return d.openArticle(ctx, req, t)
+	case t.isPattern():
+		return d.openGroups(ctx, req, t)
+	}
+	return d.openGroup(ctx, req, t)
+}
+
+// CloseIdleConnections implements fetch.IdleCloser.
+func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	t, err := d.target(req)
+	if err != nil {
+		return nil, err
+	}
+	steps := []string{"connect to " + net.JoinHostPort(t.host, fmt.Sprint(t.port))}
+	switch {
+	case t.tls:
+		steps = append(steps, "TLS")
+	case d.opts.StartTLS:
+		steps = append(steps, "STARTTLS")
+	}
+	steps = append(steps, "CAPABILITIES")
+	verb := "ARTICLE "
+	if req.Op == fetch.OpStat {
+		verb = "HEAD "
+	}
+	switch {
+	case t.id != "":
+		steps = append(steps, verb+"<"+t.id+">")
+	case t.isArticle():
+		steps = append(steps, "GROUP "+t.group, verb+fmt.Sprint(t.number))
+	case t.isPattern():
+		steps = append(steps, "LIST NEWSGROUPS "+t.group, "LIST ACTIVE "+t.group)
+	default:
+		steps = append(steps, "GROUP "+t.group, "OVER (range by range)")
+	}
+	return steps, nil
+}
+
+var (
+	_ fetch.Driver     = (*driver)(nil)
+	_ fetch.IdleCloser = (*driver)(nil)
+	_ fetch.Explainer  = (*driver)(nil)
+)

@@ -1,0 +1,333 @@
+package nntp
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/testserver/nntpd"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const sample = "Path: x\nFrom: A <a@x.invalid>\nSubject: Dots =?UTF-8?Q?=C3=BC?=\nDate: Sat, 29 Feb 2020 12:34:56 +0000\n" +
+	"Message-ID: <1@x.invalid>\nReferences: <0@x.invalid>\n\n.\n..\n.a\nend\n"
+
+func crlf(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+
+// groups returns a group of n articles.
+func groups(n int) []nntpd.Group {
+	g := nntpd.Group{Name: "test.a", Description: "Tests"}
+	for i := range n {
+		id := fmt.Sprintf("<%d@x.invalid>", i+1)
+		g.Articles = append(g.Articles, nntpd.Article{ID: id, Text: strings.ReplaceAll(sample, "<1@x.invalid>", id)})
+	}
+	return []nntpd.Group{g, {Name: "test.empty"}, {Name: "other.b", Description: "Others"}}
+}
+
+// longGroups returns articles and overviews of more than 250 bytes.
+func longGroups() []nntpd.Group {
+	g := groups(3)
+	g[0].Articles[0].Text += strings.Repeat("x\n", 200)
+	return g
+}
+
+// client returns a client for a server, whose certificate it trusts.
+func client(t testing.TB, opts Options, fopts *fetch.Options) *fetch.Client {
+	t.Helper()
+	c := fetch.New(fopts, With(opts))
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func get(t testing.TB, c *fetch.Client, url string) (*fetch.Response, string, error) {
+	t.Helper()
+	resp, err := c.Get(t.Context(), url)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp, string(body), err
+}
+
+func list(t testing.TB, c *fetch.Client, url string) ([]fetch.Entry, error) {
+	t.Helper()
+	var entries []fetch.Entry
+	for e, err := range c.List(t.Context(), url) {
+		if err != nil {
+			return entries, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func TestArticleIsExact(t *testing.T) {
+	t.Parallel()
+	for _, cfg := range []nntpd.Config{{Groups: groups(2)}, {Groups: groups(2), Legacy: true}} {
+		s := nntpd.Start(t, cfg)
+		c := client(t, Options{Server: s.Addr}, nil)
+		for _, url := range []string{
+			"news:1@x.invalid", "news:%3C1@x.invalid%3E", "news://" + s.Addr + "/1@x.invalid",
+			"nntp://" + s.Addr + "/test.a/1", "nntp:test.a/1",
+		} {
+			resp, body, err := get(t, c, url)
+			if err != nil {
+				t.Fatalf("%s: %v", url, err)
+			}
+			if body != crlf(sample) {
+				t.Errorf("%s: got %q", url, body)
+			}
+			if resp.ContentType != "message/rfc822" || resp.Header.Get("From") != "A <a@x.invalid>" ||
+				resp.ETag != "<1@x.invalid>" || resp.ModTime.Year() != 2020 || resp.Reply.Code != 220 {
+				t.Errorf("%s: meta %+v", url, resp.Meta)
+			}
+		}
+		if n := s.Accepted(); n != 1 {
+			t.Errorf("%d connections for requests one after the other", n)
+		}
+	}
+}
+
+func TestStatReadsTheHeaderOnly(t *testing.T) {
+	t.Parallel()
+	s := nntpd.Start(t, nntpd.Config{Groups: groups(1)})
+	c := client(t, Options{Server: s.Addr}, nil)
+	for _, url := range []string{"news:1@x.invalid", "news:test.a", "news:*"} {
+		m, err := c.Stat(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Reply.Code < 200 || m.Size != -1 {
+			t.Errorf("%s: %+v", url, m)
+		}
+	}
+	for _, cmd := range s.Commands() {
+		if strings.HasPrefix(cmd, "ARTICLE") || strings.HasPrefix(cmd, "OVER") {
+			t.Errorf("stat sent %q", cmd)
+		}
+	}
+}
+
+func TestUnixLines(t *testing.T) {
+	t.Parallel()
+	g := groups(1)
+	g[0].Articles[0].Text += "a\rb\r\n\rend"
+	s := nntpd.Start(t, nntpd.Config{Groups: g})
+	_, body, err := get(t, client(t, Options{Server: s.Addr, UnixLines: true}, nil), "news:1@x.invalid")
+	if want := sample + "a\rb\n\rend\n"; err != nil || body != want {
+		t.Errorf("got %q, %v; want %q", body, err, want)
+	}
+}
+
+func TestUnchangedArticleIsNotFetched(t *testing.T) {
+	t.Parallel()
+	s := nntpd.Start(t, nntpd.Config{Groups: groups(2)})
+	c := client(t, Options{Server: s.Addr}, nil)
+	resp, _, err := get(t, c, "nntp:test.a/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Do(t.Context(), &fetch.Request{URL: resp.URL, IfChanged: resp.Validator})
+	if !errors.Is(err, fetch.ErrNotModified) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestGroupListing(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]nntpd.Config{
+		"OVER":  {Groups: groups(3)},
+		"XOVER": {Groups: groups(3), Legacy: true},
+		"HEAD":  {Groups: groups(3), Legacy: true, NoOverview: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := nntpd.Start(t, cfg)
+			c := client(t, Options{Server: s.Addr}, nil)
+			entries, err := list(t, c, "news:test.a")
+			if err != nil || len(entries) != 3 {
+				t.Fatalf("%d entries, %v", len(entries), err)
+			}
+			e := entries[1]
+			o := e.Sys.(Overview)
+			if e.URL.String() != "news:2@x.invalid" || e.Name != "Dots ü" || e.ModTime.Day() != 29 ||
+				o.Number != 2 || o.From != "A <a@x.invalid>" || !slices.Equal(o.References, []string{"<0@x.invalid>"}) {
+				t.Errorf("got %+v", e)
+			}
+			if _, body, err := get(t, c, "news:test.a"); err != nil || strings.Count(body, "\r\n") != 3 || !strings.HasPrefix(body, "1\tDots") {
+				t.Errorf("body %q, %v", body, err)
+			}
+			entries, err = list(t, c, "nntp://"+s.Addr+"/test.a")
+			if err != nil || len(entries) != 3 || entries[2].URL.String() != "nntp://"+s.Addr+"/test.a/3" {
+				t.Errorf("got %v, %v", entries, err)
+			}
+			if entries, err = list(t, c, "news:test.empty"); err != nil || len(entries) != 0 {
+				t.Errorf("empty group: %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+func TestGroupListingSpansRanges(t *testing.T) {
+	t.Parallel()
+	const n = 3*rangeSize + 17
+	s := nntpd.Start(t, nntpd.Config{Groups: []nntpd.Group{{Name: "big", First: 101, Synthetic: n}}})
+	entries, err := list(t, client(t, Options{Server: s.Addr}, nil), "news:big")
+	if err != nil || len(entries) != n {
+		t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	for i, e := range entries {
+		if o := e.Sys.(Overview); o.Number != uint64(101+i) {
+			t.Fatalf("entry %d has number %d", i, o.Number)
+		}
+	}
+}
+
+func TestNewest(t *testing.T) {
+	t.Parallel()
+	g := groups(40)
+	for i := range 30 {
+		g[0].Articles[5+i].Text = "" // cancelled
+	}
+	for _, c := range []struct {
+		newest int
+		want   []uint64
+	}{{3, []uint64{38, 39, 40}}, {7, []uint64{4, 5, 36, 37, 38, 39, 40}}, {100, nil}} {
+		s := nntpd.Start(t, nntpd.Config{Groups: g})
+		entries, err := list(t, client(t, Options{Server: s.Addr, Newest: c.newest}, nil), "news:test.a")
+		var got []uint64
+		for _, e := range entries {
+			got = append(got, e.Sys.(Overview).Number)
+		}
+		if c.want == nil {
+			if len(got) != 10 {
+				t.Errorf("newest %d: %d entries", c.newest, len(got))
+			}
+		} else if !slices.Equal(got, c.want) {
+			t.Errorf("newest %d: got %v, %v", c.newest, got, err)
+		}
+	}
+}
+
+func TestSince(t *testing.T) {
+	t.Parallel()
+	g := groups(3)
+	g[0].Articles[1].Text = strings.Replace(sample, "29 Feb 2020", "29 Feb 2024", 1)
+	g[0].Articles[2].Text = strings.Replace(sample, "29 Feb 2020", "32 Foo", 1)
+	s := nntpd.Start(t, nntpd.Config{Groups: g})
+	c := client(t, Options{Server: s.Addr, Since: time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC)}, nil)
+	entries, err := list(t, c, "news:test.a")
+	if err != nil || len(entries) != 2 {
+		t.Errorf("got %v, %v", entries, err)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	for _, legacy := range []bool{false, true} {
+		s := nntpd.Start(t, nntpd.Config{Groups: groups(3), Legacy: legacy})
+		c := client(t, Options{}, nil)
+		for pattern, want := range map[string][]string{
+			"*":      {"test.a", "test.empty", "other.b"},
+			"":       {"test.a", "test.empty", "other.b"},
+			"test.*": {"test.a", "test.empty"},
+			"*.?":    {"test.a", "other.b"},
+		} {
+			entries, err := list(t, c, "news://"+s.Addr+"/"+pattern)
+			var got []string
+			for _, e := range entries {
+				got = append(got, e.Name)
+				if want := "news://" + s.Addr + "/" + e.Name; e.URL.String() != want || e.Kind != fetch.EntryListing {
+					t.Errorf("%s: %s leads to %s", pattern, e.Name, e.URL)
+				}
+			}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("legacy %v, %q: got %v, %v", legacy, pattern, got, err)
+			}
+		}
+		entries, _ := list(t, c, "news://"+s.Addr+"/*")
+		want := Group{Name: "test.a", Low: 1, High: 3, Count: 3, Status: "y", Description: "Tests"}
+		if got := entries[0].Sys; got != want {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+func TestTruncatedAndStalled(t *testing.T) {
+	t.Parallel()
+	for _, stall := range []bool{false, true} {
+		s := nntpd.Start(t, nntpd.Config{Groups: longGroups(), Cut: 250, Stall: stall})
+		c := client(t, Options{Server: s.Addr}, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 50 * time.Millisecond}})
+		want := fetch.ErrTruncated
+		if stall {
+			want = fetch.ErrNetwork
+		}
+		for _, url := range []string{"news:1@x.invalid", "news:test.a"} {
+			if _, _, err := get(t, c, url); !errors.Is(err, want) {
+				t.Errorf("stall %v, %s: %v", stall, url, err)
+			}
+		}
+		if _, err := list(t, c, "news:test.a"); !errors.Is(err, want) {
+			t.Errorf("stall %v: %v", stall, err)
+		}
+	}
+}
+
+func TestCancelledAndClosedBodies(t *testing.T) {
+	t.Parallel()
+	s := nntpd.Start(t, nntpd.Config{Groups: longGroups(), Cut: 250, Stall: true})
+	c := client(t, Options{Server: s.Addr, MaxConns: 1}, nil)
+	for _, url := range []string{"news:1@x.invalid", "news:test.a"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		resp, err := c.Do(ctx, &fetch.Request{URL: mustParse(t, url)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(10*time.Millisecond, cancel)
+		if _, err := io.ReadAll(resp.Body); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", url, err)
+		}
+		resp.Body.Close()
+
+		if resp, err = c.Get(t.Context(), url); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(10*time.Millisecond, func() { resp.Body.Close() })
+		if _, err := io.ReadAll(resp.Body); err == nil {
+			t.Errorf("%s: read to the end of a closed body", url)
+		}
+	}
+}
+
+// certificate returns TLS configurations for a server and its client.
+func certificate(t testing.TB) (server, client *tls.Config) {
+	t.Helper()
+	h := httptest.NewTLSServer(nil)
+	defer h.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(h.Certificate())
+	return &tls.Config{Certificates: h.TLS.Certificates}, &tls.Config{RootCAs: roots}
+}
+
+func mustParse(t testing.TB, s string) uri.URI {
+	t.Helper()
+	u, err := uri.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

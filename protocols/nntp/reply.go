@@ -1,0 +1,80 @@
+package nntp
+
+import (
+	"errors"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// Replies of RFC 3977 (appendix C), RFC 4642 and RFC 4643 that decide what
+// happens next.
+const (
+	replyCapabilities = 101
+	replyPosting      = 200
+	replyNoPosting    = 201
+	replyGroup        = 211
+	replyList         = 215
+	replyArticle      = 220
+	replyHead         = 221
+	replyOverview     = 224
+	replyLoggedIn     = 281
+	replyPassword     = 381
+	replyStartTLS     = 382
+	replySASLMore     = 383
+	replyNoArticles   = 420
+	replyNoNumber     = 423
+	replyLoginNeeded  = 480
+	replyLoginFailed  = 481
+	replyTLSNeeded    = 483
+	replyUnknown      = 500
+	replySyntax       = 501
+	replyUnavailable  = 503
+)
+
+// failure is the error for a reply that does not grant what was asked for.
+func failure(what string, r wire.Reply) *fetch.Error {
+	e := &fetch.Error{Reply: fetch.Reply{Code: r.Code, Text: r.Text()}}
+	if what != "" {
+		e.Err = errors.New(what)
+	}
+	switch r.Code {
+	case 400, 403:
+		e.Code, e.Retry = fetch.ErrBusy, true
+	case 411, 412, 420, 421, 422, 423, 430:
+		e.Code = fetch.ErrNotFound
+	case 480, 481, 482:
+		e.Code = fetch.ErrAuth
+	case 483:
+		e.Code = fetch.ErrTLS
+	case 502:
+		e.Code = fetch.ErrRefused
+	case 500, 501, 503, 504:
+		e.Code = fetch.ErrServer
+	default:
+		switch {
+		case r.Code >= 500:
+			e.Code = fetch.ErrServer
+		case r.Code >= 400:
+			e.Code, e.Retry = fetch.ErrServer, true
+		default:
+			e.Code = fetch.ErrProtocol
+		}
+	}
+	return e
+}
+
+// replyCode returns the code of the reply that err is about, or 0.
+func replyCode(err error) int {
+	var e *fetch.Error
+	if errors.As(err, &e) {
+		return e.Reply.Code
+	}
+	return 0
+}
+
+// unsupported reports whether a server answered that it does not know a
+// command or an argument of it.
+func unsupported(code int) bool {
+	return code == replyUnknown || code == replySyntax || code == replyUnavailable
+}

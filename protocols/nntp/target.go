@@ -1,0 +1,156 @@
+package nntp
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// maxMessageID and maxGroup keep a command within the 512 octets of RFC 3977,
+// section 3.1.
+const (
+	maxMessageID = 250 // with the angle brackets
+	maxGroup     = 460
+)
+
+// A target is what a URL names, and the server to ask for it.
+type target struct {
+	url    uri.URI // as requested
+	login  uri.URI // whose user and password, if any, are for the server
+	host   string
+	port   uint16
+	tls    bool
+	group  string // or a wildmat
+	id     string // message-id, without angle brackets
+	number uint64
+	named  bool // the URL names the server
+}
+
+func (t *target) isArticle() bool { return t.id != "" || t.number != 0 }
+func (t *target) isPattern() bool { return t.id == "" && strings.ContainsAny(t.group, "*?") }
+
+// byName reports whether the URL names articles by message-id.
+func (t *target) byName() bool { return t.url.Scheme() == "news" || t.url.Scheme() == "snews" }
+
+// newsURL completes the URL of something on the same server.
+func (t *target) newsURL(n uri.News) uri.URI {
+	n.Scheme = "news"
+	if t.url.Scheme() == "snews" || t.url.Scheme() == "nntps" {
+		n.Scheme = "snews"
+	}
+	if t.named {
+		n.Host, n.Port, n.Login = t.host, t.port, t.url.Userinfo()
+	}
+	return n.URI()
+}
+
+// target decodes the URL and refuses names that cannot stand in a command.
+func (d *driver) target(req *fetch.Request) (*target, error) {
+	t := &target{url: req.URL, login: req.URL}
+	switch scheme := req.URL.Scheme(); scheme {
+	case "nntp", "nntps":
+		u, err := uri.ParseNNTP(req.URL)
+		if err != nil {
+			return nil, err
+		}
+		t.host, t.port, t.group, t.number = u.Host, u.Port, u.Group, u.Number
+		t.tls = scheme == "nntps"
+	default:
+		u, err := uri.ParseNews(req.URL)
+		if err != nil {
+			return nil, err
+		}
+		t.host, t.port, t.group, t.id = u.Host, u.Port, u.Group, u.MessageID
+		t.tls = scheme == "snews"
+	}
+	if err := checkName("message identifier", t.id, maxMessageID-2); err != nil {
+		return nil, err
+	}
+	if err := checkName("newsgroup name", t.group, maxGroup); err != nil {
+		return nil, err
+	}
+	if t.named = t.host != ""; !t.named {
+		return t, t.useDefault(d)
+	}
+	return t, nil
+}
+
+// useDefault fills in the server for a URL without one.
+func (t *target) useDefault(d *driver) error {
+	server, err := d.server()
+	if err != nil {
+		return err
+	}
+	t.login, t.host = server, server.Host()
+	// snews and nntps ask for TLS whatever the setting says of it.
+	if t.tls = t.tls || server.Scheme() == "nntps" || server.Scheme() == "snews"; t.tls {
+		t.port = server.Port(563)
+	} else {
+		t.port = server.Port(119)
+	}
+	return nil
+}
+
+// checkName refuses what would end or change a command: RFC 3977, section 9.8
+// allows no space, no control and no angle bracket in either kind of name.
+func checkName(what, name string, longest int) error {
+	if len(name) > longest {
+		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%s of more than %d octets", what, longest)}
+	}
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c == 0x7f || c == '<' || c == '>' {
+			return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%q in a %s", c, what)}
+		}
+	}
+	return nil
+}
+
+// serverFile is where Unix news readers look for the name of the server.
+var serverFile = "/etc/news/server"
+
+// findServer returns the URL of the default server.
+func findServer(setting string) (uri.URI, error) {
+	source := "the news server setting"
+	if setting == "" {
+		setting, source = os.Getenv("NNTPSERVER"), "$NNTPSERVER"
+	}
+	if setting == "" {
+		setting, source = firstLine(serverFile), serverFile
+	}
+	if setting == "" {
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrURL,
+			Err:  errors.New("the URL names no news server, and none is configured"),
+			Hint: "name one with --news-server, $NNTPSERVER or " + serverFile}
+	}
+	if !strings.Contains(setting, "://") {
+		setting = "nntp://" + setting
+	}
+	u, err := uri.Parse(strings.TrimSuffix(setting, "/"))
+	if err == nil && (u.Host() == "" || !strings.Contains(" nntp nntps news snews ", " "+u.Scheme()+" ")) {
+		err = errors.New("not a news server")
+	}
+	if err != nil {
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%s: %w", source, err)}
+	}
+	return u, nil
+}
+
+// firstLine returns the first line of a file that is not empty and no comment.
+func firstLine(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		if line := strings.TrimSpace(sc.Text()); line != "" && line[0] != '#' {
+			return line
+		}
+	}
+	return ""
+}

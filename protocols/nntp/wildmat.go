@@ -1,0 +1,40 @@
+package nntp
+
+import "strings"
+
+// matchWildmat reports whether a name matches a pattern (RFC 3977, section 4):
+// "*" stands for any octets and "?" for one; of several patterns, which commas divide, the
+// last that matches decides, against the name if it begins with "!".
+func matchWildmat(wildmat, name string) bool {
+	matched := false
+	for pattern := range strings.SplitSeq(wildmat, ",") {
+		pattern, not := strings.CutPrefix(pattern, "!")
+		if matched == not && matchPattern(pattern, name) {
+			matched = !not
+		}
+	}
+	return matched
+}
+
+// matchPattern goes back to the last "*" only, which is enough and linear in
+// practice.
+func matchPattern(pattern, name string) bool {
+	p, n := 0, 0
+	star, mark := -1, 0
+	for n < len(name) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, n
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
+			p++
+			n++
+		case star >= 0:
+			mark++
+			p, n = star+1, mark
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
