@@ -1,0 +1,117 @@
+package mailto
+
+import (
+	"bytes"
+	"mime"
+	"mime/quotedprintable"
+	"net/mail"
+	"net/textproto"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// draftFields are the header fields that a URL may set. RFC 6068, section 4
+// leaves the others to the sender: they could forge or redirect a message.
+var draftFields = map[string]bool{
+	"Cc": true, "Bcc": true, "Subject": true, "Keywords": true, "Comments": true,
+	"In-Reply-To": true, "References": true,
+}
+
+// Draft returns the message that a mailto URL proposes, as an Internet message
+// (RFC 5322) without a From field, which is the sender's. Fields that a URL
+// has no business with are left out. Lines end in CR LF.
+func Draft(u uri.URI) ([]byte, error) {
+	m, err := uri.ParseMailto(u)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	field := func(name, value string) { b.WriteString(name + ": " + value + "\r\n") }
+	field("Date", now().Format("Mon, 02 Jan 2006 15:04:05 -0700"))
+	if len(m.To) > 0 {
+		field("To", addressList(m.To))
+	}
+	for _, f := range m.Header {
+		switch name := textproto.CanonicalMIMEHeaderKey(f.Name); {
+		case !draftFields[name]:
+		case name == "Cc" || name == "Bcc":
+			field(name, addressList(strings.Split(f.Value, ",")))
+		default:
+			field(name, fold(name, f.Value))
+		}
+	}
+	field("MIME-Version", "1.0")
+	field("Content-Type", "text/plain; charset=utf-8")
+	body := strings.Join(m.Body, "\r\n")
+	if m.Body != nil {
+		body += "\r\n"
+	}
+	if isPlain(body) {
+		b.WriteString("\r\n" + body)
+		return b.Bytes(), nil
+	}
+	field("Content-Transfer-Encoding", "quoted-printable")
+	b.WriteString("\r\n")
+	w := quotedprintable.NewWriter(&b)
+	w.Write([]byte(body)) // a bytes.Buffer takes everything
+	w.Close()
+	return b.Bytes(), nil
+}
+
+// now is the clock.
+var now = time.Now
+
+// addressList writes addresses one a line, so that no line gets too long.
+func addressList(addresses []string) string {
+	written := make([]string, 0, len(addresses))
+	for _, a := range addresses {
+		a = strings.TrimSpace(a)
+		if parsed, err := mail.ParseAddress(a); err == nil {
+			a = strings.TrimSuffix(strings.TrimPrefix(parsed.String(), "<"), ">")
+			if parsed.Name != "" {
+				a = parsed.String()
+			}
+		}
+		written = append(written, a)
+	}
+	return strings.Join(written, ",\r\n ")
+}
+
+// fold encodes a text (RFC 2047) and divides it at blanks into lines of about
+// 78 octets.
+func fold(name, value string) string {
+	var b strings.Builder
+	width := len(name) + 2
+	for i, word := range strings.Split(mime.QEncoding.Encode("utf-8", value), " ") {
+		switch {
+		case i == 0:
+		case width+1+len(word) > 78 && word != "":
+			b.WriteString("\r\n ")
+			width = 1
+		default:
+			b.WriteByte(' ')
+			width++
+		}
+		b.WriteString(word)
+		width += len(word)
+	}
+	return b.String()
+}
+
+// isPlain reports whether text can travel as it is: ASCII in lines of no more
+// than 998 octets (RFC 5322, section 2.1.1).
+func isPlain(text string) bool {
+	for line := range strings.SplitSeq(text, "\r\n") {
+		if len(line) > 998 {
+			return false
+		}
+		for i := range len(line) {
+			if line[i] >= 0x7f || line[i] < ' ' && line[i] != '\t' {
+				return false
+			}
+		}
+	}
+	return true
+}

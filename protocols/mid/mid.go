@@ -1,0 +1,247 @@
+// Package mid retrieves messages and their parts by their identifiers: the
+// schemes mid and cid (RFC 1630; RFC 2392). It looks into mail already
+// received and, for mid, asks the news server.
+package mid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/mail"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/mailbox"
+)
+
+// Options configures the driver. The zero value is the default.
+type Options struct {
+	// Mailboxes are mbox files and Maildir folders. Nil means $MAIL and
+	// ~/Maildir, if they exist.
+	Mailboxes []string
+	// CacheDir is the folder for the index of mailboxes; "" means "urlget" in
+	// the user's cache directory.
+	CacheDir string
+}
+
+// Load registers the driver with default options.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is Load with options.
+func With(opts Options) fetch.Loader {
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		d := &driver{env, opts}
+		ops := []fetch.Op{fetch.OpGet, fetch.OpStat}
+		reg.Register(fetch.Scheme{Name: "mid", Ops: ops, Local: true, Driver: d,
+			Summary: "messages in received mail, by message-id"})
+		// A message may lead to its own parts, wherever it came from: cid
+		// keeps others out of the mailboxes itself.
+		reg.Register(fetch.Scheme{Name: "cid", Ops: ops, Driver: fetch.DriverFunc(d.openPart),
+			Summary: "parts of a message, by content-id"})
+	}
+}
+
+type driver struct {
+	env  *fetch.Env
+	opts Options
+}
+
+// boxes returns the mailboxes to look into.
+func (d *driver) boxes() *mailbox.Boxes {
+	b := &mailbox.Boxes{Paths: d.opts.Mailboxes, Cache: d.opts.CacheDir}
+	if b.Paths == nil {
+		b.Paths = mailbox.Default()
+	}
+	if b.Cache == "" {
+		b.Cache = mailbox.DefaultCache()
+	}
+	return b
+}
+
+// Open implements fetch.Driver for mid.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	if req.Op != fetch.OpGet && req.Op != fetch.OpStat {
+		return nil, errors.ErrUnsupported
+	}
+	id, err := uri.ParseMID(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	boxes := d.boxes()
+	m, err := boxes.Find(ctx, id.MessageID)
+	var resp *fetch.Response
+	switch {
+	case err == nil:
+		resp, err = open(m)
+	case errors.Is(err, mailbox.ErrNotFound):
+		resp, err = d.fromNews(ctx, req.Op, id, notFound("message <"+id.MessageID+">", boxes, err))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if id.ContentID != "" {
+		if resp, err = part(resp, id.ContentID); err != nil {
+			return nil, err
+		}
+	}
+	resp.URL = req.URL
+	return finish(req, resp)
+}
+
+// fromNews asks the news server, if there is one, for a message that is in no
+// mailbox. RFC 1630 has both in one space of names.
+func (d *driver) fromNews(ctx context.Context, op fetch.Op, id uri.MID, missing *fetch.Error) (*fetch.Response, error) {
+	if id.ContentID != "" {
+		op = fetch.OpGet // a header does not tell of the parts
+	}
+	resp, err := d.env.Open(ctx, &fetch.Request{Op: op, URL: uri.News{MessageID: id.MessageID}.URI()})
+	switch code := fetch.CodeOf(err); {
+	case err == nil:
+		return resp, nil
+	case code == fetch.ErrURL || code == fetch.ErrScheme:
+		missing.Err = fmt.Errorf("%w; no news server is configured", missing.Err)
+	case code == fetch.ErrNotFound:
+		missing.Err = fmt.Errorf("%w; nor does the news server have it", missing.Err)
+	default:
+		return nil, err
+	}
+	return nil, missing
+}
+
+// openPart implements fetch.Driver for cid.
+func (d *driver) openPart(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	if req.Op != fetch.OpGet && req.Op != fetch.OpStat {
+		return nil, errors.ErrUnsupported
+	}
+	id, err := uri.ParseCID(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	var resp *fetch.Response
+	if req.From.IsZero() {
+		boxes := d.boxes()
+		m, err := boxes.FindPart(ctx, id.ContentID)
+		if errors.Is(err, mailbox.ErrNotFound) {
+			return nil, notFound("part <"+id.ContentID+">", boxes, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if resp, err = open(m); err != nil {
+			return nil, err
+		}
+	} else if resp, err = d.enclosing(ctx, req.From); err != nil {
+		return nil, err
+	}
+	if resp, err = part(resp, id.ContentID); err != nil {
+		return nil, err
+	}
+	resp.URL = req.URL
+	return finish(req, resp)
+}
+
+// enclosing opens the message in which a URL stood.
+func (d *driver) enclosing(ctx context.Context, from uri.URI) (*fetch.Response, error) {
+	target := from.WithoutFragment()
+	if id, err := uri.ParseMID(target); err == nil {
+		id.ContentID = "" // the URL stood in a part of it
+		target = id.URI()
+	}
+	// The message leads to itself, so its rights are those for itself.
+	resp, err := d.env.Open(ctx, &fetch.Request{URL: target, From: from})
+	if err != nil {
+		return nil, err
+	}
+	if kind := resp.ContentType; !strings.HasPrefix(kind, "message/") && !strings.HasPrefix(kind, "multipart/") {
+		resp.Body.Close()
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
+			Err: fmt.Errorf("%s is no message, so that it has no parts", target.Redacted())}
+	}
+	return resp, nil
+}
+
+// open makes a response of a message in a mailbox.
+func open(m *mailbox.Message) (*fetch.Response, error) {
+	body, err := m.Open()
+	if err != nil {
+		return nil, err
+	}
+	head, err := message.ReadHead(body, 0)
+	if err != nil {
+		body.Close()
+		return nil, err
+	}
+	h := message.ParseHeader(head)
+	resp := &fetch.Response{
+		Meta: fetch.Meta{ContentType: "message/rfc822", Size: m.Size, Header: h},
+		Body: replay(head, body),
+	}
+	resp.ETag = h.Get("Message-Id")
+	if date, err := mail.ParseDate(h.Get("Date")); err == nil {
+		resp.ModTime = date
+	}
+	return resp, nil
+}
+
+// replay returns a body that begins with what was read of it.
+func replay(head []byte, body io.ReadCloser) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(strings.NewReader(string(head)), body), body}
+}
+
+// part makes the response to a part out of that to its message, and closes
+// the latter if there is no such part.
+func part(resp *fetch.Response, contentID string) (*fetch.Response, error) {
+	p, err := message.OpenContentID(resp.Body, contentID)
+	if err != nil {
+		resp.Body.Close()
+		if errors.Is(err, message.ErrNoPart) {
+			err = &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("part <%s> of the message", contentID)}
+		}
+		return nil, err
+	}
+	meta := fetch.Meta{ContentType: p.ContentType, Size: -1, Header: p.Header, Validator: resp.Validator}
+	if full := p.Header.Get("Content-Type"); strings.HasPrefix(strings.ToLower(full), p.ContentType) {
+		meta.ContentType = full
+	}
+	meta.ETag = "" // that is the message's
+	return &fetch.Response{Meta: meta, Body: struct {
+		io.Reader
+		io.Closer
+	}{p.Body(), resp.Body}}, nil
+}
+
+// finish leaves out the body for OpStat.
+func finish(req *fetch.Request, resp *fetch.Response) (*fetch.Response, error) {
+	if etag := req.IfChanged.ETag; etag != "" && etag == resp.ETag && req.Range.IsZero() {
+		resp.Body.Close()
+		return nil, &fetch.Error{Code: fetch.ErrNotModified}
+	}
+	if req.Op == fetch.OpStat {
+		resp.Body.Close()
+		resp.Body = io.NopCloser(strings.NewReader(""))
+	}
+	return resp, nil
+}
+
+// notFound says where was looked.
+func notFound(what string, boxes *mailbox.Boxes, cause error) *fetch.Error {
+	e := &fetch.Error{Code: fetch.ErrNotFound}
+	if len(boxes.Paths) == 0 {
+		e.Err = fmt.Errorf("%s: there is no mailbox to look into", what)
+		e.Hint = "name one with --mailbox"
+		return e
+	}
+	e.Err = fmt.Errorf("%s is not in %s", what, strings.Join(boxes.Paths, ", "))
+	if cause != mailbox.ErrNotFound {
+		e.Err = fmt.Errorf("%w: %w", e.Err, cause)
+	}
+	return e
+}
+
+var _ fetch.Driver = (*driver)(nil)

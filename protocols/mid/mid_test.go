@@ -1,0 +1,142 @@
+package mid_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/testserver/nntpd"
+	"github.com/urlget/urlget/protocols/mid"
+	"github.com/urlget/urlget/protocols/nntp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	plain   = "From: a@x\nMessage-ID: <plain@x>\nDate: Sat, 29 Feb 2020 12:34:56 +0000\n\nhello\n"
+	related = "From: a@x\nMessage-ID: <related@x>\nContent-Type: multipart/related; boundary=b\n\n" +
+		"--b\nContent-Type: text/html\n\n<img src=\"cid:pic@x\">\n" +
+		"--b\nContent-Type: image/png; name=x\nContent-ID: <pic@x>\nContent-Transfer-Encoding: base64\n\naGVsbG8=\n--b--\n"
+	fromLine = "From a@x Sat Jan  1 00:00:00 2000\n"
+)
+
+// setUp returns a client with a mailbox and a news server that has other.
+func setUp(t *testing.T, server string) (*fetch.Client, string) {
+	t.Helper()
+	dir := t.TempDir()
+	mbox := filepath.Join(dir, "mbox")
+	if err := os.WriteFile(mbox, []byte(fromLine+plain+"\n"+fromLine+related), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := fetch.New(nil, mid.With(mid.Options{Mailboxes: []string{mbox}, CacheDir: filepath.Join(dir, "cache")}),
+		nntp.With(nntp.Options{Server: server}))
+	t.Cleanup(func() { c.Close() })
+	return c, mbox
+}
+
+func newsServer(t *testing.T) *nntpd.Server {
+	return nntpd.Start(t, nntpd.Config{Groups: []nntpd.Group{{Name: "g", Articles: []nntpd.Article{
+		{ID: "<news@x>", Text: strings.ReplaceAll(related, "related@x", "news@x")},
+	}}}})
+}
+
+func do(t *testing.T, c *fetch.Client, url, from string) (*fetch.Response, string, error) {
+	t.Helper()
+	req := &fetch.Request{URL: parse(t, url)}
+	if from != "" {
+		req.From = parse(t, from)
+	}
+	resp, err := c.Do(t.Context(), req)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp, string(body), err
+}
+
+func parse(t *testing.T, s string) uri.URI {
+	t.Helper()
+	u, err := uri.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestMessagesAndParts(t *testing.T) {
+	t.Parallel()
+	s := newsServer(t)
+	c, _ := setUp(t, s.Addr)
+	crlf := strings.NewReplacer("\n", "\r\n")
+	newsText := crlf.Replace(strings.ReplaceAll(related, "related@x", "news@x"))
+	for _, tt := range []struct{ url, from, want, kind string }{
+		{"mid:plain@x", "", plain, "message/rfc822"},
+		{"mid:related@x", "", related, "message/rfc822"},
+		{"mid:related@x/pic@x", "", "hello", "image/png; name=x"},
+		{"cid:pic@x", "", "hello", "image/png; name=x"},
+		{"cid:pic@x", "mid:related@x", "hello", "image/png; name=x"},
+		{"cid:pic@x", "mid:related@x/pic@x", "hello", "image/png; name=x"},
+		{"cid:pic@x", "news://" + s.Addr + "/news@x", "hello", "image/png; name=x"},
+		{"mid:news@x", "", newsText, "message/rfc822"},
+		{"mid:news@x/pic@x", "", "hello", "image/png; name=x"},
+	} {
+		resp, body, err := do(t, c, tt.url, tt.from)
+		if err != nil {
+			t.Errorf("%s from %q: %v", tt.url, tt.from, err)
+			continue
+		}
+		if body != tt.want || resp.ContentType != tt.kind || resp.URL.String() != tt.url {
+			t.Errorf("%s from %q: got %q, %+v", tt.url, tt.from, body, resp.Meta)
+		}
+	}
+	m, err := c.Stat(t.Context(), "mid:plain@x")
+	if err != nil || m.Size != int64(len(plain)) || m.ETag != "<plain@x>" || m.ModTime.Year() != 2020 {
+		t.Errorf("stat: %+v, %v", m, err)
+	}
+	if m, err = c.Stat(t.Context(), "mid:news@x/pic@x"); err != nil || m.ContentType != "image/png; name=x" {
+		t.Errorf("stat: %+v, %v", m, err)
+	}
+}
+
+func TestMissingMessagesSayWhereWasLooked(t *testing.T) {
+	t.Setenv("NNTPSERVER", "")
+	s := newsServer(t)
+	with, mbox := setUp(t, s.Addr)
+	for _, tt := range []struct{ url, from, want string }{
+		{"mid:none@x", "", "news server"},
+		{"mid:related@x/none@x", "", "part <none@x>"},
+		{"cid:none@x", "", mbox},
+		{"cid:none@x", "mid:related@x", "part <none@x>"},
+		{"mid:none@x", "", mbox},
+	} {
+		_, _, err := do(t, with, tt.url, tt.from)
+		if !errors.Is(err, fetch.ErrNotFound) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.url, err)
+		}
+	}
+}
+
+func TestOthersDoNotGetAtTheMail(t *testing.T) {
+	t.Parallel()
+	s := newsServer(t)
+	c, _ := setUp(t, s.Addr)
+	article := "news://" + s.Addr + "/news@x"
+	if _, _, err := do(t, c, "mid:plain@x", article); !errors.Is(err, fetch.ErrPolicy) {
+		t.Errorf("mid from news: %v", err)
+	}
+	// The identifier exists in the mailbox, but not in the article.
+	if _, _, err := do(t, c, "cid:other@x", article); !errors.Is(err, fetch.ErrNotFound) {
+		t.Errorf("cid from news: %v", err)
+	}
+	if _, _, err := do(t, c, "cid:pic@x", "news://"+s.Addr+"/g"); !errors.Is(err, fetch.ErrNotRetrievable) {
+		t.Errorf("cid from a group: %v", err)
+	}
+}
