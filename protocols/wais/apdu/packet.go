@@ -1,0 +1,81 @@
+package apdu
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// The errors of this package.
+var (
+	// ErrEmpty means that the server sent a packet without content: it
+	// could not read the request, or the answer does not fit its buffer.
+	ErrEmpty     = errors.New("empty WAIS packet")
+	ErrMalformed = errors.New("malformed WAIS message")
+)
+
+// MaxPacket bounds the content of a packet, in octets. Servers in use stop at
+// 100,000.
+const MaxPacket = 512 << 10
+
+const (
+	headerSize = 25
+	// maxSkip bounds what is skipped in front of a header.
+	maxSkip = 1024
+)
+
+// WritePacket sends an APDU without compression or encoding.
+func WritePacket(w io.Writer, apdu []byte) error {
+	packet := make([]byte, 0, headerSize+len(apdu))
+	packet = fmt.Appendf(packet, "%010dz2%-10s  0", len(apdu), "wais")
+	_, err := w.Write(append(packet, apdu...))
+	return err
+}
+
+// ReadPacket receives an APDU. Octets before the first "0", with which each
+// header begins, are skipped, as WAIS clients always did. The error matches
+// ErrEmpty for a packet without content, ErrMalformed for what is none, and
+// is io.EOF only if the stream ended before a packet.
+func ReadPacket(r io.Reader) ([]byte, error) {
+	var header [headerSize]byte
+	for skipped := 0; header[0] != '0'; skipped++ {
+		if skipped > maxSkip {
+			return nil, fmt.Errorf("%w: no packet header", ErrMalformed)
+		}
+		if _, err := io.ReadFull(r, header[:1]); err != nil {
+			if skipped > 0 && err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+	}
+	if _, err := io.ReadFull(r, header[1:]); err != nil {
+		return nil, cutOff(err)
+	}
+	n, err := strconv.ParseUint(string(header[:10]), 10, 64)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: packet length %q", ErrMalformed, header[:10])
+	case header[10]|0x20 != 'z':
+		return nil, fmt.Errorf("%w: packet of type %q", ErrMalformed, header[10])
+	case header[22] != ' ' || header[23] != ' ':
+		return nil, fmt.Errorf("%w: compression %q or encoding %q, which was not asked for", ErrMalformed, header[22], header[23])
+	case n > MaxPacket:
+		return nil, fmt.Errorf("%w: packet of %d octets", ErrMalformed, n)
+	case n == 0:
+		return nil, ErrEmpty
+	}
+	apdu := make([]byte, n)
+	if _, err := io.ReadFull(r, apdu); err != nil {
+		return nil, cutOff(err)
+	}
+	return apdu, nil
+}
+
+func cutOff(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

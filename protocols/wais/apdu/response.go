@@ -1,0 +1,184 @@
+package apdu
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// A Response answers a Search of either kind. Its status octet is not part of
+// it, as servers disagree on what it means.
+type Response struct {
+	Hits        []Hit
+	Text        []byte // of a retrieval
+	HasText     bool   // there is a Text, which may be empty
+	Diagnostics []Diagnostic
+}
+
+// A Hit describes a document that matched. Unknown numbers are -1.
+type Hit struct {
+	ID       []byte
+	Score    int64 // 0 to 1000
+	Length   int64 // octets
+	Lines    int64
+	Types    []string // "TEXT", "WSRC", …
+	Date     string   // yymmdd or "0"
+	Headline string
+	Source   string
+	City     string
+}
+
+// A Diagnostic is what a server has to say against a request. Code is "S1"
+// (permanent system error), "T2" (access), "SF" (out of range) or the like.
+type Diagnostic struct{ Code, Text string }
+
+// String returns code and text.
+func (d Diagnostic) String() string { return d.Code + " " + d.Text }
+
+// OutOfRange is the code of the diagnostic that ends a document.
+const OutOfRange = "SF"
+
+// Encode encodes m as an APDU, in the odd way of freeWAIS: status 1 for a
+// search, 0 for a retrieval, and a result count of 0.
+func (m Response) Encode() []byte {
+	records := len(m.Hits) + len(m.Diagnostics)
+	status := byte(1)
+	if m.HasText {
+		records++
+		status = 0
+	}
+	fixed := []byte{status, 0, 0, 0, 0, byte(records >> 8), byte(records), 0, 0, 0}
+	fixed = AppendTLV(fixed, tagPresentStatus, []byte{0})
+	var user []byte
+	for _, h := range m.Hits {
+		user = AppendTLV(user, tagHeader, h.encode())
+	}
+	if m.HasText {
+		text := AppendTLV(nil, tagDocumentID, nil)
+		user = AppendTLV(user, tagDocumentText, AppendTLV(text, tagText, m.Text))
+	}
+	for _, d := range m.Diagnostics {
+		body := append([]byte(d.Code), d.Text...)
+		body = append(body, 0)
+		user = append(user, tagDiagnostic)
+		user = binary.BigEndian.AppendUint16(user, uint16(len(body)))
+		user = append(append(user, body...), tagDiagnostic+1)
+	}
+	return seal(typeSearchResponse, fixed, AppendTLV(nil, tagUserInfo, user))
+}
+
+func (h Hit) encode() []byte {
+	b := AppendTLV(nil, tagDocumentID, h.ID)
+	b = AppendNumber(b, tagScore, uint32(h.Score))
+	b = AppendNumber(b, tagLength, uint32(h.Length))
+	b = AppendNumber(b, tagLines, uint32(h.Lines))
+	var types []byte
+	for _, t := range h.Types {
+		types = AppendString(types, tagType, t)
+	}
+	b = AppendTLV(b, tagTypes, types)
+	b = AppendString(b, tagSource, h.Source)
+	b = AppendString(b, tagDate, h.Date)
+	return AppendString(b, tagHeadline, h.Headline)
+}
+
+// DecodeResponse reads the answer to a Search.
+func DecodeResponse(apdu []byte) (Response, error) {
+	fixed, user, err := open(apdu, typeSearchResponse)
+	if err != nil {
+		return Response{}, err
+	}
+	if fixed.take(10) == nil {
+		return Response{}, fixed.err
+	}
+	var m Response
+	if len(user.b) == 0 {
+		return m, nil
+	}
+	tag, value := user.tlv()
+	switch {
+	case user.err != nil:
+		return m, user.err
+	case tag != tagUserInfo:
+		return m, fmt.Errorf("%w: user information with tag %d", ErrMalformed, tag)
+	}
+	group := &reader{b: value}
+	for len(group.b) > 0 {
+		if group.b[0] == tagDiagnostic {
+			m.Diagnostics = append(m.Diagnostics, group.diagnostic())
+			continue
+		}
+		tag, value := group.tlv()
+		record := &reader{b: value}
+		switch tag {
+		case tagHeader, tagShortHeader, tagLongHeader:
+			m.Hits = append(m.Hits, record.hit())
+		case tagDocumentText:
+			m.text(record)
+		}
+		if record.err != nil {
+			return m, record.err
+		}
+	}
+	return m, group.err
+}
+
+func (m *Response) text(r *reader) {
+	m.HasText = true
+	for len(r.b) > 0 {
+		if tag, value := r.tlv(); tag == tagText {
+			m.Text = append(m.Text, value...)
+		}
+	}
+}
+
+func (r *reader) hit() Hit {
+	h := Hit{Score: -1, Length: -1, Lines: -1}
+	for len(r.b) > 0 {
+		tag, value := r.tlv()
+		switch tag {
+		case tagDocumentID:
+			h.ID = value
+		case tagScore:
+			h.Score = number(value)
+		case tagLength:
+			h.Length = number(value)
+		case tagLines:
+			h.Lines = number(value)
+		case tagTypes:
+			types := &reader{b: value}
+			for len(types.b) > 0 {
+				if tag, value := types.tlv(); tag == tagType {
+					h.Types = append(h.Types, string(value))
+				}
+			}
+			if types.err != nil {
+				r.fail("types of a document")
+			}
+		case tagDate:
+			h.Date = string(value)
+		case tagHeadline:
+			h.Headline = string(value)
+		case tagSource:
+			h.Source = string(value)
+		case tagCity:
+			h.City = string(value)
+		}
+	}
+	return h
+}
+
+// diagnostic reads the one record that is not a tagged value: the tag, a
+// length of two octets, so many octets (code, text, surrogate flag), and one
+// more octet.
+func (r *reader) diagnostic() Diagnostic {
+	r.take(1)
+	body := r.take(uint64(r.fixed(2)))
+	r.take(1)
+	if r.err == nil && len(body) < 3 {
+		r.fail("diagnostic cut off")
+	}
+	if r.err != nil {
+		return Diagnostic{}
+	}
+	return Diagnostic{Code: string(body[:2]), Text: string(body[2 : len(body)-1])}
+}

@@ -1,0 +1,112 @@
+package apdu
+
+import "fmt"
+
+// AppendInt appends a compressed integer: base 128, most significant group
+// first, bit 7 set in all octets but the last.
+func AppendInt(b []byte, v uint32) []byte {
+	for shift := 28; shift > 0; shift -= 7 {
+		if v>>shift != 0 {
+			b = append(b, byte(v>>shift)|0x80)
+		}
+	}
+	return append(b, byte(v&0x7f))
+}
+
+// AppendTLV appends a tagged value.
+func AppendTLV(b []byte, tag uint32, value []byte) []byte {
+	b = AppendInt(b, tag)
+	b = AppendInt(b, uint32(len(value)))
+	return append(b, value...)
+}
+
+// AppendString is AppendTLV for text.
+func AppendString(b []byte, tag uint32, value string) []byte {
+	return AppendTLV(b, tag, []byte(value))
+}
+
+// AppendNumber appends a tagged number: 1 to 4 octets, as few as possible.
+func AppendNumber(b []byte, tag uint32, v uint32) []byte {
+	octets := [4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}
+	i := 0
+	for i < 3 && octets[i] == 0 {
+		i++
+	}
+	return AppendTLV(b, tag, octets[i:])
+}
+
+// A reader takes a message apart. Its first error stays.
+type reader struct {
+	b   []byte
+	err error
+}
+
+func (r *reader) fail(what string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: %s", ErrMalformed, what)
+		r.b = nil
+	}
+}
+
+// take returns the next n octets. n comes from the wire.
+func (r *reader) take(n uint64) []byte {
+	if n > uint64(len(r.b)) {
+		r.fail(fmt.Sprintf("%d octets announced, %d there", n, len(r.b)))
+		return nil
+	}
+	v := r.b[:n:n]
+	r.b = r.b[n:]
+	return v
+}
+
+// fixed returns a big-endian number of n octets.
+func (r *reader) fixed(n int) uint32 {
+	var v uint32
+	for _, octet := range r.take(uint64(n)) {
+		v = v<<8 | uint32(octet)
+	}
+	return v
+}
+
+// maxIntOctets allows for padding on the left by 0x80.
+const maxIntOctets = 10
+
+// compressed reads a compressed integer.
+func (r *reader) compressed() uint64 {
+	var v uint64
+	for i := range maxIntOctets {
+		if i >= len(r.b) {
+			r.fail("number cut off")
+			return 0
+		}
+		octet := r.b[i]
+		if v > 1<<32 {
+			break
+		}
+		v = v<<7 | uint64(octet&0x7f)
+		if octet&0x80 == 0 {
+			r.b = r.b[i+1:]
+			return v
+		}
+	}
+	r.fail("number too large")
+	return 0
+}
+
+// tlv reads a tagged value.
+func (r *reader) tlv() (tag uint64, value []byte) {
+	tag = r.compressed()
+	return tag, r.take(r.compressed())
+}
+
+// number reads the value of a tagged number.
+func number(value []byte) int64 {
+	if len(value) > 4 {
+		return -1
+	}
+	var v int64
+	for _, octet := range value {
+		v = v<<8 | int64(octet)
+	}
+	return v
+}

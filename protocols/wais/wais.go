@@ -1,0 +1,160 @@
+// Package wais is the driver for wais: searches in databases of WAIS servers
+// and the documents found there (RFC 1738, section 3.9; RFC 1625).
+//
+//	wais://host/                  the databases of a server
+//	wais://host/database          what a database is: its WSRC record
+//	wais://host/database?words    the documents that match, best first
+//	wais://host/database/TYPE/ID  a document
+package wais
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/wais/apdu"
+)
+
+const port = 210
+
+// Options configures the driver. The zero value is the default.
+type Options struct {
+	MaxHits int // documents a search asks for; 0 means 100
+}
+
+// Load registers the driver with its defaults.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is Load with options.
+func With(opts Options) fetch.Loader {
+	if opts.MaxHits <= 0 {
+		opts.MaxHits = 100
+	}
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{
+			Name: "wais", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+			Ranges: true, Relayed: true,
+			Summary: "Wide Area Information Servers: full-text databases, and the documents in them",
+			Driver:  &driver{env: env, maxHits: opts.MaxHits},
+		})
+	}
+}
+
+type driver struct {
+	env     *fetch.Env
+	maxHits int
+}
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	w, err := parse(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	isIndex := w.HasSearch || w.Database == ""
+	switch {
+	case req.Op > fetch.OpList:
+		return nil, fmt.Errorf("WAIS cannot %s: %w", req.Op, errors.ErrUnsupported)
+	case req.Op == fetch.OpList && !isIndex:
+		return nil, fmt.Errorf("a WAIS database lists only what a search finds: %w", errors.ErrUnsupported)
+	case req.Op == fetch.OpStat && isIndex:
+		return nil, fmt.Errorf("a WAIS search has no metadata: %w", errors.ErrUnsupported)
+	}
+	s, err := d.dial(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	var resp *fetch.Response
+	switch {
+	case w.IsDocument():
+		resp, err = s.document(req, documentOf(w, req.Accept))
+	case isIndex:
+		resp, err = s.index(w, d.maxHits)
+	default:
+		resp, err = s.describe(req, w)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// parse decodes a URL and refuses what cannot name anything.
+func parse(u uri.URI) (uri.WAIS, error) {
+	w, err := uri.ParseWAIS(u)
+	switch {
+	case err != nil:
+		return w, err
+	case w.Host == "":
+		return w, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL names no host")}
+	case w.IsDocument() && w.Database == "":
+		return w, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL names a document but no database")}
+	case w.IsDocument() && len(apdu.IDFromURL(w)) == 0:
+		return w, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the document identifier is empty")}
+	}
+	return w, nil
+}
+
+// describe delivers the WSRC record of a database. A search for nothing finds
+// it.
+func (s *session) describe(req *fetch.Request, w uri.WAIS) (*fetch.Response, error) {
+	found, err := s.search(apdu.Search{Database: w.Database, MaxHits: 10})
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range found.Hits {
+		if hasType(h, typeSource) {
+			resp, err := s.document(req, document{database: w.Database, id: h.ID, docType: typeSource})
+			if err == nil {
+				resp.Name = fetch.SafeName(w.Database + ".src")
+			}
+			return resp, err
+		}
+	}
+	return nil, notFound(found, "the server has no description of database "+strconv.Quote(w.Database))
+}
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	w, err := parse(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	steps := []string{"INIT search, at most " + strconv.Itoa(maxRecord) + " octets a record"}
+	switch {
+	case w.IsDocument():
+		doc := documentOf(w, req.Accept)
+		return append(steps, describeSearch(doc.chunk(req.Range.Offset, chunkSize)), "and so on until a short answer"), nil
+	case w.Database == "":
+		return append(steps, describeSearch(apdu.Search{Words: directoryWords(w)})), nil
+	case w.HasSearch:
+		return append(steps, describeSearch(apdu.Search{Database: w.Database, Words: w.Search})), nil
+	}
+	return append(steps, describeSearch(apdu.Search{Database: w.Database}),
+		"SEARCH type 1 for the WSRC document found"), nil
+}
+
+// describeSearch is a search in words, for people.
+func describeSearch(m apdu.Search) string {
+	database := "the directory of databases"
+	if m.Database != "" {
+		database = "database " + strconv.Quote(m.Database)
+	}
+	if m.Document == nil {
+		return fmt.Sprintf("SEARCH type 3 in %s for %q", database, m.Words)
+	}
+	return fmt.Sprintf("SEARCH type 1 in %s for document %q as %s, octets %d to %d",
+		database, m.Document, strings.ToValidUTF8(m.Type, "?"), m.From, m.To)
+}
+
+var (
+	_ fetch.Driver    = (*driver)(nil)
+	_ fetch.Explainer = (*driver)(nil)
+	_ io.ReadCloser   = (*body)(nil)
+)

@@ -1,0 +1,295 @@
+package wais_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/testserver/waisd"
+	"github.com/urlget/urlget/protocols/wais"
+	"github.com/urlget/urlget/protocols/wais/apdu"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func start(t testing.TB, tree fs.FS) *waisd.Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := waisd.Start(l, tree)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// below puts a tree into a folder, as the server's databases are folders.
+type below struct {
+	name string
+	tree fs.FS
+}
+
+func (b below) Open(name string) (fs.File, error) {
+	switch rest, ok := strings.CutPrefix(name, b.name+"/"); {
+	case ok:
+		return b.tree.Open(rest)
+	case name == b.name:
+		return b.tree.Open(".")
+	}
+	return fstest.MapFS{b.name: {Mode: fs.ModeDir}}.Open(name)
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	fetchtest.Run(t, fetchtest.Harness{
+		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+			s := start(t, below{"db", tree})
+			return fetchtest.Site{
+				Load: wais.Load,
+				URL: func(name string) string {
+					if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
+						return "" // a database is no directory
+					}
+					return s.Document("db", name)
+				},
+				Log: s.Log,
+				// Messages have no lines: identifiers and words are sent by length.
+				Escaped: true,
+				Fault: func(f fetchtest.Fault) {
+					s.Break(map[fetchtest.Fault]waisd.Fault{
+						fetchtest.Cut: waisd.Cut, fetchtest.Stall: waisd.Stall, fetchtest.Noise: waisd.Noise}[f])
+				},
+			}
+		},
+	})
+}
+
+var library = fstest.MapFS{
+	"fruit/pear.txt":  {Data: []byte("Pears\nA pear is a fruit.\n")},
+	"fruit/logo.gif":  {Data: []byte("GIF89a pear\x00\xff")},
+	"fruit/empty.txt": {},
+	"tools/saw.txt":   {Data: []byte(strings.Repeat("0123456789", 2500))},
+}
+
+func TestASearchListsWhatMatches(t *testing.T) {
+	t.Parallel()
+	s := start(t, library)
+	c := fetch.New(nil, wais.Load)
+	defer c.Close()
+	got := map[string]string{}
+	for e, err := range c.List(t.Context(), "wais://"+s.Addr()+"/fruit?pear") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[e.Name] = e.ContentType
+		resp, err := c.Get(t.Context(), e.URL.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if int64(len(body)) != e.Size || err != nil {
+			t.Errorf("%s: %d octets, %v; the entry says %d", e.Name, len(body), err, e.Size)
+		}
+		resp.Body.Close()
+	}
+	if d := cmp.Diff(map[string]string{"pear.txt   /fruit": "text/plain", "logo.gif   /fruit": "image/gif"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAnEmptySearchListsNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, library)
+	c := fetch.New(nil, wais.Load)
+	defer c.Close()
+	for e, err := range c.List(t.Context(), "wais://"+s.Addr()+"/fruit?zebra") {
+		t.Errorf("%v, %v", e, err)
+	}
+}
+
+func TestAServerListsItsDatabases(t *testing.T) {
+	t.Parallel()
+	s := start(t, library)
+	c := fetch.New(nil, wais.Load)
+	defer c.Close()
+	var names []string
+	for e, err := range c.List(t.Context(), "wais://"+s.Addr()+"/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, e.Name+" "+e.ContentType)
+	}
+	want := []string{"Information on database: fruit application/x-wais-source", "Information on database: tools application/x-wais-source"}
+	if d := cmp.Diff(want, names); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestADatabaseDescribesItself(t *testing.T) {
+	t.Parallel()
+	s := start(t, library)
+	c := fetch.New(nil, wais.Load)
+	defer c.Close()
+	resp, err := c.Get(t.Context(), "wais://"+s.Addr()+"/fruit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.HasPrefix(string(body), "(:source") || resp.ContentType != "application/x-wais-source" || resp.Name != "fruit.src" {
+		t.Errorf("%q, %v as %s named %q", body, err, resp.ContentType, resp.Name)
+	}
+}
+
+func TestWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	s := start(t, library)
+	c := fetch.New(nil, wais.Load)
+	defer c.Close()
+	for name, tt := range map[string]struct {
+		url  string
+		code fetch.Code
+	}{
+		"a database":        {"wais://" + s.Addr() + "/none", fetch.ErrNotFound},
+		"a database to ask": {"wais://" + s.Addr() + "/none?x", fetch.ErrNotFound},
+		"a document":        {s.Document("fruit", "plum.txt"), fetch.ErrNotFound},
+		"an identifier":     {"wais://" + s.Addr() + "/fruit/TEXT/rubbish", fetch.ErrNotFound},
+		"no identifier":     {"wais://" + s.Addr() + "/fruit/TEXT/", fetch.ErrURL},
+	} {
+		if resp, err := c.Get(t.Context(), tt.url); !errors.Is(err, tt.code) {
+			t.Errorf("%s: %v, %v; want %v", name, resp, err, tt.code)
+		}
+	}
+}
+
+func TestARangeBeyondTheEnd(t *testing.T) {
+	t.Parallel()
+	s := start(t, library)
+	c := fetch.New(nil, wais.Load)
+	defer c.Close()
+	for offset, want := range map[int64]error{25: fetch.ErrRange, 26: fetch.ErrRange, 24: nil} {
+		resp, err := c.Do(t.Context(), &fetch.Request{
+			URL: uri.MustParse(s.Document("fruit", "pear.txt")), Range: fetch.Range{Offset: offset}})
+		if !errors.Is(err, want) {
+			t.Errorf("offset %d: %v, want %v", offset, err, want)
+		}
+		if err == nil {
+			resp.Body.Close()
+		}
+	}
+}
+
+func TestTheTypeIsChosenByPreference(t *testing.T) {
+	t.Parallel()
+	s := start(t, library)
+	c := fetch.New(nil, wais.Load)
+	defer c.Close()
+	u := uri.MustParse(strings.Replace(s.Document("fruit", "pear.txt"), "/TEXT/", "/PS,TEXT/", 1))
+	for accept, want := range map[string]string{
+		"": "application/postscript", "text/plain": "text/plain", "image/gif": "application/postscript"} {
+		resp, err := c.Do(t.Context(), &fetch.Request{URL: u, Accept: []string{accept}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.ContentType != want {
+			t.Errorf("Accept %q got %s, want %s", accept, resp.ContentType, want)
+		}
+	}
+}
+
+// serveOnce answers the messages of one connection with packets in turn.
+func serveOnce(t *testing.T, answers ...[]byte) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		for _, a := range answers {
+			if _, err := apdu.ReadPacket(c); err != nil {
+				return
+			}
+			apdu.WritePacket(c, a)
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return l.Addr().String()
+}
+
+func TestHowServersAreOdd(t *testing.T) {
+	t.Parallel()
+	accepted := apdu.Init{Size: 100000, Accepted: true}.EncodeResponse()
+	text := func(s string) []byte { return apdu.Response{HasText: true, Text: []byte(s)}.Encode() }
+	failedStatus := text("ok")
+	failedStatus[3] = 1
+	outOfRange := apdu.Response{Diagnostics: []apdu.Diagnostic{{Code: "SF", Text: "Request out of range"}}}.Encode()
+	full := strings.Repeat("x", 10000)
+	tests := []struct {
+		name    string
+		answers [][]byte
+		want    string
+		err     error
+	}{
+		{"a status octet that means nothing", [][]byte{accepted, failedStatus}, "ok", nil},
+		{"a session rejected", [][]byte{apdu.Init{}.EncodeResponse()}, "", fetch.ErrRefused},
+		{"a document as long as its chunk", [][]byte{accepted, text(full), outOfRange}, full, nil},
+		{"an empty document", [][]byte{accepted, outOfRange}, "", nil},
+		{"an answer that does not fit, then one that does", [][]byte{accepted, nil, text("ok")}, "ok", nil},
+		{"answers that never fit", [][]byte{accepted, nil, nil, nil, nil, nil, nil}, "", fetch.ErrServer},
+		{"more octets than asked for", [][]byte{accepted, text(full + "x")}, "", fetch.ErrProtocol},
+		{"an end between chunks", [][]byte{accepted, text(full)}, full, fetch.ErrTruncated},
+		{"neither text nor reason", [][]byte{accepted, apdu.Response{}.Encode()}, "", fetch.ErrNotFound},
+		{"no end of a message", [][]byte{accepted, []byte("\x00\x0e\x17")}, "", fetch.ErrProtocol},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := fetch.New(nil, wais.Load)
+			defer c.Close()
+			var body []byte
+			resp, err := c.Get(t.Context(), "wais://"+serveOnce(t, tt.answers...)+"/db/TEXT/id")
+			if err == nil {
+				body, err = io.ReadAll(resp.Body)
+				resp.Body.Close()
+			}
+			if string(body) != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("%d octets, %v; want %d, %v", len(body), err, len(tt.want), tt.err)
+			}
+		})
+	}
+}
+
+func TestExplainTellsTheMessages(t *testing.T) {
+	t.Parallel()
+	c := fetch.New(nil, wais.Load)
+	defer c.Close()
+	for url, want := range map[string]string{
+		"wais://h/db?a+b":     `SEARCH type 3 in database "db" for "a b"`,
+		"wais://h/":           `SEARCH type 3 in the directory of databases for "source"`,
+		"wais://h/db":         "SEARCH type 1 for the WSRC document found",
+		"wais://h/db/TEXT/id": `SEARCH type 1 in database "db" for document "id" as TEXT, octets 0 to 10000`,
+	} {
+		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(url)})
+		if err != nil || !strings.Contains(strings.Join(x.Steps, "\n"), want) {
+			t.Errorf("%s: %q, %v", url, x.Steps, err)
+		}
+	}
+}
