@@ -1,0 +1,289 @@
+package ardp
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// The headers below were captured between a client and the original server.
+func TestHeadersAreThoseCaptured(t *testing.T) {
+	t.Parallel()
+	long := make([]byte, 24*MaxPayload+1)
+	reply := ReplyPackets(0x3333, long)
+	tests := []struct {
+		name, want string
+		got        []byte
+	}{
+		{"a request", "09 32 32 00 01 00 01 00 00", Packets(0x3232, nil)[0]},
+		{"a short reply", "03 32 32", ReplyPackets(0x3232, nil)[0]},
+		{"the first of a long reply", "07 33 33 00 01 00 00", reply[0][:7]},
+		{"a full window", "0c 33 33 00 10 00 00 00 01 00 00 80", reply[15][:12]},
+		{"the last packet", "07 33 33 00 19 00 19", reply[24][:7]},
+		{"an acknowledgement", "09 33 33 00 00 00 00 00 10", Acknowledgement(0x3333, 16)},
+	}
+	for _, tt := range tests {
+		if want := unhex(t, tt.want); !bytes.Equal(tt.got, want) {
+			t.Errorf("%s: % x, want % x", tt.name, tt.got, want)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, in string
+		want     Header
+		payload  string
+		err      error
+	}{
+		{"one octet", "01 41", Header{Seq: 1, Total: 1}, "A", nil},
+		{"a connection", "03 32 32 41", Header{CID: 0x3232, Seq: 1, Total: 1}, "A", nil},
+		{"a packet of several", "07 31 31 00 02 00 02 41", Header{CID: 0x3131, Seq: 2, Total: 2}, "A", nil},
+		{"a wish to wait", "0b 31 31 00 00 00 00 00 00 00 05", Header{CID: 0x3131, Wait: 5}, "", nil},
+		{"more than we know", "0f 31 31 00 01 00 01 00 00 00 00 80 01 07 07 41",
+			Header{CID: 0x3131, Seq: 1, Total: 1, Flags: FlagAcknowledge, Option: OptionRefused}, "A", nil},
+		{"nothing", "", Header{}, "", ErrMalformed},
+		{"no header", "00 41", Header{}, "", ErrMalformed},
+		{"another version", "49 00 00", Header{}, "", ErrMalformed},
+		{"a header beyond the end", "09 31 31", Header{}, "", ErrMalformed},
+	}
+	for _, tt := range tests {
+		h, payload, err := Parse(unhex(t, tt.in))
+		if h != tt.want || string(payload) != tt.payload || !errors.Is(err, tt.err) {
+			t.Errorf("%s: %+v, %q, %v", tt.name, h, payload, err)
+		}
+	}
+}
+
+// pair returns a client's connection and the server's side of it.
+func pair(t *testing.T) (client net.Conn, server net.PacketConn) {
+	t.Helper()
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err = net.Dial("udp", server.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close(); server.Close() })
+	return client, server
+}
+
+// serve answers as the original server does, until the socket is closed. Each
+// packet sent passes fate, which returns what the network makes of it.
+func serve(t *testing.T, server net.PacketConn, message []byte, fate func(packet []byte) [][]byte) {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var buf [4096]byte
+		var packets [][]byte
+		for {
+			n, from, err := server.ReadFrom(buf[:])
+			if err != nil {
+				return
+			}
+			h, _, err := Parse(buf[:n])
+			if err != nil {
+				continue
+			}
+			if packets == nil {
+				packets = ReplyPackets(h.CID, message)
+			}
+			end := (int(h.Received)/Window + 1) * Window
+			for _, p := range packets[h.Received:min(end, len(packets))] {
+				for _, p := range fate(p) {
+					server.WriteTo(p, from)
+				}
+			}
+		}
+	})
+	t.Cleanup(func() { server.Close(); wg.Wait() })
+}
+
+var quick = Timing{First: 10 * time.Millisecond, Tries: 8}
+
+func TestAReplySurvivesABadNetwork(t *testing.T) {
+	t.Parallel()
+	message := make([]byte, 1<<20)
+	for i := range message {
+		message[i] = byte(rand.Uint32())
+	}
+	seeds := rand.New(rand.NewPCG(1, 2))
+	for _, tt := range []struct {
+		name                   string
+		lose, double, disorder float64
+	}{
+		{"as it is", 0, 0, 0},
+		{"with losses", 0.05, 0, 0},
+		{"with doubles", 0, 0.05, 0},
+		{"out of order", 0, 0, 0.3},
+		{"with everything", 0.05, 0.05, 0.05},
+	} {
+		random := rand.New(rand.NewPCG(seeds.Uint64(), 3))
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			client, server := pair(t)
+			var held []byte
+			serve(t, server, message, func(p []byte) [][]byte {
+				var out [][]byte
+				switch {
+				case random.Float64() < tt.lose:
+				case random.Float64() < tt.double:
+					out = [][]byte{p, p}
+				case held == nil && random.Float64() < tt.disorder:
+					held = p
+					return nil
+				default:
+					out = [][]byte{p}
+				}
+				if held != nil {
+					out, held = append(out, held), nil
+				}
+				return out
+			})
+			x, err := Start(client, []byte("request"), 2<<20, quick)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(x)
+			if err != nil || !bytes.Equal(got, message) {
+				t.Errorf("%d octets, %v", len(got), err)
+			}
+		})
+	}
+}
+
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	client, server := pair(t)
+	x, err := Start(client, []byte("request"), 1<<20, Timing{First: time.Millisecond, Tries: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(x); !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("error %v", err)
+	}
+	var first []byte
+	for i := range 4 {
+		var buf [100]byte
+		n, _, err := server.ReadFrom(buf[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = bytes.Clone(buf[:n])
+		}
+		if !bytes.Equal(buf[:n], first) {
+			t.Errorf("repetition %d differs: %q", i, buf[:n])
+		}
+	}
+}
+
+func TestWhatServersMaySay(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		reply func(cid uint16) [][]byte
+		want  string
+		err   error
+	}{
+		{"the answer", func(cid uint16) [][]byte { return ReplyPackets(cid, []byte("ok")) }, "ok", nil},
+		{"an answer of version 1", func(uint16) [][]byte { return ReplyPackets(0, []byte("ok")) }, "ok", nil},
+		{"wait, then the answer", func(cid uint16) [][]byte {
+			return [][]byte{Patience(cid, 60), ReplyPackets(cid, []byte("ok"))[0]}
+		}, "ok", nil},
+		{"no", func(cid uint16) [][]byte { return [][]byte{Refusal(cid)} }, "", ErrRefused},
+		{"somewhere else", func(cid uint16) [][]byte {
+			return [][]byte{Header{CID: cid, Option: OptionRedirect}.Append(nil, 13, []byte{127, 0, 0, 1, 0, 9})}
+		}, "", ErrRefused},
+		{"things of other exchanges", func(cid uint16) [][]byte {
+			return [][]byte{ReplyPackets(cid+1, []byte("evil"))[0], []byte("rubbish"), ReplyPackets(cid, []byte("ok"))[0]}
+		}, "ok", nil},
+		{"an empty answer", func(cid uint16) [][]byte { return ReplyPackets(cid, nil) }, "", nil},
+		{"too much", func(cid uint16) [][]byte { return ReplyPackets(cid, make([]byte, 1000)) }, "", ErrTooLong},
+		{"a beginning", func(cid uint16) [][]byte { return ReplyPackets(cid, make([]byte, MaxPayload+1))[:1] }, "", ErrTooLong},
+		{"half of it", func(cid uint16) [][]byte {
+			return [][]byte{Header{CID: cid, Seq: 1}.Append(nil, 7, []byte("half"))}
+		}, "half", io.ErrUnexpectedEOF},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			client, server := pair(t)
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			wg.Go(func() {
+				var buf [100]byte
+				n, from, err := server.ReadFrom(buf[:])
+				if err != nil {
+					return
+				}
+				h, _, _ := Parse(buf[:n])
+				for _, p := range tt.reply(h.CID) {
+					server.WriteTo(p, from)
+				}
+			})
+			x, err := Start(client, []byte("request"), 500, Timing{First: 50 * time.Millisecond, Tries: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(x)
+			if string(got) != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("%q, %v; want %q, %v", got, err, tt.want, tt.err)
+			}
+		})
+	}
+}
+
+func TestALongRequestTravelsInSeveralPackets(t *testing.T) {
+	t.Parallel()
+	message := bytes.Repeat([]byte("abc"), 1000)
+	var got []byte
+	for i, p := range Packets(0x4141, message) {
+		h, payload, err := Parse(p)
+		if err != nil || h.Seq != uint16(i+1) || h.Total != 3 {
+			t.Errorf("packet %d: %+v, %v", i, h, err)
+		}
+		got = append(got, payload...)
+	}
+	if !bytes.Equal(got, message) {
+		t.Error("the packets do not hold the message")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"01", "093232000100010000", "0c33330010000000010000803c", "07333300190019"} {
+		f.Add(unhex(f, s))
+	}
+	f.Fuzz(func(t *testing.T, packet []byte) {
+		h, payload, err := Parse(packet)
+		if err != nil {
+			return
+		}
+		again, rest, err := Parse(h.Append(nil, endOption, payload))
+		if err != nil || again != h || !bytes.Equal(rest, payload) {
+			t.Errorf("%+v came back as %+v, %v", h, again, err)
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package prospero
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// attributes asks for all that the server knows of an object.
+func (d *driver) attributes(ctx context.Context, o object) (*Link, *fetch.Response, error) {
+	a, err := d.ask(ctx, o, o.info("#ALL"))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer a.Close()
+	host, _, _ := net.SplitHostPort(o.host)
+	link := &Link{Host: host, HSOName: o.name}
+	known := false
+	for {
+		l, err := a.Line()
+		switch {
+		case err == io.EOF && !known:
+			return nil, nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the server knows nothing of it")}
+		case err == io.EOF:
+			return link, nil, nil
+		case err != nil:
+			return nil, nil, asFetch(err)
+		}
+		switch l[0] {
+		case "ATTRIBUTE", "LINK-INFO":
+			link.add(l)
+			known = true
+		case "FORWARDED":
+			return nil, forwarded(l), nil
+		}
+		if err := failure(l); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// elsewhere finds where else an object is to be had. The client goes there.
+func (d *driver) elsewhere(ctx context.Context, o object) (*fetch.Response, error) {
+	link, resp, err := d.attributes(ctx, o)
+	if err != nil || resp != nil {
+		return resp, err
+	}
+	places := link.access()
+	if len(places) == 0 {
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
+			Err: fmt.Errorf("the server names no way to it that is known here: %q", link.Access)}
+	}
+	return &fetch.Response{Location: places, Body: fetch.NoBody}, nil
+}
+
+// stat tells an object's attributes.
+func (d *driver) stat(ctx context.Context, o object) (*fetch.Response, error) {
+	link, resp, err := d.attributes(ctx, o)
+	if err != nil || resp != nil {
+		return resp, err
+	}
+	meta := fetch.Meta{ContentType: mediaType(o.name), Size: link.size(),
+		Name: o.suggestion()}
+	meta.ModTime = link.modTime()
+	if strings.HasPrefix(link.attribute("UNIX-MODES"), "d") {
+		meta.Kind, meta.ContentType = fetch.KindListing, "text/x-prospero-links"
+	}
+	return &fetch.Response{Meta: meta, Body: fetch.NoBody}, nil
+}

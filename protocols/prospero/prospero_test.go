@@ -1,0 +1,215 @@
+package prospero_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/testserver/prosperod"
+	"github.com/urlget/urlget/protocols/prospero"
+	"github.com/urlget/urlget/protocols/prospero/ardp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// quick repeats soon, as nothing is far away.
+var quick = prospero.With(prospero.Options{Timing: ardp.Timing{First: 20 * time.Millisecond, Tries: 5}})
+
+func listen(t testing.TB) net.PacketConn {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func start(t testing.TB, s *prosperod.Server) *prosperod.Server {
+	t.Helper()
+	return serve(t, s, listen(t))
+}
+
+func serve(t testing.TB, s *prosperod.Server, conn net.PacketConn) *prosperod.Server {
+	s.Serve(conn)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func url(addr, name string) string {
+	host, _, _ := net.SplitHostPort(addr)
+	u := uri.MustParse("prospero://" + addr)
+	return uri.Prospero{Host: host, Port: u.Port(0), HSOName: name}.URI().String()
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	fetchtest.Run(t, fetchtest.Harness{
+		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+			s := start(t, prosperod.New(tree))
+			return fetchtest.Site{
+				Load: quick,
+				URL: func(name string) string {
+					if name == "." {
+						return url(s.Addr(), "/")
+					}
+					return url(s.Addr(), "/"+name)
+				},
+				Log: s.Log,
+				Fault: func(f fetchtest.Fault) {
+					// A datagram protocol has no connection to cut: what is
+					// not sent is all there is.
+					s.Break(map[fetchtest.Fault]prosperod.Fault{
+						fetchtest.Cut: prosperod.Stall, fetchtest.Stall: prosperod.Stall, fetchtest.Noise: prosperod.Noise}[f])
+				},
+			}
+		},
+	})
+}
+
+func client(t *testing.T, load ...fetch.Loader) *fetch.Client {
+	c := fetch.New(nil, load...)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestEntriesLeadToWhereObjectsAre(t *testing.T) {
+	t.Parallel()
+	s := prosperod.New(fstest.MapFS{})
+	s.Links = map[string][]string{"/links": {
+		"LINK  L EXTERNAL ftpfile INTERNET-D ftp.example ASCII '/pub/x y.txt' 0",
+		"ATTRIBUTE CACHED FIELD ACCESS-METHOD AFTP '' '' '' '' BINARY",
+		"LINK L EXTERNAL full INTERNET-D FTP.EXAMPLE ASCII /etc/motd 0",
+		"ATTRIBUTE CACHED FIELD ACCESS-METHOD FTP '' '' '' '' TEXT",
+		"LINK L EXTERNAL menu INTERNET-D gopher.example(7070) ASCII 1/docs 0",
+		"ATTRIBUTE CACHED FIELD ACCESS-METHOD GOPHER '' '' '' ''",
+		"LINK L EXTERNAL search INTERNET-D g.example ASCII /find 0",
+		"ATTRIBUTE CACHED FIELD ACCESS-METHOD GOPHER '' '' '' '' 7",
+		"LINK L EXTERNAL db INTERNET-D wais.example ASCII fruit 0",
+		"ATTRIBUTE CACHED FIELD ACCESS-METHOD WAIS '' '' '' ''",
+		"LINK L EXTERNAL nothing INTERNET-D h.example ASCII x 0",
+		"ATTRIBUTE CACHED FIELD ACCESS-METHOD LOCAL '' '' '' ''",
+		"LINK U DIRECTORY sub INTERNET-D PFS.EXAMPLE(11526) ASCII '/srv/it''s' 3",
+		"LINK L FILE plain INTERNET-D PFS.EXAMPLE ASCII /srv/plain 0",
+		"ATTRIBUTE OBJECT INTRINSIC SIZE SEQUENCE 116' bytes'",
+		"ATTRIBUTE OBJECT INTRINSIC LAST-MODIFIED SEQUENCE 19940102030405Z",
+		"LINK L EXTERNAL(AFTP,BINARY) old INTERNET-D ftp.example ASCII /pub/old 0",
+	}}
+	start(t, s)
+	got := map[string]string{}
+	for e, err := range client(t, quick).List(t.Context(), url(s.Addr(), "/links")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[e.Name] = e.Kind.String() + " " + e.URL.String()
+		if e.Name == "plain" && (e.Size != 116 || !e.ModTime.Equal(time.Date(1994, 1, 2, 3, 4, 5, 0, time.UTC))) {
+			t.Errorf("size %d and time %v", e.Size, e.ModTime)
+		}
+	}
+	want := map[string]string{
+		"ftpfile": "object ftp://ftp.example/pub/x%20y.txt;type=i",
+		"full":    "object ftp://ftp.example/%2Fetc/motd;type=a",
+		"menu":    "object gopher://gopher.example:7070/1/docs",
+		"search":  "object gopher://g.example/7/find",
+		"db":      "object wais://wais.example/fruit",
+		"nothing": "text ",
+		"sub":     "listing prospero://pfs.example:11526//srv/it's;OBJECT-VERSION=3",
+		"plain":   "object prospero://pfs.example//srv/plain",
+		"old":     "object ftp://ftp.example/pub/old;type=i",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+func TestAFileElsewhereIsFollowed(t *testing.T) {
+	t.Parallel()
+	s := prosperod.New(fstest.MapFS{"here.txt": {Data: []byte("it's here")}})
+	s.Attributes = map[string][]string{"/away": {"ATTRIBUTE CACHED FIELD ACCESS-METHOD GOPHER INTERNET-D g.example ASCII 0/away ''"}}
+	conn := listen(t)
+	host := strings.ReplaceAll(conn.LocalAddr().String(), ":", "(") + ")"
+	s.Forward = map[string]string{"/moved": "INTERNET-D " + host + " ASCII /here.txt 0"}
+	serve(t, s, conn)
+	gopher := fetch.Use("gopher", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader(req.URL.String()))}, nil
+	}))
+	c := client(t, quick, gopher)
+	for name, want := range map[string]string{"/moved": "it's here", "/away": "gopher://g.example/0/away"} {
+		resp, err := c.Get(t.Context(), url(s.Addr(), name))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(body) != want || err != nil || len(resp.Via) != 1 {
+			t.Errorf("%s: %q, %v, by way of %v", name, body, err, resp.Via)
+		}
+	}
+}
+
+func TestVersion1ServersAreAskedInTheirWay(t *testing.T) {
+	t.Parallel()
+	s := prosperod.New(fstest.MapFS{"pub/pear.txt": {Data: make([]byte, 116)}})
+	s.Version1 = true
+	start(t, s)
+	var got []string
+	for e, err := range client(t, quick).List(t.Context(), url(s.Addr(), "/pub")) {
+		if err != nil || e.Size != 116 {
+			t.Errorf("%v, %v", e, err)
+		}
+		got = append(got, e.Name)
+	}
+	if d := cmp.Diff([]string{"pear.txt"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	s := start(t, prosperod.New(fstest.MapFS{"dir/x": {}}))
+	c := client(t, quick)
+	for u, code := range map[string]fetch.Code{
+		url(s.Addr(), "/none"):                  fetch.ErrNotFound,
+		"prospero:///dir":                       fetch.ErrURL,
+		"prospero://" + s.Addr() + "/dir%00":    fetch.ErrURL,
+		"prospero://" + s.Addr() + "/dir%0Ax":   fetch.ErrURL,
+		"prospero://" + unused(t) + "//dir":     fetch.ErrNetwork,
+		"prospero://" + s.Addr() + "//dir;type": fetch.ErrURL,
+	} {
+		if _, err := c.Get(t.Context(), u); !errors.Is(err, code) {
+			t.Errorf("%s: %v, want %v", u, err, code)
+		}
+	}
+	for _, err := range c.List(t.Context(), url(s.Addr(), "/dir/x")) {
+		if !errors.Is(err, fetch.ErrNotRetrievable) {
+			t.Errorf("listing a file: %v", err)
+		}
+	}
+}
+
+// unused returns an address where nobody listens.
+func unused(t *testing.T) string {
+	conn := listen(t)
+	defer conn.Close()
+	return conn.LocalAddr().String()
+}
+
+func TestExplainTellsTheRequests(t *testing.T) {
+	t.Parallel()
+	x, err := client(t, quick).Explain(&fetch.Request{URL: uri.MustParse("prospero://h//srv/pub/pear.txt;object-version=2")})
+	if err != nil || !strings.Contains(strings.Join(x.Steps, "\n"), "GET-OBJECT-INFO CONTENTS ASCII /srv/pub/pear.txt 2") {
+		t.Errorf("%q, %v", x.Steps, err)
+	}
+}
