@@ -1,0 +1,222 @@
+package telnet
+
+import "fmt"
+
+// The commands of RFC 854 and, for EOR, RFC 885.
+const (
+	cmdEOR  = 239 // end of record
+	cmdSE   = 240 // end of subnegotiation
+	cmdBRK  = 243 // break
+	cmdSB   = 250 // subnegotiation
+	cmdWILL = 251
+	cmdWONT = 252
+	cmdDO   = 253
+	cmdDONT = 254
+	cmdIAC  = 255
+)
+
+// The options that have an answer here other than no.
+const (
+	optBinary = 0  // RFC 856
+	optEcho   = 1  // RFC 857
+	optSGA    = 3  // suppress go ahead, RFC 858
+	optTType  = 24 // terminal type, RFC 1091
+	optEOR    = 25 // end of record, RFC 885
+	optNAWS   = 31 // window size, RFC 1073
+)
+
+// The commands within the subnegotiation of the terminal type (RFC 1091).
+const (
+	ttypeIs   = 0
+	ttypeSend = 1
+)
+
+// maxSubneg bounds what is kept of a subnegotiation, in octets.
+const maxSubneg = 4 << 10
+
+var commandNames = map[byte]string{
+	236: "EOF", 237: "SUSP", 238: "ABORT", cmdEOR: "EOR", cmdSE: "SE", 241: "NOP", 242: "DM", cmdBRK: "BRK",
+	244: "IP", 245: "AO", 246: "AYT", 247: "EC", 248: "EL", 249: "GA", cmdSB: "SB", cmdWILL: "WILL",
+	cmdWONT: "WONT", cmdDO: "DO", cmdDONT: "DONT", cmdIAC: "IAC",
+}
+
+// optionNames are those of the IANA registry of telnet options, shortened.
+var optionNames = map[byte]string{
+	optBinary: "BINARY", optEcho: "ECHO", optSGA: "SGA", 5: "STATUS", 6: "TIMING-MARK", optTType: "TTYPE",
+	optEOR: "EOR", optNAWS: "NAWS", 32: "TSPEED", 33: "LFLOW", 34: "LINEMODE", 35: "XDISPLOC", 36: "OLD-ENVIRON",
+	37: "AUTHENTICATION", 38: "ENCRYPT", 39: "NEW-ENVIRON", 40: "TN3270E", 42: "CHARSET", 46: "STARTTLS",
+}
+
+func commandName(c byte) string { return nameOf(commandNames, c) }
+func optionName(o byte) string  { return nameOf(optionNames, o) }
+
+func nameOf(names map[byte]string, b byte) string {
+	if s, ok := names[b]; ok {
+		return s
+	}
+	return fmt.Sprint(b)
+}
+
+// A signal is what a decoder found between octets of data.
+type signal uint8
+
+const (
+	noSignal     signal = iota // only data
+	sigCommand                 // decoder.command
+	sigNegotiate               // decoder.command and decoder.option
+	sigSubneg                  // decoder.option and decoder.payload
+)
+
+type decoderState uint8
+
+const (
+	inData decoderState = iota
+	inIAC
+	inNegotiation
+	inSubnegOption
+	inSubneg
+	inSubnegIAC
+)
+
+// A decoder takes the octets of one direction apart (RFC 854). It remembers
+// where it is in a command, but never more than maxSubneg octets.
+type decoder struct {
+	// binary says that data is as it is, without CR NUL (RFC 856).
+	binary bool
+
+	state   decoderState
+	afterCR bool // the data so far ends with a carriage return
+	command byte
+	option  byte
+	payload []byte // of a subnegotiation
+	skipped bool   // the subnegotiation was longer than maxSubneg
+}
+
+// next decodes from src to dst up to the next signal. It returns how much it
+// read and wrote, and stops earlier only when src or dst ends.
+func (d *decoder) next(dst, src []byte) (written, read int, sig signal) {
+	for read < len(src) {
+		c := src[read]
+		switch d.state {
+		case inData:
+			if c == cmdIAC {
+				read++
+				d.state = inIAC
+				continue
+			}
+			if d.afterCR && c == 0 && !d.binary {
+				read++
+				d.afterCR = false
+				continue
+			}
+			if written == len(dst) {
+				return written, read, noSignal
+			}
+		case inIAC:
+			if c != cmdIAC {
+				read++
+				if d.startCommand(c) {
+					return written, read, sigCommand
+				}
+				continue
+			}
+			if written == len(dst) {
+				return written, read, noSignal
+			}
+			d.state = inData
+		case inNegotiation:
+			d.state, d.option = inData, c
+			return written, read + 1, sigNegotiate
+		default:
+			read++
+			if sig := d.subneg(c); sig != noSignal {
+				return written, read, sig
+			}
+			continue
+		}
+		dst[written], d.afterCR = c, c == '\r'
+		written++
+		read++
+	}
+	return written, read, noSignal
+}
+
+// startCommand takes the octet after IAC, and reports whether it is a whole
+// command.
+func (d *decoder) startCommand(c byte) bool {
+	d.command = c
+	switch c {
+	case cmdWILL, cmdWONT, cmdDO, cmdDONT:
+		d.state = inNegotiation
+		return false
+	case cmdSB:
+		d.state, d.payload, d.skipped = inSubnegOption, d.payload[:0], false
+		return false
+	}
+	d.state = inData
+	return true
+}
+
+// subneg takes an octet of a subnegotiation. A command within it ends it: its
+// own end got lost.
+func (d *decoder) subneg(c byte) signal {
+	switch {
+	case d.state == inSubnegOption:
+		d.option, d.state = c, inSubneg
+		if c == cmdIAC { // no option has this number: IAC SB IAC SE
+			d.state = inSubnegIAC
+		}
+	case d.state == inSubneg && c == cmdIAC:
+		d.state = inSubnegIAC
+	case d.state == inSubneg || c == cmdIAC:
+		d.state = inSubneg
+		if len(d.payload) < maxSubneg {
+			d.payload = append(d.payload, c)
+		} else {
+			d.skipped = true
+		}
+	case c == cmdSE:
+		d.state = inData
+		if !d.skipped {
+			return sigSubneg
+		}
+	case d.startCommand(c):
+		return sigCommand
+	}
+	return noSignal
+}
+
+// An encoder prepares data for the wire: 255 is doubled, and unless binary is
+// set, a carriage return without a line feed is followed by NUL (RFC 854).
+type encoder struct {
+	binary bool
+	// lineEnds makes CR LF of a line feed alone.
+	lineEnds bool
+
+	afterCR bool // a CR was the last octet, and its NUL is still owed
+}
+
+// encode appends the encoded p to dst. If more may follow at once, a CR at the
+// end waits for what that is.
+func (e *encoder) encode(dst, p []byte, more bool) []byte {
+	for _, c := range p {
+		if e.afterCR && c != '\n' && !e.binary {
+			dst = append(dst, 0)
+		}
+		if c == '\n' && e.lineEnds && !e.afterCR {
+			dst = append(dst, '\r')
+		}
+		dst = append(dst, c)
+		if c == cmdIAC {
+			dst = append(dst, cmdIAC)
+		}
+		e.afterCR = c == '\r'
+	}
+	if e.afterCR && !more {
+		if !e.binary {
+			dst = append(dst, 0)
+		}
+		e.afterCR = false
+	}
+	return dst
+}

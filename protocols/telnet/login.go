@@ -1,0 +1,45 @@
+package telnet
+
+import (
+	"regexp"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// maxPrompt bounds the end of the output in which a prompt is looked for, in
+// octets.
+const maxPrompt = 128
+
+var (
+	userPrompt     = regexp.MustCompile(`(?i)(login|user|username|user ?id|account)[ ]*[:>]\s*$`)
+	passwordPrompt = regexp.MustCompile(`(?i)(password|passphrase|passcode)[^\n:>]*[:>]\s*$`)
+)
+
+// A greeter answers the prompts for a user name and a password, each once: a
+// second prompt means that the answer was refused, and then it is the user's
+// turn.
+type greeter struct {
+	cred fetch.Credential
+	tail []byte
+}
+
+// answer takes output of the server and returns what to send, or nil.
+func (g *greeter) answer(p []byte) []byte {
+	if g == nil || g.cred == (fetch.Credential{}) {
+		return nil
+	}
+	g.tail = append(g.tail, p[max(0, len(p)-maxPrompt):]...)
+	g.tail = g.tail[max(0, len(g.tail)-maxPrompt):]
+	var word *string
+	switch {
+	case g.cred.Password != "" && passwordPrompt.Match(g.tail):
+		word = &g.cred.Password
+	case g.cred.User != "" && userPrompt.Match(g.tail):
+		word = &g.cred.User
+	default:
+		return nil
+	}
+	reply := []byte(*word + "\r")
+	*word, g.tail = "", nil
+	return reply
+}

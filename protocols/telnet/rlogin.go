@@ -1,0 +1,216 @@
+package telnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/user"
+	"sync"
+	"syscall"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+const (
+	rloginPort = 513
+	// Servers trust clients that come from these ports (RFC 1282), as they
+	// are reserved to programs of the system's own.
+	highestTrusted, lowestTrusted = 1023, 1016
+	// windowWanted is the urgent octet by which a server asks for the size of
+	// the window, now and whenever it changes (RFC 1282).
+	windowWanted = 0x80
+	// maxRefusal bounds the reason of a refusal, in octets.
+	maxRefusal = 512
+)
+
+func (d *driver) rlogin(ctx context.Context, u uri.Telnet, req *fetch.Request) (io.ReadWriteCloser, error) {
+	g, err := d.greeter(ctx, req.URL)
+	if err != nil {
+		return nil, err
+	}
+	here := localUser()
+	there := here
+	if g != nil && g.cred.User != "" {
+		there = g.cred.User
+	} else if name, ok := req.URL.User(); ok && name != "" {
+		there = name
+	}
+	hello := []string{here, there, d.opts.terminalType() + "/38400"}
+	for _, s := range hello {
+		if err := wire.CheckLine(s); err != nil {
+			return nil, err
+		}
+	}
+	conn, trusted, err := d.dialTrusted(ctx, hostPort(u))
+	if err != nil {
+		return nil, err
+	}
+	s := &rlogin{conn: conn.(*wire.Conn), release: fetch.Bind(ctx, conn), greeter: g,
+		record: newTranscript(d.opts.Transcript, d.env.Trace())}
+	timeouts := d.env.Timeouts()
+	s.conn.SetIdle(timeouts.Reply)
+	if err := s.hello(hello, trusted); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.conn.SetIdle(timeouts.Idle)
+	return s, nil
+}
+
+// localUser returns the name of who runs this program.
+func localUser() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "unknown"
+}
+
+// dialTrusted connects from a port that servers trust, or from another if none
+// can be had.
+func (d *driver) dialTrusted(ctx context.Context, addr string) (conn net.Conn, trusted bool, err error) {
+	for port := uint16(highestTrusted); port >= lowestTrusted; port-- {
+		conn, err := d.env.DialFrom(ctx, "tcp", addr, port)
+		switch {
+		case err == nil:
+			return conn, true, nil
+		case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, syscall.EADDRNOTAVAIL):
+			continue
+		case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		default:
+			return nil, false, err
+		}
+		break
+	}
+	conn, err = d.env.Dial(ctx, "tcp", addr)
+	return conn, false, err
+}
+
+// An rlogin is a session of that protocol: octets as they are, with the size
+// of the window between them.
+type rlogin struct {
+	conn    *wire.Conn
+	release func() bool
+	greeter *greeter // nil if it is not to log in
+	record  *transcript
+
+	mu            sync.Mutex
+	columns, rows int
+	wanted        bool // the server wants to know them
+}
+
+// hello says who is there, and waits for the server's agreement, a NUL.
+func (s *rlogin) hello(fields []string, trusted bool) error {
+	out := []byte{0}
+	for _, f := range fields {
+		out = append(append(out, f...), 0)
+	}
+	s.record.data(true, out)
+	if _, err := s.conn.Write(out); err != nil {
+		return err
+	}
+	reply := make([]byte, 1)
+	_, err := io.ReadFull(s.conn, reply)
+	switch {
+	case err == nil && reply[0] == 0:
+		s.record.data(false, reply)
+		return nil
+	case err == nil:
+		text, _ := io.ReadAll(io.LimitReader(s.conn, maxRefusal))
+		s.record.data(false, append(reply, text...))
+		if reply[0] != 1 { // of rcmd(3), which does not belong to the text
+			text = append(reply, text...)
+		}
+		return &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: wire.Text(string(text))},
+			Err: errors.New("the server let nobody in")}
+	case trusted || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET):
+		return err
+	}
+	return &fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("the server hung up: %w", err),
+		Hint: "rlogin servers talk only to clients at ports below 1024, which take the system's permission"}
+}
+
+// Read returns what the server sends. The end is that of the connection.
+func (s *rlogin) Read(p []byte) (int, error) {
+	if octet, ok := urgent(s.conn); ok && octet&windowWanted != 0 {
+		s.mu.Lock()
+		s.wanted = true
+		err := s.tellSize()
+		s.mu.Unlock()
+		if err != nil {
+			return 0, err
+		}
+	}
+	n, err := s.conn.Read(p)
+	s.record.data(false, p[:n])
+	if word := s.greeter.answer(p[:n]); word != nil {
+		if _, err := s.Write(word); err != nil {
+			return n, err
+		}
+	}
+	if err == nil {
+		err = s.record.failed()
+	}
+	if err != nil {
+		return n, sessionError(err)
+	}
+	return n, nil
+}
+
+// Write sends p.
+func (s *rlogin) Write(p []byte) (int, error) {
+	s.record.data(true, p)
+	n, err := s.conn.Write(p)
+	if err != nil {
+		return n, sessionError(err)
+	}
+	return n, nil
+}
+
+// Close ends the session without waiting for the server.
+func (s *rlogin) Close() error {
+	s.release()
+	s.conn.Close()
+	return nil
+}
+
+// Resize implements fetch.Terminal.
+func (s *rlogin) Resize(columns, rows int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.columns, s.rows = min(max(columns, 0), 1<<16-1), min(max(rows, 0), 1<<16-1)
+	return s.tellSize()
+}
+
+// tellSize sends the size of the window, if it is known and wanted.
+func (s *rlogin) tellSize() error {
+	if !s.wanted || s.columns == 0 {
+		return nil
+	}
+	_, err := s.Write([]byte{0xff, 0xff, 's', 's', byte(s.rows >> 8), byte(s.rows),
+		byte(s.columns >> 8), byte(s.columns), 0, 0, 0, 0})
+	return err
+}
+
+// Break implements fetch.Terminal. The protocol has none.
+func (s *rlogin) Break() error {
+	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("rlogin has no break: %w", errors.ErrUnsupported)}
+}
+
+// Status implements fetch.Terminal.
+func (s *rlogin) Status() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wanted {
+		return "connected; the server follows the size of the window"
+	}
+	return "connected; the server does not ask for the size of the window"
+}
+
+var (
+	_ io.ReadWriteCloser = (*rlogin)(nil)
+	_ fetch.Terminal     = (*rlogin)(nil)
+)

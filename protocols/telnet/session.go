@@ -1,0 +1,119 @@
+package telnet
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// A session is a network virtual terminal.
+//
+// Whether somebody types is known by Resize, which has to come first: then a
+// CR is the Enter key, and goes out at once. Else the input is text, in which a
+// CR LF may be torn between two calls of Write.
+type session struct {
+	link     *link
+	greeter  *greeter // nil if it is not to log in
+	terminal atomic.Bool
+}
+
+func newSession(l *link, opts Options) *session {
+	s := &session{link: l}
+	l.term = opts.terminalType()
+	l.out.lineEnds = opts.CRLF
+	l.accept = func(command, option byte) bool {
+		switch option {
+		case optBinary, optSGA:
+			return true
+		case optEcho:
+			return command == cmdWILL
+		case optTType, optNAWS:
+			return command == cmdDO
+		}
+		return false
+	}
+	return s
+}
+
+// Read returns what the server sends. The end is that of the connection.
+func (s *session) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for {
+		n, _, err := s.link.read(p)
+		if word := s.greeter.answer(p[:n]); word != nil {
+			if _, err := s.link.write(word, false); err != nil {
+				return n, err
+			}
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// Write sends p. What is typed is shown here if the server does not echo it,
+// and then Enter ends a line (RFC 854).
+func (s *session) Write(p []byte) (int, error) {
+	if !s.terminal.Load() {
+		return s.link.write(p, true)
+	}
+	if s.link.echoed() {
+		return s.link.write(p, false)
+	}
+	typed := bytes.ReplaceAll(p, []byte{'\r'}, []byte("\r\n"))
+	s.link.show(typed) // first, so that no answer comes before it
+	if _, err := s.link.write(typed, false); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Close ends the session without waiting for the server.
+func (s *session) Close() error { return s.link.Close() }
+
+// Resize implements fetch.Terminal.
+func (s *session) Resize(columns, rows int) error {
+	s.terminal.Store(true)
+	return s.link.resize(columns, rows)
+}
+
+// Break implements fetch.Terminal: it sends the command BRK.
+func (s *session) Break() error { return s.link.sendCommand(cmdBRK) }
+
+// Status implements fetch.Terminal.
+func (s *session) Status() string { return s.link.status() }
+
+// status tells what was negotiated.
+func (l *link) status() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.spoke {
+		return "connected; the server negotiates no telnet options"
+	}
+	return fmt.Sprintf("terminal type %s; we do %s; the server does %s", l.term, inEffect(&l.opts.us), inEffect(&l.opts.him))
+}
+
+// inEffect lists the options that are on.
+func inEffect(sides *[256]side) string {
+	var names []string
+	for i := range sides {
+		if sides[i].on() {
+			names = append(names, optionName(byte(i)))
+		}
+	}
+	if names == nil {
+		return "nothing special"
+	}
+	return strings.Join(names, ", ")
+}
+
+var (
+	_ io.ReadWriteCloser = (*session)(nil)
+	_ fetch.Terminal     = (*session)(nil)
+)

@@ -1,0 +1,286 @@
+package telnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/telnet/tn3270"
+)
+
+const (
+	// displayType is the terminal type that tells a host to send the 3270 data
+	// stream, for 24 lines of 80 characters (RFC 1576).
+	displayType = "IBM-3278-2"
+	// maxRecord bounds a record of the host, in octets. A screen takes a few
+	// thousand.
+	maxRecord = 64 << 10
+)
+
+func (d *driver) tn3270(ctx context.Context, u uri.Telnet, _ *fetch.Request) (io.ReadWriteCloser, error) {
+	l, err := d.dial(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	l.term = displayType
+	l.accept = func(command, option byte) bool {
+		return option == optBinary || option == optEOR || option == optTType && command == cmdDO
+	}
+	s := &display{link: l, buf: make([]byte, 4<<10), changed: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	return s, nil
+}
+
+// A display is a session with a 3270 terminal.
+type display struct {
+	link   *link
+	ctx    context.Context // ends with the session
+	cancel context.CancelCauseFunc
+
+	// The reader's.
+	buf     []byte // of what was received
+	record  []byte // the record so far
+	out     []byte // what the caller has not read yet
+	printed bool   // a screen was
+
+	mu      sync.Mutex
+	screen  tn3270.Screen
+	changed chan struct{} // closed and replaced when the host has changed the screen
+	dirty   bool          // the terminal does not show the screen
+	columns int           // of the caller's terminal; 0 if there is none
+	rows    int
+	keys    []byte // the beginning of a key or character
+}
+
+// Read returns the screen whenever the host changes it, and on a terminal
+// whenever typing does. What a host says before it has agreed to send records
+// is text.
+func (s *display) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for {
+		s.draw()
+		if len(s.out) > 0 {
+			n := copy(p, s.out)
+			s.out = s.out[n:]
+			return n, nil
+		}
+		n, eor, err := s.link.read(s.buf)
+		switch {
+		case err == errWoken:
+			continue
+		case err == io.EOF && len(s.record) > 0:
+			err = &fetch.Error{Code: fetch.ErrTruncated, Err: errors.New("the host closed within a record")}
+		case err != nil:
+		case s.link.inRecord:
+			err = s.received(s.buf[:n], eor)
+		default:
+			s.out = append(s.out, plainText(s.buf[:n])...)
+		}
+		if err != nil {
+			s.cancel(err)
+			return 0, err
+		}
+	}
+}
+
+// draw prepares the output for a terminal that does not show the screen.
+func (s *display) draw() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dirty && len(s.out) == 0 {
+		s.out, s.dirty = s.screen.Draw(s.out[:0], s.columns, s.rows), false
+	}
+}
+
+// received collects a record, and applies it when it is complete.
+func (s *display) received(p []byte, eor bool) error {
+	if len(s.record)+len(p) > maxRecord {
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a record of more than %d octets", maxRecord)}
+	}
+	s.record = append(s.record, p...)
+	if !eor {
+		return nil
+	}
+	answer, err := s.apply(s.record)
+	s.record = s.record[:0]
+	if err != nil {
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("3270 data stream: %w", err)}
+	}
+	if answer == nil {
+		return nil
+	}
+	return s.link.sendRecord(answer)
+}
+
+// apply applies a record to the screen.
+func (s *display) apply(record []byte) (answer []byte, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.screen.Text()
+	if answer, err = s.screen.Apply(record); err != nil {
+		return nil, err
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
+	text := s.screen.Text()
+	switch {
+	case s.columns > 0:
+		s.dirty = true
+	case text == "" || text == before:
+	case s.printed:
+		s.out = append(append(s.out, '\n'), text...)
+	default:
+		s.out, s.printed = append(s.out, text...), true
+	}
+	return answer, nil
+}
+
+// plainText leaves out the control characters but tabs and line ends.
+func plainText(p []byte) []byte {
+	var out []byte
+	for _, c := range p {
+		if c == '\t' || c == '\r' || c == '\n' || c >= ' ' && c < 0x7f {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Write presses the keys that p has.
+func (s *display) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys = append(s.keys, p...)
+	if s.columns > 0 {
+		return len(p), s.press()
+	}
+	for len(s.keys) > 0 && utf8.FullRune(s.keys) {
+		r, n := utf8.DecodeRune(s.keys)
+		if err := s.enter(r); err != nil {
+			s.keys = nil // the caller knows that they were not typed
+			return 0, err
+		}
+		s.keys = s.keys[n:]
+	}
+	return len(p), nil
+}
+
+// press does what the keys of a terminal say. They are lost while the keyboard
+// is locked, but for those that free it.
+func (s *display) press() error {
+	for len(s.keys) > 0 {
+		k, n := tn3270.ParseKey(s.keys)
+		if n == 0 {
+			break
+		}
+		s.keys = s.keys[n:]
+		switch {
+		case k.AID != 0:
+			if err := s.attention(k.AID); err != nil {
+				return err
+			}
+		case k.Rune != 0:
+			s.screen.Type(k.Rune)
+		case k.Reset:
+			s.screen.Reset()
+		case k.Move != 0:
+			s.screen.Move(k.Move)
+		}
+		s.dirty = true
+	}
+	s.link.wake()
+	return nil
+}
+
+// enter types a character of a text, as soon as the keyboard is free.
+func (s *display) enter(r rune) error {
+	if r != '\n' && r != '\t' && unicode.IsControl(r) {
+		return nil
+	}
+	for !s.screen.Ready() {
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-s.ctx.Done():
+		}
+		s.mu.Lock()
+		if err := context.Cause(s.ctx); err == io.EOF {
+			return &fetch.Error{Code: fetch.ErrNetwork, Err: errors.New("the host closed before it took all that was typed")}
+		} else if err != nil {
+			return sessionError(err)
+		}
+	}
+	switch {
+	case r == '\n':
+		return s.attention(tn3270.Enter)
+	case r == '\t':
+		s.screen.Move(tn3270.Tab)
+	case !s.screen.Type(r):
+		row, column := s.screen.Cursor()
+		return &fetch.Error{Code: fetch.ErrRefused,
+			Err: fmt.Errorf("the screen does not take %q in line %d, column %d", r, row+1, column+1)}
+	}
+	return nil
+}
+
+// attention sends what a key tells the host. The screen stays as it is
+// meanwhile, so that the order of what is sent is that of the keys.
+func (s *display) attention(key tn3270.AID) error {
+	if record := s.screen.Press(key); record != nil && s.link.records() {
+		return s.link.sendRecord(record)
+	}
+	return nil
+}
+
+// Close ends the session without waiting for the host.
+func (s *display) Close() error {
+	s.cancel(net.ErrClosed)
+	return s.link.Close()
+}
+
+// Resize implements fetch.Terminal. The host is not told: its screen has one
+// size.
+func (s *display) Resize(columns, rows int) error {
+	if columns <= 0 || rows <= 0 {
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a window of %d by %d", columns, rows)}
+	}
+	s.mu.Lock()
+	s.columns, s.rows, s.dirty = columns, rows, true
+	s.mu.Unlock()
+	s.link.wake()
+	return nil
+}
+
+// Break implements fetch.Terminal: it sends the command BRK, which hosts take
+// for the Attn key (RFC 1576).
+func (s *display) Break() error { return s.link.sendCommand(cmdBRK) }
+
+// Status implements fetch.Terminal.
+func (s *display) Status() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	words := []string{s.link.status(), "the host has the keyboard locked (Ctrl-R frees it)"}
+	if !s.link.records() {
+		words[1] = "no 3270 session was agreed on"
+	} else if s.screen.Ready() {
+		row, column := s.screen.Cursor()
+		words[1] = fmt.Sprintf("cursor in line %d, column %d", row+1, column+1)
+	}
+	return strings.Join(words, "; ")
+}
+
+var (
+	_ io.ReadWriteCloser = (*display)(nil)
+	_ fetch.Terminal     = (*display)(nil)
+)

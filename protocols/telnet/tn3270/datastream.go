@@ -1,0 +1,288 @@
+// Package tn3270 is the display of an IBM 3278 terminal: it applies the 3270
+// data stream that hosts send (RFC 1576; IBM GA23-0059, "3270 Information
+// Display System: Data Stream Programmer's Reference") to a screen of text, and
+// encodes what is typed there.
+//
+// It does without colours, the extended attributes, and the functions that a
+// host uses only after TN3270E (RFC 2355) was negotiated.
+package tn3270
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The commands (GA23-0059, "Commands"), in the two codes that hosts use: local
+// and remote attachment.
+const (
+	cmdWrite        = 0xf1
+	cmdEraseWrite   = 0xf5
+	cmdEraseWriteA  = 0x7e // Erase/Write Alternate; the alternate size is the same
+	cmdEraseUnprot  = 0x6f // Erase All Unprotected
+	cmdWriteStruct  = 0xf3 // Write Structured Field
+	cmdReadBuffer   = 0xf2
+	cmdReadModified = 0xf6
+	cmdReadModAll   = 0x6e
+)
+
+// localCommands are the commands in the code of local attachment.
+var localCommands = map[byte]byte{
+	0x01: cmdWrite, 0x05: cmdEraseWrite, 0x0d: cmdEraseWriteA, 0x0f: cmdEraseUnprot, 0x11: cmdWriteStruct,
+	0x02: cmdReadBuffer, 0x06: cmdReadModified, 0x0e: cmdReadModAll,
+}
+
+// The orders (GA23-0059, "Orders").
+const (
+	orderPT  = 0x05 // Program Tab
+	orderGE  = 0x08 // Graphic Escape
+	orderSBA = 0x11 // Set Buffer Address
+	orderEUA = 0x12 // Erase Unprotected to Address
+	orderIC  = 0x13 // Insert Cursor
+	orderSF  = 0x1d // Start Field
+	orderSA  = 0x28 // Set Attribute
+	orderSFE = 0x29 // Start Field Extended
+	orderMF  = 0x2c // Modify Field
+	orderRA  = 0x3c // Repeat to Address
+)
+
+// The bits of the Write Control Character that have a meaning here.
+const (
+	wccResetModified = 0x01
+	wccRestore       = 0x02 // the keyboard
+)
+
+// attrField is the type of the field attribute among the attributes of a
+// field.
+const attrField = 0xc0
+
+var errShort = errors.New("the record ends within an order")
+
+// Apply does what a record of the host says, without its IAC EOR, and returns
+// what to answer: nil unless the record asks something. On an error, which is
+// the host's, the screen has what came before it.
+func (s *Screen) Apply(record []byte) (answer []byte, err error) {
+	if len(record) == 0 {
+		return nil, nil
+	}
+	command := record[0]
+	if c, ok := localCommands[command]; ok {
+		command = c
+	}
+	switch command {
+	case cmdWrite:
+		return nil, s.write(s.cursor, record[1:])
+	case cmdEraseWrite, cmdEraseWriteA:
+		s.erase()
+		return nil, s.write(0, record[1:])
+	case cmdEraseUnprot:
+		s.eraseAllUnprotected()
+		return nil, nil
+	case cmdReadBuffer:
+		return s.readBuffer(), nil
+	case cmdReadModified, cmdReadModAll:
+		return s.readModified(s.aid), nil
+	case cmdWriteStruct:
+		return structuredFields(record[1:])
+	}
+	return nil, fmt.Errorf("the command %02x is not one of the 3270 data stream", command)
+}
+
+// A writer is a Write command at work.
+type writer struct {
+	*Screen
+	at     int // the buffer address
+	rest   []byte
+	afterC bool // the last thing was a character, or a Program Tab that filled a field
+}
+
+// write does the Write Control Character, the orders and the characters.
+func (s *Screen) write(at int, p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	wcc := p[0]
+	if wcc&wccResetModified != 0 {
+		s.resetModified()
+	}
+	w := writer{Screen: s, at: at, rest: p[1:]}
+	for len(w.rest) > 0 {
+		if err := w.step(); err != nil {
+			return err
+		}
+	}
+	if wcc&wccRestore != 0 {
+		s.Reset()
+	}
+	return nil
+}
+
+// step does one order or character.
+func (w *writer) step() error {
+	c := w.rest[0]
+	w.rest = w.rest[1:]
+	filled := c == orderPT && w.programTab()
+	var err error
+	switch c {
+	case orderPT:
+	case orderSBA:
+		w.at, err = w.address()
+	case orderIC:
+		w.cursor = w.at
+	case orderSF:
+		var p []byte
+		if p, err = w.take(1); err == nil {
+			w.startField(p[0])
+		}
+	case orderSFE:
+		var attr byte
+		if attr, _, err = w.attributes(); err == nil {
+			w.startField(attr)
+		}
+	case orderMF:
+		err = w.modifyField()
+	case orderSA:
+		_, err = w.take(2)
+	case orderRA:
+		err = w.repeat()
+	case orderEUA:
+		var stop int
+		if stop, err = w.address(); err == nil {
+			w.eraseUnprotected(w.at, stop)
+			w.at = stop
+		}
+	default:
+		filled = true
+		var ch cell
+		if ch, err = w.character(c); err == nil {
+			w.put(ch)
+		}
+	}
+	w.afterC = filled
+	return err
+}
+
+// take returns the next n octets.
+func (w *writer) take(n int) ([]byte, error) {
+	if len(w.rest) < n {
+		return nil, errShort
+	}
+	p := w.rest[:n]
+	w.rest = w.rest[n:]
+	return p, nil
+}
+
+func (w *writer) address() (int, error) {
+	p, err := w.take(2)
+	if err != nil {
+		return 0, err
+	}
+	return parseAddress(p[0], p[1])
+}
+
+// character returns the character that begins with c, which may be a Graphic
+// Escape.
+func (w *writer) character(c byte) (cell, error) {
+	if c != orderGE {
+		return cell{code: c}, nil
+	}
+	p, err := w.take(1)
+	if err != nil {
+		return cell{}, err
+	}
+	return cell{code: p[0], graphic: true}, nil
+}
+
+// put sets the character at the buffer address and goes on.
+func (w *writer) put(c cell) {
+	w.cells[w.at] = c
+	w.at = next(w.at)
+}
+
+func (w *writer) startField(attr byte) { w.put(cell{field: true, code: attr}) }
+
+// attributes takes the pairs of SFE and MF, and returns the field attribute
+// among them.
+func (w *writer) attributes() (attr byte, found bool, err error) {
+	p, err := w.take(1)
+	if err != nil {
+		return 0, false, err
+	}
+	if p, err = w.take(2 * int(p[0])); err != nil {
+		return 0, false, err
+	}
+	for ; len(p) > 0; p = p[2:] {
+		if p[0] == attrField {
+			attr, found = p[1], true
+		}
+	}
+	return attr, found, nil
+}
+
+// modifyField changes the attribute at the buffer address.
+func (w *writer) modifyField() error {
+	attr, found, err := w.attributes()
+	if err != nil {
+		return err
+	}
+	c := &w.cells[w.at]
+	if !c.field {
+		return fmt.Errorf("modify field at %d, where no field begins", w.at)
+	}
+	if found {
+		c.code = attr
+	}
+	w.at = next(w.at)
+	return nil
+}
+
+// repeat fills up to an address; all of the screen if that is where it begins.
+func (w *writer) repeat() error {
+	stop, err := w.address()
+	if err != nil {
+		return err
+	}
+	p, err := w.take(1)
+	if err != nil {
+		return err
+	}
+	c, err := w.character(p[0])
+	if err != nil {
+		return err
+	}
+	for {
+		w.put(c)
+		if w.at == stop {
+			return nil
+		}
+	}
+}
+
+// programTab goes to the next field that can be typed into. After a character
+// it clears what is left of the field before. It reports whether it did.
+func (w *writer) programTab() (cleared bool) {
+	if c := w.cells[w.at]; c.field && !c.protected() {
+		w.at = next(w.at)
+		return false
+	}
+	for ; ; w.at++ {
+		if w.at == size {
+			w.at = 0
+			return w.afterC
+		}
+		c := &w.cells[w.at]
+		if c.field {
+			break
+		}
+		if w.afterC {
+			*c = cell{}
+		}
+	}
+	for ; w.at < size; w.at++ {
+		if c := w.cells[w.at]; c.field && !c.protected() {
+			w.at = next(w.at)
+			return false
+		}
+	}
+	w.at = 0
+	return false
+}

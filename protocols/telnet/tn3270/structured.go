@@ -1,0 +1,51 @@
+package tn3270
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+)
+
+// The structured field that has an answer: Read Partition with the operations
+// Query and Query List (GA23-0059, "Structured fields").
+const (
+	sfReadPartition = 0x01
+	opQuery         = 0x02
+	opQueryList     = 0x03
+)
+
+// queryReply answers a query: it names its two parts, and says how large the
+// screen is (GA23-0059, "Query Reply (Summary)" and "(Usable Area)").
+var queryReply = []byte{aidStructured,
+	0, 6, 0x81, 0x80, 0x80, 0x81,
+	0, 23, 0x81, 0x81,
+	0x01, 0x00, // addresses of 12 and 14 bits; nothing special
+	0, Columns, 0, Rows,
+	0x01,       // distances in millimetres
+	0, 1, 0, 3, // one third of one between two points
+	0, 1, 0, 3,
+	9, 16, // points a character
+	size >> 8, size & 0xff,
+}
+
+// structuredFields answers the queries in a Write Structured Field, and ignores
+// the rest of it.
+func structuredFields(p []byte) (answer []byte, err error) {
+	for len(p) > 0 {
+		if len(p) < 3 {
+			return nil, errors.New("a structured field without a type")
+		}
+		n := int(binary.BigEndian.Uint16(p))
+		if n == 0 { // the last one may leave its length out
+			n = len(p)
+		}
+		if n < 3 || n > len(p) {
+			return nil, errors.New("a structured field with a wrong length")
+		}
+		if p[2] == sfReadPartition && n >= 5 && (p[4] == opQuery || p[4] == opQueryList) {
+			answer = bytes.Clone(queryReply)
+		}
+		p = p[n:]
+	}
+	return answer, nil
+}
