@@ -1,0 +1,272 @@
+package dict
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// A Definition says where a definition is from. It is the Sys of the entries of
+// a define URL.
+type Definition struct {
+	Word        string `json:"word"` // as the database spells it
+	Database    string `json:"database"`
+	Description string `json:"description"` // the database's name for people
+}
+
+// A Match is a word in a database. It is the Sys of the entries of a match URL.
+type Match struct {
+	Database string `json:"database"`
+	Word     string `json:"word"`
+}
+
+// A Database is what a server says of one of its databases. It is the Sys of
+// the entries of a URL without a path.
+type Database struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// An answer is the text that a server sends to a question: blocks, and a final
+// reply.
+type answer struct {
+	conn    *wire.Conn
+	release func() bool
+	lines   *wire.Lines
+	query   query
+	status  wire.Reply // which announced the answer
+
+	head  []byte     // comes before the block
+	block io.Reader  // that is being read
+	def   Definition // which the block holds
+	seen  int        // definitions so far
+	nth   int        // which one of its database def is
+	end   error      // io.EOF after the final reply, or why it did not come
+}
+
+// begin reads up to the first block.
+func (a *answer) begin() error {
+	reply, err := a.lines.Reply()
+	if err != nil {
+		return err
+	}
+	a.status = reply
+	switch {
+	case a.query.verb == define && reply.Code == 150:
+		if err := a.nextDefinition(); err != io.EOF {
+			return err
+		}
+		a.end = io.EOF
+		return nil
+	case a.query.verb == databases && reply.Code == 554: // no databases present
+		a.end = io.EOF
+		return nil
+	case a.query.verb == databases && reply.Code == 110, a.query.verb == match && reply.Code == 152:
+		a.block = a.dot()
+		if a.query.n > 0 {
+			return a.pick(a.query.n)
+		}
+		return nil
+	}
+	return failure(reply, a.query)
+}
+
+// dot returns the block that begins. Servers in use do not double the dots at
+// the beginning of lines as RFC 2229, section 2.4.1, demands.
+func (a *answer) dot() io.Reader {
+	return a.lines.Reader().Dot(wire.DotOptions{Unstuff: wire.UnstuffDouble})
+}
+
+// pick reduces the answer to its n-th line.
+func (a *answer) pick(n int) error {
+	r := wire.NewReader(a.block, maxLine)
+	for range n {
+		line, err := r.RawLine()
+		if err == io.EOF {
+			return a.noSuch()
+		}
+		if err != nil {
+			return err
+		}
+		a.head = line
+	}
+	a.end = io.EOF
+	return nil
+}
+
+func (a *answer) noSuch() error {
+	return &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("there is no answer number %d", a.query.n),
+		Reply: fetch.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())}}
+}
+
+// nextDefinition moves on to the next definition that was asked for. After the
+// last it returns io.EOF.
+func (a *answer) nextDefinition() error {
+	if a.query.n > 0 && a.seen == a.query.n {
+		return io.EOF
+	}
+	for {
+		reply, err := a.lines.Reply()
+		switch {
+		case err != nil:
+			return cut(err)
+		case reply.Code == 250 && a.seen < a.query.n:
+			return a.noSuch()
+		case reply.Code == 250:
+			return io.EOF
+		case reply.Code != 151:
+			return failure(reply, a.query)
+		}
+		parts, err := fields(reply.Text())
+		if err != nil || len(parts) < 2 {
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server does not say where a definition is from"),
+				Reply: fetch.Reply{Code: reply.Code, Text: wire.Text(reply.Text())}}
+		}
+		if a.seen == 0 || parts[1] != a.def.Database {
+			a.nth = 0
+		}
+		a.def = Definition{Word: wire.Text(parts[0]), Database: parts[1]}
+		if len(parts) > 2 {
+			a.def.Description = wire.Text(parts[2])
+		}
+		a.seen++
+		a.nth++
+		a.block = a.dot()
+		if a.seen >= a.query.n {
+			a.head = []byte("From " + a.def.Description + " [" + a.def.Database + "]:\r\n\r\n")
+			return nil
+		}
+		if _, err := io.Copy(io.Discard, a.block); err != nil {
+			return err
+		}
+	}
+}
+
+// next goes on after a block.
+func (a *answer) next() error {
+	if a.query.verb == define {
+		return a.nextDefinition()
+	}
+	reply, err := a.lines.Reply()
+	switch {
+	case err != nil:
+		return cut(err)
+	case reply.Code != 250:
+		return failure(reply, a.query)
+	}
+	return io.EOF
+}
+
+// cut makes the end of the connection, before the end of the answer, an error.
+func cut(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// Read implements io.Reader.
+func (a *answer) Read(p []byte) (int, error) {
+	for {
+		if len(a.head) > 0 {
+			n := copy(p, a.head)
+			a.head = a.head[n:]
+			return n, nil
+		}
+		if a.end != nil {
+			return 0, a.end
+		}
+		n, err := a.block.Read(p)
+		switch err {
+		case nil:
+		case io.EOF:
+			a.end = a.next()
+		default:
+			a.end = err
+		}
+		if n > 0 || len(p) == 0 {
+			return n, nil
+		}
+	}
+}
+
+// Close closes the connection without waiting for the server.
+func (a *answer) Close() error {
+	a.release()
+	return a.conn.Close()
+}
+
+// definitions yields an entry for each definition.
+func (a *answer) definitions(base uri.URI) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		for a.end == nil {
+			e := fetch.Entry{
+				URL: locate(base, definitionPath(a.query.word, a.def.Database, a.nth)), Name: a.def.Word,
+				Rel: "item", ContentType: "text/plain; charset=utf-8", Size: -1, Sys: a.def,
+			}
+			if !yield(e, nil) {
+				return
+			}
+			if _, a.end = io.Copy(io.Discard, a.block); a.end == nil {
+				a.end = a.nextDefinition()
+			}
+		}
+		if a.end != io.EOF {
+			yield(fetch.Entry{}, a.end)
+		}
+	}
+}
+
+// members yields an entry for each line of a list of matches or databases.
+func (a *answer) members(base uri.URI) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		r := wire.NewReader(a, maxLine)
+		for {
+			line, err := r.Line()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield(fetch.Entry{}, err)
+				return
+			}
+			if !yield(a.member(base, string(line)), nil) {
+				return
+			}
+		}
+	}
+}
+
+// member reads a line of a list: the name of a database, and a word in it or
+// its description.
+func (a *answer) member(base uri.URI, line string) fetch.Entry {
+	parts, err := fields(line)
+	if err != nil || len(parts) < 2 {
+		return fetch.Entry{Name: wire.Text(line), Kind: fetch.EntryText, Size: -1}
+	}
+	database, text := parts[0], parts[1]
+	if a.query.verb == match {
+		return fetch.Entry{
+			URL: locate(base, definitionPath(text, database, 0)), Name: wire.Text(text), Rel: "item",
+			ContentType: "text/plain; charset=utf-8", Size: -1, Sys: Match{Database: database, Word: wire.Text(text)},
+		}
+	}
+	return fetch.Entry{
+		URL: locate(base, definitionPath("", database, 0)), Name: database, Rel: "item", Kind: fetch.EntrySearch, Size: -1,
+		Sys: Database{Name: database, Description: wire.Text(text)},
+	}
+}
+
+// locate returns the URL of another path on the same server, for the same user.
+func locate(base uri.URI, path string) uri.URI {
+	ref, err := uri.Parse(path)
+	if err != nil {
+		return uri.URI{}
+	}
+	return base.Resolve(ref)
+}

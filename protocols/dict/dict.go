@@ -1,0 +1,209 @@
+// Package dict is the driver for dictionary servers (RFC 2229): definitions of
+// words, lists of words that match, and the list of a server's databases.
+package dict
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+const (
+	port    = 2628
+	maxLine = 8 << 10 // RFC 2229 allows 1024; definitions are of any length
+	// maxCommand is the longest line that a client may send, with its end
+	// (RFC 2229, section 2.3).
+	maxCommand = 1024
+	maxLogins  = 3
+)
+
+// Load registers the driver.
+func Load(env *fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{
+		Name: "dict", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpList},
+		Summary: "definitions of words, from dictionary servers",
+		Driver:  &driver{env},
+	})
+}
+
+type driver struct{ env *fetch.Env }
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	q, err := parseURL(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	if req.Op != fetch.OpGet && req.Op != fetch.OpList {
+		return nil, fmt.Errorf("dict cannot %s: %w", req.Op, errors.ErrUnsupported)
+	}
+	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(port))
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{conn: conn.(*wire.Conn), release: fetch.Bind(ctx, conn), lines: wire.NewLines(conn, maxLine), query: q}
+	a.lines.Trace = d.env.Trace()
+	if err := d.ask(ctx, req, a); err != nil {
+		a.Close()
+		return nil, err
+	}
+	resp := &fetch.Response{Body: a, Meta: fetch.Meta{
+		ContentType: "text/plain; charset=utf-8", Size: -1, Name: fetch.SafeName(q.word + ".txt"),
+		Reply: fetch.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())},
+	}}
+	switch {
+	case q.verb == define && req.Op == fetch.OpList:
+		resp.Kind, resp.Entries = fetch.KindListing, a.definitions(req.URL)
+	case q.verb != define:
+		resp.Kind, resp.Entries = fetch.KindListing, a.members(req.URL)
+	}
+	return resp, nil
+}
+
+// ask sends the command and reads up to the first line of what is asked for.
+func (d *driver) ask(ctx context.Context, req *fetch.Request, a *answer) error {
+	timeouts := d.env.Timeouts()
+	a.conn.SetIdle(timeouts.Reply)
+	defer a.conn.SetIdle(timeouts.Idle)
+	banner, err := a.lines.Reply()
+	if err != nil {
+		return err
+	}
+	if banner.Code != 220 {
+		return failure(banner, a.query)
+	}
+	if err := a.lines.Queue(d.client()); err != nil {
+		return err
+	}
+	if a.query.user != "" {
+		if err := d.login(ctx, req, a, banner.Text()); err != nil {
+			return err
+		}
+	}
+	if err := a.lines.Queue(a.query.command()); err != nil {
+		return err
+	}
+	if err := a.lines.Send("QUIT"); err != nil {
+		return err
+	}
+	if a.query.user == "" {
+		if _, err := a.lines.Reply(); err != nil { // to CLIENT, which some servers do not know
+			return err
+		}
+	}
+	return a.begin()
+}
+
+// client returns the command that tells the server who asks. It must be sent,
+// and its reply says nothing (RFC 2229, section 3.6.1).
+func (d *driver) client() string {
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, d.env.Identity().UserAgent)
+	if name == "" {
+		name = "urlget"
+	}
+	return "CLIENT " + quote(name)
+}
+
+// login proves the user's identity by a digest of the password with the
+// server's message identifier (RFC 2229, section 3.11.1). The reply to CLIENT
+// is still to be read.
+func (d *driver) login(ctx context.Context, req *fetch.Request, a *answer, banner string) error {
+	id, ok := messageID(banner)
+	if !ok {
+		return &fetch.Error{Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 220, Text: wire.Text(banner)},
+			Err: errors.New("the server takes no logins"), Hint: "leave the user out of the URL"}
+	}
+	var refused error
+	for attempt := 1; attempt <= maxLogins; attempt++ {
+		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: req.URL, Mechanism: "dict", User: a.query.user, Attempt: attempt})
+		switch {
+		case refused != nil && errors.Is(err, fetch.ErrAuth):
+			return refused
+		case err != nil:
+			return err
+		}
+		sum := md5.Sum([]byte(id + cred.Password))
+		line := "AUTH " + quote(a.query.user) + " "
+		if err := a.lines.SendSecret(line+hex.EncodeToString(sum[:]), line+"****"); err != nil {
+			return err
+		}
+		if attempt == 1 {
+			if _, err := a.lines.Reply(); err != nil { // to CLIENT
+				return err
+			}
+		}
+		reply, err := a.lines.Reply()
+		if err != nil {
+			return err
+		}
+		if reply.Code == 230 {
+			return nil
+		}
+		if refused = failure(reply, a.query); !errors.Is(refused, fetch.ErrAuth) {
+			return refused
+		}
+	}
+	return refused
+}
+
+// messageID returns the last "<...>" of a banner.
+func messageID(banner string) (string, bool) {
+	start, end := strings.LastIndexByte(banner, '<'), strings.LastIndexByte(banner, '>')
+	if start < 0 || end < start || !strings.Contains(banner[start:end], "@") {
+		return "", false
+	}
+	return banner[start : end+1], true
+}
+
+// failure returns what a reply says has gone wrong (RFC 2229, section 7.2).
+func failure(r wire.Reply, q query) error {
+	e := &fetch.Error{Reply: fetch.Reply{Code: r.Code, Text: wire.Text(r.Text())}}
+	switch {
+	case r.Code == 552:
+		e.Code = fetch.ErrNotFound
+	case r.Code == 550:
+		e.Code, e.Hint = fetch.ErrNotFound, "dict://"+q.host+"/ lists the databases"
+	case r.Code == 551:
+		e.Code, e.Hint = fetch.ErrNotFound, "the server does not know this way of matching; leave it out for the server's own"
+	case r.Code >= 530 && r.Code < 540:
+		e.Code = fetch.ErrAuth
+	case r.Code == 500, r.Code == 501:
+		e.Code = fetch.ErrProtocol
+	case r.Code >= 500 && r.Code < 600:
+		e.Code = fetch.ErrServer
+	case r.Code >= 400 && r.Code < 500:
+		e.Code, e.Retry = fetch.ErrBusy, true
+	default:
+		e.Code, e.Err = fetch.ErrProtocol, errors.New("the server's reply does not fit the question")
+	}
+	return e
+}
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	q, err := parseURL(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	steps := []string{d.client()}
+	if q.user != "" {
+		steps = append(steps, "AUTH "+quote(q.user)+" ****")
+	}
+	return append(steps, q.command(), "QUIT"), nil
+}
+
+var (
+	_ fetch.Driver    = (*driver)(nil)
+	_ fetch.Explainer = (*driver)(nil)
+)

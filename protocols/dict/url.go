@@ -1,0 +1,182 @@
+package dict
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A verb is what is asked of a server.
+type verb byte
+
+const (
+	databases verb = iota
+	define
+	match
+)
+
+// A query is what a URL asks (RFC 2229, section 5).
+type query struct {
+	host     string // with the port, if it is not the usual one
+	user     string // "" if nobody logs in
+	verb     verb
+	word     string
+	database string // "!" for the first with a match, "*" for all
+	strategy string // "." for the server's own
+	n        int    // which one of the answers; 0 means all
+}
+
+// parseURL decodes a dict URL. In the path, colons divide; one that is part of
+// a word is encoded.
+func parseURL(u uri.URI) (query, error) {
+	q := query{host: strings.TrimSuffix(u.HostPort(port), ":2628"), database: "!", strategy: "."}
+	if u.Host() == "" {
+		return q, malformed("the URL names no server")
+	}
+	login, _ := u.User()
+	user, mechanism, _ := strings.Cut(login, ";")
+	if q.user = user; mechanism != "" && mechanism != "*" && !strings.EqualFold(mechanism, "auth") {
+		return q, &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("no login by %q", mechanism), Hint: "AUTH is the only way to log in"}
+	}
+	path := u.URLPath()
+	if path == "" {
+		return q, nil
+	}
+	parts := strings.Split(path, ":")
+	for i := range parts {
+		var err error
+		if parts[i], err = uri.Unescape(parts[i]); err != nil {
+			return q, err
+		}
+	}
+	fields := []*string{&q.word, &q.database}
+	switch parts[0] {
+	case "d":
+		q.verb = define
+	case "m":
+		q.verb = match
+		fields = append(fields, &q.strategy)
+	default:
+		return q, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("neither d: nor m: begins %q", path),
+			Hint: "dict://" + q.host + "/d:WORD defines a word, /m:WORD lists words that match"}
+	}
+	if err := q.fill(parts[1:], fields); err != nil {
+		return q, err
+	}
+	switch {
+	case q.word == "":
+		return q, &fetch.Error{Code: fetch.ErrNeedSearch, Hint: "ask as in dict://" + q.host + "/" + parts[0] + ":WORD:" + q.database}
+	case !isAtom(q.database):
+		return q, malformed("%q cannot be the name of a database", q.database)
+	case !isAtom(q.strategy):
+		return q, malformed("%q cannot be the name of a strategy", q.strategy)
+	case len(q.command())+len("\r\n") > maxCommand:
+		return q, malformed("the word is longer than a command may be")
+	}
+	return q, nil
+}
+
+// fill puts the values into the fields, and one more into n. What is empty
+// keeps its default.
+func (q *query) fill(values []string, fields []*string) error {
+	for i, value := range values {
+		switch {
+		case value == "" && i <= len(fields):
+		case i < len(fields):
+			*fields[i] = value
+		case i > len(fields):
+			return malformed("too many colons")
+		default:
+			n, err := strconv.ParseUint(value, 10, 31)
+			if err != nil || n == 0 {
+				return malformed("%q is not a number from 1", value)
+			}
+			q.n = int(n)
+		}
+	}
+	return nil
+}
+
+func malformed(format string, args ...any) error {
+	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
+}
+
+// command returns the line that asks the question.
+func (q query) command() string {
+	switch q.verb {
+	case define:
+		return "DEFINE " + q.database + " " + quote(q.word)
+	case match:
+		return "MATCH " + q.database + " " + q.strategy + " " + quote(q.word)
+	}
+	return "SHOW DB"
+}
+
+// definitionPath writes the url-path that asks for the definitions of a word in a
+// database, or for the n-th of them.
+func definitionPath(word, database string, n int) string {
+	path := "/d:" + uri.Escape(word) + ":" + uri.Escape(database)
+	if n > 0 {
+		path += ":" + strconv.Itoa(n)
+	}
+	return path
+}
+
+// quote writes a string of the protocol (RFC 2229, section 2.2).
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// isAtom reports whether s is a word that stands without quotes (RFC 2229,
+// section 2.2).
+func isAtom(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r == 0x7f || r == '"' || r == '\'' || r == '\\'
+	})
+}
+
+var errFields = errors.New("unbalanced quotes")
+
+// fields splits a line into atoms and strings, whose quotes are taken off
+// (RFC 2229, section 2.2).
+func fields(line string) ([]string, error) {
+	var (
+		out   []string
+		b     strings.Builder
+		quote byte // the one that is open, or 0
+		begun bool
+	)
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case c == '\\' && i+1 < len(line):
+			i++
+			b.WriteByte(line[i])
+			begun = true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\'') && !begun:
+			quote, begun = c, true
+		case quote == 0 && (c == ' ' || c == '\t'):
+			if begun {
+				out = append(out, b.String())
+				b.Reset()
+				begun = false
+			}
+		default:
+			b.WriteByte(c)
+			begun = true
+		}
+	}
+	if quote != 0 {
+		return nil, errFields
+	}
+	if begun {
+		out = append(out, b.String())
+	}
+	return out, nil
+}
