@@ -1,0 +1,209 @@
+package ldap
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// maxMessage is the size of the largest message that is taken: an entry with a
+// few photographs.
+const maxMessage = 64 << 20
+
+// The tags of the messages that a server sends (RFC 4511, section 4).
+const (
+	tagInteger          = 0x02
+	tagOctets           = 0x04
+	tagEnumerated       = 0x0a
+	tagSequence         = 0x30
+	tagSet              = 0x31
+	tagBindResponse     = 0x61
+	tagEntry            = 0x64
+	tagDone             = 0x65
+	tagReference        = 0x73
+	tagExtendedResponse = 0x78
+	tagIntermediate     = 0x79
+	tagReferral         = 0xa3 // in a result
+)
+
+// An element is a value in BER with a tag of one octet and a definite length,
+// which is all that LDAP uses (RFC 4511, section 5.1).
+type element struct {
+	tag     byte
+	content []byte
+}
+
+// A decoder takes elements off. After an error it has none.
+type decoder struct {
+	rest []byte
+	err  error
+}
+
+// more reports whether an element is left.
+func (d *decoder) more() bool { return d.err == nil && len(d.rest) > 0 }
+
+// next takes off an element.
+func (d *decoder) next() element {
+	r := bytes.NewReader(d.rest)
+	tag, n, err := readHeader(r)
+	if d.err == nil && (err != nil || n > r.Len()) {
+		d.err = violation("an element has no end")
+	}
+	if d.err != nil {
+		return element{}
+	}
+	start := len(d.rest) - r.Len()
+	e := element{tag, d.rest[start : start+n]}
+	d.rest = d.rest[start+n:]
+	return e
+}
+
+// want takes off an element with this tag.
+func (d *decoder) want(tag byte) []byte {
+	e := d.next()
+	if d.err == nil && e.tag != tag {
+		d.err = violation("an element is of kind %#x, not %#x", e.tag, tag)
+	}
+	if d.err != nil {
+		return nil
+	}
+	return e.content
+}
+
+// integer takes off a number that is not negative.
+func (d *decoder) integer(tag byte) int64 {
+	var n int64
+	content := d.want(tag)
+	if d.err == nil && (len(content) == 0 || len(content) > 5 || content[0] >= 0x80) {
+		d.err = violation("a number is out of range")
+	}
+	if d.err != nil {
+		return 0
+	}
+	for _, c := range content {
+		n = n<<8 | int64(c)
+	}
+	return n
+}
+
+// readHeader reads the tag and the length of an element.
+func readHeader(r io.ByteReader) (tag byte, n int, err error) {
+	if tag, err = r.ReadByte(); err != nil {
+		return 0, 0, err
+	}
+	first, err := r.ReadByte()
+	if err != nil {
+		return 0, 0, unexpected(err)
+	}
+	if first < 0x80 {
+		return tag, int(first), nil
+	}
+	octets := int(first & 0x7f)
+	if tag&0x1f == 0x1f || octets == 0 || octets > 4 {
+		return 0, 0, violation("what came is no LDAP")
+	}
+	for range octets {
+		c, err := r.ReadByte()
+		if err != nil {
+			return 0, 0, unexpected(err)
+		}
+		n = n<<8 | int(c)
+	}
+	if n > maxMessage {
+		return 0, 0, violation("a message of %d octets is announced, the limit is %d", n, maxMessage)
+	}
+	return tag, n, nil
+}
+
+// readMessage reads the content of the next message. The error is io.EOF only
+// if the stream ended before it began.
+func readMessage(r *bufio.Reader) ([]byte, error) {
+	tag, n, err := readHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	if tag != tagSequence {
+		return nil, violation("what came is no LDAP")
+	}
+	var b bytes.Buffer // grows with what comes, not with what is announced
+	if _, err := io.CopyN(&b, r, int64(n)); err != nil {
+		return nil, unexpected(err)
+	}
+	return b.Bytes(), nil
+}
+
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// parseMessage takes an LDAPMessage apart (RFC 4511, section 4.1.1). Controls
+// are passed over: none were asked for.
+func parseMessage(content []byte) (id int64, op element, err error) {
+	d := &decoder{rest: content}
+	id = d.integer(tagInteger)
+	op = d.next()
+	return id, op, d.err
+}
+
+// A record is one answer to a search: an entry, or references to other servers.
+type record struct {
+	dn         string
+	attributes []attribute
+	references []string
+}
+
+type attribute struct {
+	name   string
+	values [][]byte
+}
+
+// parseEntry takes a SearchResultEntry apart (RFC 4511, section 4.5.2).
+func parseEntry(content []byte) (record, error) {
+	d := &decoder{rest: content}
+	rec := record{dn: string(d.want(tagOctets))}
+	list := &decoder{rest: d.want(tagSequence), err: d.err}
+	for list.more() {
+		item := &decoder{rest: list.want(tagSequence), err: list.err}
+		a := attribute{name: string(item.want(tagOctets))}
+		set := &decoder{rest: item.want(tagSet), err: item.err}
+		for set.more() {
+			a.values = append(a.values, set.want(tagOctets))
+		}
+		if list.err = set.err; list.err == nil && !isDescription(a.name) {
+			list.err = violation("%q cannot be the name of an attribute", a.name)
+		}
+		rec.attributes = append(rec.attributes, a)
+	}
+	return rec, list.err
+}
+
+// isDescription reports whether s can be the description of an attribute: a
+// name or a number, with options (RFC 4512, section 2.5). Some servers have
+// underscores in them.
+func isDescription(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case i > 0 && (c == '-' || c == ';' || c == '.' || c == '_' || c == '='):
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
+
+// parseReferences takes a list of URLs apart.
+func parseReferences(content []byte) ([]string, error) {
+	var urls []string
+	d := &decoder{rest: content}
+	for d.more() {
+		urls = append(urls, wire.Text(string(d.want(tagOctets))))
+	}
+	return urls, d.err
+}

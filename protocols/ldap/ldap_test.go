@@ -1,0 +1,308 @@
+package ldap
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+	"testing"
+
+	ber "github.com/go-asn1-ber/asn1-ber"
+	"github.com/go-ldap/ldap/v3"
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func client(t testing.TB, s *server, opts Options) *fetch.Client {
+	t.Helper()
+	o := &fetch.Options{}
+	if s != nil {
+		o.TLS = &tls.Config{RootCAs: s.roots}
+	}
+	c := fetch.New(o, With(opts))
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func get(t testing.TB, c *fetch.Client, url string) (string, error) {
+	t.Helper()
+	resp, err := c.Get(t.Context(), url)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+func list(t testing.TB, c *fetch.Client, url string) (lines []string, err error) {
+	t.Helper()
+	for e, err := range c.List(t.Context(), url) {
+		if err != nil {
+			return lines, err
+		}
+		lines = append(lines, fmt.Sprintf("%v %s %s", e.Kind, e.Name, e.URL.URLPath()))
+	}
+	return lines, nil
+}
+
+// say answers every search with the same.
+func say(ops ...*ber.Packet) func(search, func(*ber.Packet)) {
+	return func(_ search, send func(*ber.Packet)) {
+		for _, op := range ops {
+			send(op)
+		}
+	}
+}
+
+func TestEntriesAreLDIF(t *testing.T) {
+	t.Parallel()
+	s := start(t, false, say(
+		found("cn=Jane Doe,dc=t", "cn", "Jane Doe", "description", "Grüße", "jpegPhoto", "\x00\x01", "mail", "", "sn;lang-de", strings.Repeat("x", 150)),
+		reference("ldap://other/dc=u\nmail: x"),
+		found("cn=<b>,dc=t", "o", " x", "o", ":x", "o", "x "),
+		done(0)))
+	got, err := get(t, client(t, s, Options{}), "ldap://"+s.addr+"/dc=t?cn,%6Dail?sub?(cn=*)")
+	want := "version: 1\n\ndn: cn=Jane Doe,dc=t\ncn: Jane Doe\ndescription:: R3LDvMOfZQ==\njpegPhoto:: AAE=\nmail:\n" +
+		"sn;lang-de: " + strings.Repeat("x", 64) + "\n " + strings.Repeat("x", 75) + "\n " + strings.Repeat("x", 11) + "\n\n" +
+		"# search reference: ldap://other/dc=u\\nmail: x\n\ndn: cn=<b>,dc=t\no:: IHg=\no:: Ong=\no:: eCA=\n"
+	if err != nil || got != want {
+		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
+	}
+	if log := strings.Join(s.Log(), "\n"); log != "search dc=t 2 [cn mail]" {
+		t.Errorf("asked %q", log)
+	}
+}
+
+func TestListingsAreTheLevelBelow(t *testing.T) {
+	t.Parallel()
+	s := start(t, false, func(q search, send func(*ber.Packet)) {
+		if q.dn == "" {
+			send(found("", "namingContexts", "dc=a", "namingContexts", "dc=b"))
+		} else {
+			send(found("ou=x/y,DC=t", "hasSubordinates", "TRUE"))
+			send(found("cn=a\\, b,dc=t", "hasSubordinates", "FALSE"))
+			send(reference("ldap://other/dc=u"))
+			send(found("dc=elsewhere"))
+		}
+		send(done(0))
+	})
+	c := client(t, s, Options{})
+	for path, want := range map[string]string{
+		"":                "listing dc=a dc%3Da\nlisting dc=b dc%3Db",
+		"dc=t":            "listing ou=x/y ou%3Dx%2Fy,DC%3Dt\nobject cn=a\\, b cn%3Da%5C,%20b,dc%3Dt\nlisting ldap://other/dc=u dc=u\nlisting dc=elsewhere dc%3Delsewhere",
+		"dc=t??sub?(a=b)": "listing ou=x/y ou%3Dx%2Fy,DC%3Dt\nobject cn=a\\, b cn%3Da%5C,%20b,dc%3Dt\nlisting ldap://other/dc=u dc=u\nlisting dc=elsewhere dc%3Delsewhere",
+	} {
+		got, err := list(t, c, "ldap://"+s.addr+"/"+path)
+		if err != nil || strings.Join(got, "\n") != want {
+			t.Errorf("%q: %v\n%s\nwant\n%s", path, err, strings.Join(got, "\n"), want)
+		}
+	}
+}
+
+func TestResultsAreErrors(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int64]fetch.Code{
+		1: fetch.ErrServer, 2: fetch.ErrProtocol, 3: fetch.ErrTruncated, 4: fetch.ErrTruncated, 8: fetch.ErrAuth,
+		10: fetch.ErrRedirect, 11: fetch.ErrTruncated, 13: fetch.ErrAuth, 32: fetch.ErrNotFound, 34: fetch.ErrURL,
+		49: fetch.ErrAuth, 50: fetch.ErrRefused, 51: fetch.ErrBusy, 52: fetch.ErrBusy, 80: fetch.ErrServer, 70000: fetch.ErrServer,
+	} {
+		for name, ops := range map[string][]*ber.Packet{
+			"at once":         {done(code)},
+			"after an entry":  {found("dc=t", "o", "x"), done(code)},
+			"with an address": {ending(ldap.ApplicationSearchResultDone, code, "dc=t", "why")},
+		} {
+			s := start(t, false, say(ops...))
+			_, err := get(t, client(t, s, Options{}), "ldap://"+s.addr+"/dc=t")
+			var e *fetch.Error
+			if !errors.As(err, &e) || e.Code != want && code != 10 || e.Retry != (want == fetch.ErrBusy) || code != 10 && e.Reply.Code != int(code) {
+				t.Errorf("%d %s: %v, want %v", code, name, err, want)
+			}
+		}
+	}
+}
+
+func TestWhatIsNoAnswerIsAnError(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		ops  []*ber.Packet
+		want fetch.Code
+	}{
+		"nothing":                {[]*ber.Packet{done(0)}, fetch.ErrNotFound},
+		"a lost connection":      {[]*ber.Packet{found("dc=t", "o", "x"), nil}, fetch.ErrTruncated},
+		"a result of a login":    {[]*ber.Packet{ending(ldap.ApplicationBindResponse, 0, "", "")}, fetch.ErrProtocol},
+		"an attribute of lines":  {[]*ber.Packet{found("dc=t", "o\nx", "x"), done(0)}, fetch.ErrProtocol},
+		"an entry of no entry":   {[]*ber.Packet{ber.Encode(ber.ClassApplication, ber.TypeConstructed, 4, nil, "")}, fetch.ErrProtocol},
+		"a referral to nowhere":  {[]*ber.Packet{ending(ldap.ApplicationSearchResultDone, 10, "", "", "x")}, fetch.ErrRedirect},
+		"a referral after entry": {[]*ber.Packet{found("dc=t"), ending(ldap.ApplicationSearchResultDone, 10, "", "", "ldap://h/")}, fetch.ErrProtocol},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, false, say(tt.ops...))
+			if _, err := get(t, client(t, s, Options{}), "ldap://"+s.addr+"/dc=t"); !errors.Is(err, tt.want) {
+				t.Errorf("%v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestReferralsAreFollowed(t *testing.T) {
+	t.Parallel()
+	last := start(t, false, say(found("dc=u", "o", "here"), done(0)))
+	s := start(t, false, say(ending(ldap.ApplicationSearchResultDone, 10, "", "", "ldap://"+last.addr+"/dc=u")))
+	got, err := get(t, client(t, s, Options{}), "ldap://"+s.addr+"/dc=t")
+	if err != nil || !strings.Contains(got, "o: here") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestLogins(t *testing.T) {
+	t.Parallel()
+	const user = "cn%3Djoe,dc%3Dt"
+	for name, tt := range map[string]struct {
+		scheme, login, query string
+		opts                 Options
+		want                 fetch.Code
+		log                  string
+	}{
+		"over TLS":             {"ldaps", user + ":secret@", "", Options{}, "", "bind cn=joe,dc=t secret\nsearch dc=t 0 []"},
+		"after StartTLS":       {"ldap", user + ":secret@", "", Options{StartTLS: true}, "", "extended 1.3.6.1.4.1.1466.20037\nbind cn=joe,dc=t secret\nsearch dc=t 0 []"},
+		"in clear":             {"ldap", user + ":secret@", "", Options{}, fetch.ErrAuth, ""},
+		"in clear, if allowed": {"ldap", user + ":secret@", "", Options{AllowClear: true}, "", "bind cn=joe,dc=t secret\nsearch dc=t 0 []"},
+		"refused":              {"ldaps", user + ":wrong@", "", Options{}, fetch.ErrAuth, "bind cn=joe,dc=t wrong"},
+		"without a password":   {"ldaps", user + ":@", "", Options{}, fetch.ErrAuth, ""},
+		"with nobody to ask":   {"ldaps", "", "????!bindname=" + user, Options{}, fetch.ErrAuth, ""},
+		"anonymous":            {"ldaps", "", "", Options{}, "", "search dc=t 0 []"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, tt.scheme == "ldaps", say(found("dc=t", "o", "x"), done(0)))
+			_, err := get(t, client(t, s, tt.opts), tt.scheme+"://"+tt.login+s.addr+"/dc=t"+tt.query)
+			if tt.want == "" && err != nil || tt.want != "" && !errors.Is(err, tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+			if log := strings.Join(s.Log(), "\n"); log != tt.log {
+				t.Errorf("log:\n%s\nwant:\n%s", log, tt.log)
+			}
+		})
+	}
+}
+
+func TestAnotherPasswordIsTried(t *testing.T) {
+	t.Parallel()
+	s := start(t, true, say(found("dc=t", "o", "x"), done(0)))
+	var trace strings.Builder
+	c := fetch.New(&fetch.Options{
+		TLS:   &tls.Config{RootCAs: s.roots},
+		Trace: func(_ bool, line string) { trace.WriteString(line + "\n") },
+		Credentials: fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+			if ch.Mechanism != "ldap" || ch.User != "cn=joe" {
+				t.Errorf("challenge %+v", ch)
+			}
+			return fetch.Credential{Password: []string{"wrong", "secret"}[ch.Attempt-1]}, nil
+		}),
+	}, Load)
+	defer c.Close()
+	if _, err := get(t, c, "ldaps://"+s.addr+"/dc=t????bindname=cn=joe"); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(trace.String(), "secret") || !strings.Contains(trace.String(), `search "dc=t"`) {
+		t.Errorf("trace:\n%s", trace.String())
+	}
+}
+
+func TestBadURLs(t *testing.T) {
+	t.Parallel()
+	c := client(t, nil, Options{})
+	for _, url := range []string{
+		"ldap:///dc=t", "ldap://127.0.0.1:1025/dc=t??three", "ldap://127.0.0.1:1025/dc=t???(cn=", "ldap://127.0.0.1:1025/dc=t????x?y",
+		"ldap://127.0.0.1:1025/dc=t????!x", "ldap://127.0.0.1:1025/a%0Ab", "ldap://127.0.0.1:1025/?%00", "ldap://127.0.0.1:1025/???%0D",
+	} {
+		if _, err := get(t, c, url); !errors.Is(err, fetch.ErrURL) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+func TestExplainSaysWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	x, err := client(t, nil, Options{StartTLS: true}).Explain(&fetch.Request{URL: uri.MustParse("ldap://cn%3Djoe:secret@h/dc=t?cn?one?(sn=x)")})
+	want := "StartTLS\nbind \"cn=joe\" with a password\nsearch \"dc=t\" scope=one filter=(sn=x) attributes=cn"
+	if err != nil || strings.Join(x.Steps, "\n") != want {
+		t.Errorf("%v, %v", x, err)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range []string{"ldap", "ldaps"} {
+		var roots tls.Config
+		fetchtest.Run(t, fetchtest.Harness{
+			Options: &fetch.Options{TLS: &roots},
+			Skip:    map[string]string{"Dialer": "LDIF in base64 is longer than what the connection carries"},
+			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+				var mu sync.Mutex
+				fault := fetchtest.Fault(255)
+				var s *server
+				s = start(t, scheme == "ldaps", func(q search, send func(*ber.Packet)) {
+					dn, err := ldap.ParseDN(q.dn)
+					if err != nil {
+						send(done(ldap.LDAPResultInvalidDNSyntax))
+						return
+					}
+					content, err := fs.ReadFile(tree, dn.RDNs[0].Attributes[0].Value)
+					if err != nil {
+						send(done(ldap.LDAPResultNoSuchObject))
+						return
+					}
+					mu.Lock()
+					f := fault
+					fault = 255
+					mu.Unlock()
+					if f == fetchtest.Noise {
+						send(ber.NewString(ber.ClassUniversal, ber.TypePrimitive, ber.TagOctetString, "noise", ""))
+						return
+					}
+					send(found(q.dn, "o", string(content)))
+					switch f {
+					case fetchtest.Cut:
+						send(nil)
+					case fetchtest.Stall:
+						<-s.quit
+					default:
+						send(done(0))
+					}
+				})
+				roots.RootCAs = s.roots
+				dn := func(name string) string { return "cn=" + ldap.EscapeDN(name) }
+				return fetchtest.Site{
+					Load: Load,
+					URL: func(name string) string {
+						if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
+							return "" // an entry says what is below by a search, not by its name
+						}
+						return scheme + "://" + s.addr + "/" + uri.Escape(dn(name))
+					},
+					Want: func(name string, content []byte) []byte {
+						return appendRecord([]byte(header), record{dn: dn(name), attributes: []attribute{{"o", [][]byte{content}}}})
+					},
+					Log: s.Log,
+					Fault: func(f fetchtest.Fault) {
+						mu.Lock()
+						fault = f
+						mu.Unlock()
+					},
+				}
+			},
+		})
+	}
+}

@@ -1,0 +1,110 @@
+package ldap
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-ldap/ldap/v3"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// A result is how a server ends an operation (RFC 4511, section 4.1.9).
+type result struct {
+	code      int64
+	matchedDN string
+	text      string
+	referrals []string
+}
+
+func parseResult(content []byte) (result, error) {
+	d := &decoder{rest: content}
+	r := result{code: d.integer(tagEnumerated)}
+	r.matchedDN, r.text = wire.Text(string(d.want(tagOctets))), wire.Text(string(d.want(tagOctets)))
+	for d.more() {
+		if e := d.next(); d.err == nil && e.tag == tagReferral {
+			r.referrals, d.err = parseReferences(e.content)
+		}
+	}
+	return r, d.err
+}
+
+// String returns the code, its meaning and what the server adds.
+func (r result) String() string { return r.reply().String() }
+
+func (r result) reply() fetch.Reply {
+	text := ldap.LDAPResultCodeMap[uint16(min(r.code, 0xffff))]
+	switch {
+	case text == "":
+		text = r.text
+	case r.text != "":
+		text += ": " + r.text
+	}
+	return fetch.Reply{Code: int(r.code), Text: text}
+}
+
+// classes are the classes of the codes that have one of their own.
+var classes = map[fetch.Code][]int64{
+	fetch.ErrAuth: {ldap.LDAPResultAuthMethodNotSupported, ldap.LDAPResultStrongAuthRequired, ldap.LDAPResultConfidentialityRequired,
+		ldap.LDAPResultInappropriateAuthentication, ldap.LDAPResultInvalidCredentials},
+	fetch.ErrBusy:      {ldap.LDAPResultBusy, ldap.LDAPResultUnavailable},
+	fetch.ErrNotFound:  {ldap.LDAPResultNoSuchObject},
+	fetch.ErrProtocol:  {ldap.LDAPResultProtocolError},
+	fetch.ErrRefused:   {ldap.LDAPResultInsufficientAccessRights, ldap.LDAPResultUnwillingToPerform},
+	fetch.ErrTruncated: {ldap.LDAPResultTimeLimitExceeded, ldap.LDAPResultSizeLimitExceeded, ldap.LDAPResultAdminLimitExceeded},
+	fetch.ErrURL:       {ldap.LDAPResultInvalidDNSyntax, ldap.LDAPResultInappropriateMatching},
+}
+
+// hints say what can be done about some codes.
+var hints = map[int64]string{
+	ldap.LDAPResultConfidentialityRequired:     "use ldaps: or --starttls",
+	ldap.LDAPResultInsufficientAccessRights:    "log in, as in ldaps://DN@HOST/",
+	ldap.LDAPResultInappropriateAuthentication: "log in, as in ldaps://DN@HOST/",
+	ldap.LDAPResultSizeLimitExceeded:           "ask for less, by a filter",
+	ldap.LDAPResultTimeLimitExceeded:           "ask for less, by a filter",
+	ldap.LDAPResultAdminLimitExceeded:          "ask for less, by a filter",
+}
+
+// err returns what the result says has gone wrong, or nil.
+func (r result) err() error {
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: r.reply(), Hint: hints[r.code]}
+	switch {
+	case r.code == ldap.LDAPResultSuccess:
+		return nil
+	case r.code == ldap.LDAPResultReferral:
+		return r.refer()
+	case r.code == ldap.LDAPResultNoSuchObject && r.matchedDN != "":
+		e.Err = fmt.Errorf("there is %q, and nothing below it that fits", r.matchedDN)
+	}
+	for class, codes := range classes {
+		if slices.Contains(codes, r.code) {
+			e.Code = class
+		}
+	}
+	e.Retry = e.Code == fetch.ErrBusy
+	return e
+}
+
+// A referral is an error that names other servers to ask.
+type referral struct {
+	to    []uri.URI
+	reply fetch.Reply
+}
+
+func (r *referral) Error() string { return "the server refers to another" }
+
+func (r result) refer() error {
+	away := &referral{reply: r.reply()}
+	for _, text := range r.referrals {
+		if u, err := uri.Parse(text); err == nil && u.Host() != "" {
+			away.to = append(away.to, u)
+		}
+	}
+	if len(away.to) == 0 {
+		return &fetch.Error{Code: fetch.ErrRedirect, Reply: away.reply, Err: errors.New("the server refers to another, and does not say where")}
+	}
+	return away
+}

@@ -1,0 +1,150 @@
+package ldap
+
+import (
+	"fmt"
+	"strings"
+
+	ber "github.com/go-asn1-ber/asn1-ber"
+	"github.com/go-ldap/ldap/v3"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A query is the search that a URL stands for (RFC 4516, section 2).
+type query struct {
+	user       string // the DN to log in as; "" for nobody
+	dn         string // at which the search starts
+	attributes []string
+	scope      int // as in a SearchRequest
+	filter     string
+	compiled   *ber.Packet
+	list       bool // what lies below is wanted, not the content
+	// roots asks for the tops of the server's trees, which its root DSE names
+	// (RFC 4512, section 5.1).
+	roots bool
+}
+
+var scopes = []string{ldap.ScopeBaseObject: "base", ldap.ScopeSingleLevel: "one", ldap.ScopeWholeSubtree: "sub"}
+
+// parseURL decodes an ldap URL. For a listing, a URL without a scope means the
+// level below.
+func parseURL(u uri.URI, list bool) (query, error) {
+	q := query{filter: "(objectClass=*)", list: list}
+	if u.Host() == "" {
+		return q, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the URL names no server"), Hint: "write it as ldap://HOST/DN"}
+	}
+	q.user, _ = u.User()
+	text, _ := u.Query()
+	parts := strings.Split(text, "?")
+	if len(parts) > 4 {
+		return q, malformed("too many question marks")
+	}
+	parts = append(parts, make([]string, 4-len(parts))...)
+	var err error
+	if q.dn, err = uri.Unescape(strings.TrimPrefix(u.Path(), "/")); err != nil {
+		return q, err
+	}
+	for name := range strings.SplitSeq(parts[0], ",") {
+		if name, err = uri.Unescape(name); err != nil {
+			return q, err
+		}
+		if name != "" {
+			q.attributes = append(q.attributes, name)
+		}
+	}
+	if err := q.parseScope(parts[1]); err != nil {
+		return q, err
+	}
+	filter, err := uri.Unescape(parts[2])
+	if err != nil {
+		return q, err
+	}
+	if filter != "" {
+		q.filter = filter
+	}
+	if q.compiled, err = ldap.CompileFilter(q.filter); err != nil {
+		return q, malformed("the filter: %w", err)
+	}
+	return q, q.parseExtensions(parts[3])
+}
+
+func (q *query) parseScope(text string) error {
+	if q.list {
+		q.attributes = []string{"hasSubordinates"} // RFC 3673; X.501
+	}
+	switch strings.ToLower(text) {
+	case "one":
+		q.scope = ldap.ScopeSingleLevel
+	case "sub":
+		q.scope = ldap.ScopeWholeSubtree
+	case "base":
+	case "":
+		switch {
+		case q.list && q.dn == "":
+			q.roots, q.attributes = true, []string{"namingContexts"}
+		case q.list:
+			q.scope = ldap.ScopeSingleLevel
+		}
+	default:
+		return malformed("the scope %q is none of base, one and sub", text)
+	}
+	return nil
+}
+
+// parseExtensions reads the one extension that is in use, the name to log in
+// as. Critical ones that are not known must not be passed over (RFC 4516,
+// section 2).
+func (q *query) parseExtensions(text string) error {
+	for ext := range strings.SplitSeq(text, ",") {
+		rest, critical := strings.CutPrefix(ext, "!")
+		name, value, _ := strings.Cut(rest, "=")
+		switch {
+		case strings.EqualFold(name, "bindname"):
+			dn, err := uri.Unescape(value)
+			if err != nil {
+				return err
+			}
+			q.user = dn
+		case critical:
+			return malformed("the extension %q, which the URL insists on, is not known", name)
+		}
+	}
+	return nil
+}
+
+func malformed(format string, args ...any) error {
+	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
+}
+
+// String describes the search for people.
+func (q query) String() string {
+	s := fmt.Sprintf("search %q scope=%s filter=%s", q.dn, scopes[q.scope], fetch.Printable(q.filter))
+	if len(q.attributes) > 0 {
+		s += " attributes=" + fetch.Printable(strings.Join(q.attributes, ","))
+	}
+	return s
+}
+
+// packet returns the SearchRequest (RFC 4511, section 4.5.1), without limits
+// on size and time.
+func (q query) packet() *ber.Packet {
+	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchRequest, nil, "")
+	p.AppendChild(octets(q.dn))
+	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, int64(q.scope), ""))
+	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, int64(ldap.NeverDerefAliases), ""))
+	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(0), ""))
+	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(0), ""))
+	p.AppendChild(ber.NewBoolean(ber.ClassUniversal, ber.TypePrimitive, ber.TagBoolean, false, ""))
+	p.AppendChild(q.compiled)
+	names := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
+	for _, name := range q.attributes {
+		names.AppendChild(octets(name))
+	}
+	p.AppendChild(names)
+	return p
+}
+
+func octets(s string) *ber.Packet {
+	return ber.NewString(ber.ClassUniversal, ber.TypePrimitive, ber.TagOctetString, s, "")
+}
