@@ -1,0 +1,97 @@
+// Package mounted is the driver for afs and nfs (RFC 1738, section 4; RFC
+// 2224): what the machine has mounted of these file systems is read as files,
+// and for the rest the answer is why it cannot be.
+package mounted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Options configures the driver. The zero value is the default.
+type Options struct {
+	// AFS is the directory that the cells of AFS are in; "" means /afs.
+	AFS string
+	// Mounts is a file that lists what is mounted, in the form of fstab; ""
+	// means /proc/mounts.
+	Mounts string
+}
+
+// Load registers the driver with default options.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is Load with options. The driver needs one for file URLs beside it.
+func With(opts Options) fetch.Loader {
+	if opts.AFS == "" {
+		opts.AFS = "/afs"
+	}
+	if opts.Mounts == "" {
+		opts.Mounts = "/proc/mounts"
+	}
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		s := fetch.Scheme{Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true, Local: true}
+		s.Name, s.Summary, s.Driver = "afs", "files of AFS, if it is mounted", &driver{env, opts.cell}
+		reg.Register(s)
+		s.Name, s.Summary, s.Driver = "nfs", "files of NFS servers, if they are mounted", &driver{env, opts.export}
+		s.Port = nfsPort
+		reg.Register(s)
+	}
+}
+
+type driver struct {
+	env    *fetch.Env
+	locate func(uri.URI) (dir, rest string, err error) // where a URL's file is mounted, and its path below
+}
+
+// file returns the file URL for what u names. A ".." does not lead out of what
+// is mounted.
+func (d *driver) file(u uri.URI) (f uri.URI, dir string, err error) {
+	if u.Host() == "" || u.Host() == "." || u.Host() == ".." {
+		return f, "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL names no cell or server")}
+	}
+	dir, rest, err := d.locate(u)
+	if err != nil {
+		return f, "", err
+	}
+	return uri.File{Path: path.Join(dir, path.Clean("/"+rest))}.URI(), dir, nil
+}
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	f, dir, err := d.file(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, notMounted(fmt.Errorf("%s is not mounted at %s", req.URL.Host(), dir))
+	}
+	dup := *req
+	dup.URL, dup.From = f, req.URL
+	return d.env.Open(ctx, &dup)
+}
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	f, _, err := d.file(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	return []string{"open " + f.String()}, nil
+}
+
+// cell locates afs://CELL/PATH.
+func (o Options) cell(u uri.URI) (dir, rest string, err error) {
+	rest, err = uri.Unescape(u.URLPath())
+	return path.Join(o.AFS, u.Host()), rest, err
+}
+
+var (
+	_ fetch.Driver    = (*driver)(nil)
+	_ fetch.Explainer = (*driver)(nil)
+)

@@ -1,0 +1,125 @@
+package mounted
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+const nfsPort = 2049
+
+// export locates nfs://HOST/PATH in what is mounted. One slash after the host
+// or two make no difference: where the server's public directory is (RFC 2224,
+// section 3) is not known here, and it is the root as a rule.
+func (o Options) export(u uri.URI) (dir, rest string, err error) {
+	name, err := uri.Unescape(u.URLPath())
+	if err != nil {
+		return "", "", err
+	}
+	f, err := os.Open(o.Mounts)
+	if err != nil {
+		return "", "", notMounted(fmt.Errorf("what is mounted is not known: %w", err))
+	}
+	defer f.Close()
+	all, err := parseMounts(f)
+	if err != nil {
+		return "", "", &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", o.Mounts, err)}
+	}
+	name = path.Clean("/" + name)
+	var best mount
+	for _, m := range all {
+		if m.serves(u) && within(name, m.export) && len(m.export) >= len(best.export) { // what is mounted later covers
+			best = m
+		}
+	}
+	if best.dir == "" {
+		return "", "", notMounted(fmt.Errorf("no export of %s that holds %s is mounted", u.Host(), name))
+	}
+	return best.dir, strings.TrimPrefix(name, best.export), nil
+}
+
+func notMounted(err error) error {
+	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: err, Hint: "mount it first; there is no client of its own for it"}
+}
+
+// A mount is a directory of an NFS server, and where it is on this machine.
+type mount struct {
+	host, address string // as mounted, and its address if that is known
+	port          uint16
+	export, dir   string
+}
+
+// serves reports whether the mount is of the server that u names.
+func (m mount) serves(u uri.URI) bool {
+	return u.Port(nfsPort) == m.port && (u.Host() == m.host || u.Host() == m.address)
+}
+
+// within reports whether the clean path name is dir or below it.
+func within(name, dir string) bool {
+	return dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
+}
+
+// parseMounts reads the mounts of NFS from a list in the form of fstab.
+func parseMounts(r io.Reader) ([]mount, error) {
+	var all []mount
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 4 || fields[2] != "nfs" && fields[2] != "nfs4" {
+			continue
+		}
+		source, dir := unescapeOctal(fields[0]), unescapeOctal(fields[1])
+		i := strings.Index(source, ":/")
+		if i < 0 || !path.IsAbs(dir) {
+			continue
+		}
+		m := mount{host: canonical(source[:i]), port: nfsPort, export: path.Clean(source[i+1:]), dir: dir}
+		for opt := range strings.SplitSeq(fields[3], ",") {
+			name, value, _ := strings.Cut(opt, "=")
+			switch port, err := strconv.ParseUint(value, 10, 16); {
+			case name == "addr":
+				m.address = canonical(value)
+			case name == "port" && err == nil && port != 0:
+				m.port = uint16(port)
+			}
+		}
+		all = append(all, m)
+	}
+	return all, lines.Err()
+}
+
+// canonical writes a host as uri.URI.Host does, or returns "" if it is none.
+func canonical(host string) string {
+	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
+		host = "[" + host + "]"
+	}
+	u, err := uri.Parse("nfs://" + host + "/")
+	if err != nil {
+		return ""
+	}
+	return u.Host()
+}
+
+// unescapeOctal decodes blanks and backslashes, which the list has as
+// "\040" and the like.
+func unescapeOctal(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
