@@ -1,0 +1,255 @@
+// Package external is the driver for experimental schemes ("x-foo", RFC 1738,
+// section 2.1): it starts a program that speaks the protocol. What such a
+// program is asked and answers is in docs/external-drivers.md.
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// Prefix begins the names of all schemes that programs may serve: those that
+// will never be standards.
+const Prefix = "x-"
+
+// Options configures the driver. The zero value is the default.
+type Options struct {
+	// Programs maps schemes to the programs that serve them. Others are
+	// looked for on PATH, as "urlget-" and the scheme. Names that do not begin
+	// with Prefix are ignored.
+	Programs map[string]string
+}
+
+// Load registers the driver with its defaults.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is Load with options.
+func With(opts Options) fetch.Loader {
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		for name, program := range opts.Programs {
+			if strings.HasPrefix(name, Prefix) {
+				reg.Register(scheme(env, name, program))
+			}
+		}
+		reg.RegisterPrefix(Prefix, func(name string) (fetch.Scheme, bool) {
+			// A program counts only where an absolute entry of PATH names it.
+			program, err := exec.LookPath("urlget-" + name)
+			return scheme(env, name, program), err == nil
+		})
+	}
+}
+
+func scheme(env *fetch.Env, name, program string) fetch.Scheme {
+	return fetch.Scheme{
+		Name: name, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+		Local:   true, // a remote party must not start programs
+		Summary: "experimental; served by " + program,
+		Driver:  &driver{program: program, env: env},
+	}
+}
+
+type driver struct {
+	program string
+	env     *fetch.Env
+}
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	if req.Op > fetch.OpList {
+		return nil, fmt.Errorf("external drivers cannot %s: %w", req.Op, errors.ErrUnsupported)
+	}
+	p, err := start(ctx, d.program, req, d.env.Timeouts().Idle)
+	if err != nil {
+		return nil, err
+	}
+	if trace := d.env.Trace(); trace != nil {
+		trace(true, strings.Join(command(d.program, req), " "))
+	}
+	resp, err := p.response(req)
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	return []string{strings.Join(command(d.program, req), " ")}, nil
+}
+
+// command is the program and its arguments. The password is not among them,
+// as every user of a machine can read them.
+func command(program string, req *fetch.Request) []string {
+	return []string{program, req.Op.String(), withoutPassword(req.URL).String()}
+}
+
+func withoutPassword(u uri.URI) uri.URI {
+	if _, ok := u.Password(); !ok {
+		return u
+	}
+	user, _ := u.User()
+	return u.WithUser(user)
+}
+
+const (
+	maxHeaderLines = 100
+	maxLine        = 8 << 10
+)
+
+// response reads the header that the program writes.
+func (p *process) response(req *fetch.Request) (*fetch.Response, error) {
+	r := wire.NewReader(p.stdout, maxLine)
+	resp := &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: &body{process: p, r: r}}
+	for range maxHeaderLines {
+		line, err := r.Line()
+		switch {
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			if err := p.wait(); err != nil {
+				return nil, err
+			}
+			return nil, violation("it ended before the blank line behind its header")
+		case err != nil:
+			return nil, err
+		case len(line) == 0:
+			if len(resp.Location) > 0 {
+				return resp, nil
+			}
+			if req.Op == fetch.OpList || resp.Kind == fetch.KindListing {
+				resp.Kind = fetch.KindListing
+				resp.Entries = entries(r, p)
+			}
+			return resp, nil
+		}
+		if err := header(resp, string(line)); err != nil {
+			return nil, err
+		}
+	}
+	return nil, violation(fmt.Sprintf("its header has more than %d lines", maxHeaderLines))
+}
+
+func violation(text string) error {
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the external driver: %s", text)}
+}
+
+// header takes one line of the header. Fields that are not known are kept for
+// the caller.
+func header(resp *fetch.Response, line string) error {
+	name, value, ok := strings.Cut(line, ":")
+	value = strings.TrimSpace(value)
+	if !ok {
+		return violation(fmt.Sprintf("%q is no header line", line))
+	}
+	switch strings.ToLower(name) {
+	case "content-type":
+		resp.ContentType = value
+	case "size", "content-length":
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 0 {
+			return violation(fmt.Sprintf("%q is no size", value))
+		}
+		resp.Size = n
+	case "last-modified":
+		t, err := time.Parse(time.RFC3339, value)
+		if err != nil {
+			return violation(fmt.Sprintf("%q is no RFC 3339 time", value))
+		}
+		resp.ModTime = t
+	case "etag":
+		resp.ETag = value
+	case "name":
+		resp.Name = fetch.SafeName(value)
+	case "kind":
+		if value == fetch.KindListing.String() {
+			resp.Kind = fetch.KindListing
+		}
+	case "location":
+		u, err := uri.Parse(value)
+		if err != nil {
+			return violation(fmt.Sprintf("%q is no URL", value))
+		}
+		resp.Location = append(resp.Location, u)
+	default:
+		if resp.Header == nil {
+			resp.Header = make(map[string][]string)
+		}
+		resp.Header.Add(name, value)
+	}
+	return nil
+}
+
+// A body is what the program writes after its header. It has ended well if
+// the program does.
+type body struct {
+	*process
+	r *wire.Reader
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if err == io.EOF {
+		if failure := b.wait(); failure != nil {
+			err = failure
+		}
+	}
+	return n, err
+}
+
+// entries reads text/uri-list: a URL a line, and before it, behind "# ", the
+// name that people see. A URL that ends with a slash names a listing.
+func entries(r *wire.Reader, p *process) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		name := ""
+		for {
+			raw, err := r.Line()
+			if err == io.EOF {
+				if err := p.wait(); err != nil {
+					yield(fetch.Entry{}, err)
+				}
+				return
+			}
+			if err != nil && err != io.ErrUnexpectedEOF {
+				yield(fetch.Entry{}, err)
+				return
+			}
+			line := string(raw)
+			if comment, ok := strings.CutPrefix(line, "#"); ok || line == "" {
+				name = strings.TrimSpace(comment)
+				continue
+			}
+			u, err := uri.Parse(line)
+			if err != nil || !u.IsAbs() {
+				yield(fetch.Entry{}, violation(fmt.Sprintf("%q is no absolute URL", line)))
+				return
+			}
+			if name == "" {
+				name = u.LastSegment()
+			}
+			e := fetch.Entry{URL: u, Name: name, Rel: "item", Size: -1}
+			if strings.HasSuffix(u.Path(), "/") {
+				e.Kind = fetch.EntryListing
+			}
+			if !yield(e, nil) {
+				return
+			}
+			name = ""
+		}
+	}
+}
+
+var (
+	_ fetch.Driver    = (*driver)(nil)
+	_ fetch.Explainer = (*driver)(nil)
+)

@@ -1,0 +1,224 @@
+package external_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/external"
+)
+
+const (
+	// treeVariable makes the test binary the program that serves a folder.
+	treeVariable = "URLGET_TEST_TREE"
+	// faultVariable names the fault of the program that is started next.
+	faultVariable = "URLGET_TEST_FAULT"
+)
+
+func TestMain(m *testing.M) {
+	if tree := os.Getenv(treeVariable); tree != "" && len(os.Args) == 3 && strings.HasPrefix(os.Args[2], "x-") {
+		os.Exit(serve(tree, os.Args[1], os.Args[2]))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// serve is a program as docs/external-drivers.md wants it.
+func serve(tree, op, url string) int {
+	u, err := uri.Parse(url)
+	if err != nil {
+		return 2
+	}
+	name, err := uri.Unescape(u.Path())
+	if err != nil {
+		return 2
+	}
+	f, err := os.Open(filepath.Join(tree, name))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 8
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return 3
+	}
+	if info.IsDir() {
+		entries, _ := f.ReadDir(-1)
+		fmt.Print("Kind: listing\nContent-Type: text/uri-list\n\n")
+		for _, e := range entries {
+			slash := ""
+			if e.IsDir() {
+				slash = "/"
+			}
+			fmt.Printf("# %s\nx-tree:%s%s\n", e.Name(), uri.Escape(filepath.Join(name, e.Name())), slash)
+		}
+		return 0
+	}
+	fmt.Printf("Content-Type: application/octet-stream\nSize: %d\n\n", info.Size())
+	switch fault := os.Getenv(faultVariable); {
+	case op == "stat":
+	case fault == "cut":
+		io.CopyN(os.Stdout, f, info.Size()/2)
+	case fault == "stall":
+		io.CopyN(os.Stdout, f, info.Size()/2)
+		select {}
+	default:
+		io.Copy(os.Stdout, f)
+	}
+	return 0
+}
+
+func TestConformance(t *testing.T) {
+	tree := t.TempDir()
+	t.Setenv(treeVariable, tree)
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // the program is this binary, and started often
+	fetchtest.Run(t, fetchtest.Harness{
+		Start: func(t testing.TB, files fs.FS) fetchtest.Site {
+			if err := os.CopyFS(tree, files); err != nil {
+				t.Fatal(err)
+			}
+			return fetchtest.Site{
+				Load:    external.With(external.Options{Programs: map[string]string{"x-tree": os.Args[0]}}),
+				URL:     func(name string) string { return "x-tree:" + uri.Escape(name) },
+				Escaped: true, // the URL is handed on as it is written
+				Fault:   func(f fetchtest.Fault) { os.Setenv(faultVariable, f.String()) },
+			}
+		},
+		Options: &fetch.Options{Middleware: []fetch.Middleware{faultOnce}},
+		Skip:    map[string]string{"Noise": "what a program writes behind its header is content, whatever it is"},
+	})
+}
+
+// faultOnce takes a fault back once a program has been started with it.
+func faultOnce(next fetch.Driver) fetch.Driver {
+	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+		defer os.Unsetenv(faultVariable)
+		return next.Open(ctx, req)
+	})
+}
+
+// script makes a program of shell commands.
+func script(t *testing.T, commands string) (load fetch.Loader) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+commands), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return external.With(external.Options{Programs: map[string]string{"x-foo": file, "foo": file}})
+}
+
+func TestWhatAProgramMaySay(t *testing.T) {
+	tests := []struct {
+		name, commands string
+		want           string
+		err            error
+	}{
+		{"a document", `printf 'Content-Type: text/plain\n\nhello'`, "hello", nil},
+		{"carriage returns", `printf 'Content-Type: text/plain\r\n\r\nhello'`, "hello", nil},
+		{"its arguments", `printf '\n%s %s' "$1" "$2"`, "get x-foo:a?b", nil},
+		{"no header", `echo hello`, "", fetch.ErrProtocol},
+		{"nothing", `:`, "", fetch.ErrProtocol},
+		{"a header without end", `while :; do echo 'a: b'; done`, "", fetch.ErrProtocol},
+		{"a line without end", `while :; do printf 'aaaaaaaaaaaaaaaa'; done`, "", fetch.ErrProtocol},
+		{"a bad size", `printf 'Size: -1\n\n'`, "", fetch.ErrProtocol},
+		{"less than it announced", `printf 'Size: 9\n\nhello'`, "hello", fetch.ErrTruncated},
+		{"a failure", `echo 'no such thing' >&2; exit 8`, "", fetch.ErrNotFound},
+		{"a failure in the midst", `printf '\nhello'; exit 18`, "hello", fetch.ErrTruncated},
+		{"another failure", `exit 99`, "", fetch.ErrServer},
+		{"itself, again and again", `printf 'Location: x-foo:b\n\n'`, "", fetch.ErrRedirect},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := fetch.New(nil, script(t, tt.commands))
+			defer c.Close()
+			var body []byte
+			resp, err := c.Get(t.Context(), "x-foo:a?b")
+			if err == nil {
+				body, err = io.ReadAll(resp.Body)
+				resp.Body.Close()
+			}
+			if string(body) != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("%q, %v; want %q, %v", body, err, tt.want, tt.err)
+			}
+		})
+	}
+}
+
+func TestAProgramSaysWhatWentWrong(t *testing.T) {
+	c := fetch.New(nil, script(t, `printf 'first\nlast\033[2J\n' >&2; exit 8`))
+	defer c.Close()
+	_, err := c.Get(t.Context(), "x-foo:a")
+	if err == nil || !strings.Contains(err.Error(), `(last\x1b[2J)`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestASilentProgramIsKilledWithItsChildren(t *testing.T) {
+	children := filepath.Join(t.TempDir(), "pid")
+	load := script(t, "printf '\\nhello'; sleep 1000 & echo $! >"+children+"; wait")
+	c := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Idle: 100 * time.Millisecond}}, load)
+	defer c.Close()
+	resp, err := c.Get(t.Context(), "x-foo:a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(resp.Body); !errors.Is(err, fetch.ErrNetwork) {
+		t.Errorf("error %v", err)
+	}
+	resp.Body.Close()
+	pid, err := os.ReadFile(children)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A killed process is gone or waits to be reaped by its new parent.
+	state, err := exec.Command("ps", "-o", "stat=", "-p", strings.TrimSpace(string(pid))).Output()
+	if err == nil && !strings.HasPrefix(string(state), "Z") {
+		t.Errorf("the program's child is still there: %s", state)
+	}
+}
+
+func TestOnlyExperimentalSchemesAreServed(t *testing.T) {
+	c := fetch.New(nil, script(t, `printf '\nhello'`))
+	defer c.Close()
+	for _, url := range []string{"foo:a", "x-unknown:a"} {
+		if _, err := c.Get(t.Context(), url); !errors.Is(err, fetch.ErrScheme) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+func TestARemotePartyCannotStartAProgram(t *testing.T) {
+	remote := fetch.Use("remote", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Location: []uri.URI{uri.MustParse("x-foo:a")}, Body: fetch.NoBody}, nil
+	}))
+	c := fetch.New(nil, script(t, `printf '\nhello'`), remote)
+	defer c.Close()
+	if _, err := c.Get(t.Context(), "remote://h/"); !errors.Is(err, fetch.ErrPolicy) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestThePasswordIsNoArgument(t *testing.T) {
+	c := fetch.New(nil, script(t, `printf '\n%s %s' "$2" "$URLGET_PASSWORD"`))
+	defer c.Close()
+	resp, err := c.Get(t.Context(), "x-foo://u:s3cret@h/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got, err := io.ReadAll(resp.Body); string(got) != "x-foo://u@h/a s3cret" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -1,0 +1,165 @@
+package external
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// A process is a program at work.
+type process struct {
+	cmd    *exec.Cmd
+	ctx    context.Context
+	cancel context.CancelFunc
+	stdout io.Reader
+	stderr tail
+	idle   time.Duration
+	wait   func() error // for the end; returns what it means
+}
+
+// A pipe is a program's output, of which each read waits no longer than the
+// idle time.
+type pipe struct {
+	io.Reader
+	idle time.Duration
+}
+
+// Read implements io.Reader.
+func (p *pipe) Read(b []byte) (int, error) {
+	if f, ok := p.Reader.(interface{ SetReadDeadline(time.Time) error }); ok && p.idle > 0 {
+		f.SetReadDeadline(time.Now().Add(p.idle))
+	}
+	n, err := p.Reader.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+			Err: fmt.Errorf("the external driver was silent for %v", p.idle)}
+	}
+	return n, err
+}
+
+// killDelay is how long output of the program's own children is waited for
+// after its end.
+const killDelay = time.Second
+
+// start starts a program for req. It is killed, with all its children, when
+// ctx ends or the process is closed.
+func start(ctx context.Context, program string, req *fetch.Request, idle time.Duration) (*process, error) {
+	args := command(program, req)
+	p := &process{ctx: ctx}
+	run, cancel := context.WithCancel(ctx)
+	p.cancel = cancel
+	p.cmd = exec.CommandContext(run, args[0], args[1:]...)
+	p.cmd.Stderr = &p.stderr
+	p.cmd.WaitDelay = killDelay
+	p.cmd.Env = os.Environ()
+	if password, ok := req.URL.Password(); ok {
+		p.cmd.Env = append(p.cmd.Env, "URLGET_PASSWORD="+password)
+	}
+	ownGroup(p.cmd)
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	p.stdout = &pipe{stdout, idle}
+	p.idle = idle
+	if err := p.cmd.Start(); err != nil {
+		cancel()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("starting the external driver: %w", err)}
+	}
+	p.wait = sync.OnceValue(p.outcome)
+	return p, nil
+}
+
+// Close kills the program if it is still running.
+func (p *process) Close() error {
+	p.cancel()
+	p.wait()
+	return nil
+}
+
+// outcome waits for the end and gives a failure its class. A program that has
+// closed its output has the idle time to end.
+func (p *process) outcome() error {
+	if p.idle > 0 {
+		defer time.AfterFunc(p.idle, p.cancel).Stop()
+	}
+	err := p.cmd.Wait()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case p.ctx.Err() != nil:
+		return context.Cause(p.ctx)
+	case errors.As(err, &exit):
+		return &fetch.Error{Code: codeOf(exit.ExitCode()), Retry: exit.ExitCode() == 4,
+			Err: fmt.Errorf("the external driver ended with %v", exit), Reply: fetch.Reply{Text: p.stderr.lastLine()}}
+	}
+	return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the external driver: %w", err)}
+}
+
+// codeOf maps a program's exit status, which is as urlget's own.
+func codeOf(status int) fetch.Code {
+	switch status {
+	case 2:
+		return fetch.ErrURL
+	case 3:
+		return fetch.ErrFile
+	case 4:
+		return fetch.ErrNetwork
+	case 5:
+		return fetch.ErrTLS
+	case 6:
+		return fetch.ErrAuth
+	case 7:
+		return fetch.ErrProtocol
+	case 8:
+		return fetch.ErrNotFound
+	case 16:
+		return fetch.ErrNotRetrievable
+	case 17:
+		return fetch.ErrPolicy
+	case 18:
+		return fetch.ErrTruncated
+	}
+	return fetch.ErrServer
+}
+
+// A tail keeps the end of what is written to it.
+type tail struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+const maxTail = 4 << 10
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.b = append(t.b, p...)
+	if extra := len(t.b) - maxTail; extra > 0 {
+		t.b = append(t.b[:0], t.b[extra:]...)
+	}
+	return len(p), nil
+}
+
+// lastLine returns the last line that is not empty.
+func (t *tail) lastLine() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := bytes.TrimSpace(t.b)
+	return strings.TrimSpace(string(text[bytes.LastIndexByte(text, '\n')+1:]))
+}
