@@ -1,0 +1,60 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// splitShort rewrites wget's flags of two letters, such as -nc, for pflag,
+// which knows single letters only: "-qnc" becomes "-q --no-clobber". Values of
+// flags are left alone.
+func splitShort(args []string, flags *pflag.FlagSet) ([]string, error) {
+	out := make([]string, 0, len(args)+1)
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			return append(out, args[i:]...), nil
+		}
+		takesNext := false
+		if name, ok := strings.CutPrefix(arg, "--"); ok {
+			f := flags.Lookup(name) // none if it is written --name=value
+			takesNext = f != nil && f.NoOptDefVal == ""
+		} else if len(arg) > 1 && arg[0] == '-' {
+			var extra string
+			var err error
+			if arg, extra, takesNext, err = splitCluster(arg, flags); err != nil {
+				return nil, err
+			}
+			if extra != "" {
+				out = append(out, extra)
+			}
+		}
+		if arg != "-" || args[i] == "-" {
+			out = append(out, arg)
+		}
+		if takesNext && i+1 < len(args) {
+			i++
+			out = append(out, args[i])
+		}
+	}
+	return out, nil
+}
+
+// splitCluster looks through the letters of one argument. It returns the
+// argument without a flag of two letters, that flag's long form, and whether
+// the next argument is a value.
+func splitCluster(arg string, flags *pflag.FlagSet) (rest, long string, takesNext bool, err error) {
+	for j := 1; j < len(arg); j++ {
+		if arg[j] == 'n' {
+			if arg[j+1:] != "c" {
+				return "", "", false, usage("unknown flag -%s", arg[j:])
+			}
+			return arg[:j], "--no-clobber", false, nil
+		}
+		if f := flags.ShorthandLookup(arg[j : j+1]); f != nil && f.NoOptDefVal == "" {
+			return arg, "", j == len(arg)-1, nil
+		}
+	}
+	return arg, "", false, nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"strconv"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// An explanation is what explain prints of one URL.
+type explanation struct {
+	URL         string   `json:"url"`
+	Scheme      string   `json:"scheme"`
+	User        string   `json:"user,omitempty"`
+	Host        string   `json:"host,omitempty"`
+	Port        uint16   `json:"port,omitempty"`
+	Path        string   `json:"path,omitempty"`
+	Query       string   `json:"query,omitempty"`
+	Fragment    string   `json:"fragment,omitempty"`
+	Driver      string   `json:"driver,omitempty"`
+	Operation   string   `json:"operation,omitempty"`
+	Gateway     string   `json:"gateway,omitempty"`
+	Proxy       string   `json:"proxy,omitempty"`
+	Relayed     bool     `json:"relayed,omitempty"`
+	Address     string   `json:"address,omitempty"`
+	Credentials string   `json:"credentials,omitempty"`
+	Policy      string   `json:"policy"`
+	Output      string   `json:"output,omitempty"`
+	Steps       []string `json:"steps,omitempty"`
+}
+
+// explain prints what would be done with one URL. Nothing is sent.
+func (a *app) explain(_ context.Context, j *job) error {
+	req, err := a.set.request(j.url, a.operation(j.url))
+	if err != nil {
+		return err
+	}
+	x, err := a.client.Explain(req)
+	if x == nil {
+		return err
+	}
+	e := a.describe(x, req)
+	if a.set.json {
+		if err := json.NewEncoder(a.std.out).Encode(e); err != nil {
+			return fileError(err)
+		}
+	} else if err := e.text(a.std.out); err != nil {
+		return fileError(err)
+	}
+	if x.Refused != nil {
+		return x.Refused
+	}
+	return err
+}
+
+// operation returns what the default command would ask of u.
+func (a *app) operation(u uri.URI) fetch.Op {
+	if s, _ := a.client.Scheme(u.Scheme()); s.State() == "session" {
+		return fetch.OpDial
+	}
+	return fetch.OpGet
+}
+
+func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
+	u := x.URL
+	user, _ := u.User()
+	query, _ := u.Query()
+	fragment, _ := u.Fragment()
+	e := explanation{URL: u.Redacted(), Scheme: u.Scheme(), User: user, Host: u.Host(), Port: u.Port(0),
+		Path: u.Path(), Query: query, Fragment: fragment, Driver: x.Scheme.Name,
+		Gateway: x.Gateway.Redacted(), Proxy: x.Proxy.Redacted(), Relayed: x.Relayed, Address: x.Address,
+		Credentials: x.Credentials, Policy: "allowed", Steps: x.Steps}
+	if x.Refused != nil {
+		e.Policy = render.Message(x.Refused)
+	}
+	if x.Scheme.Driver != nil {
+		e.Operation = req.Op.String()
+		if req.Op == fetch.OpGet {
+			e.Output = a.outputName(x)
+		}
+	}
+	return e
+}
+
+// outputName returns where a document would go. The server may suggest another
+// name, and a listing is printed.
+func (a *app) outputName(x *fetch.Explanation) string {
+	out, err := a.set.destination()
+	switch {
+	case err != nil:
+		return ""
+	case out.stream == "-":
+		return "standard output"
+	case out.stream != "":
+		return out.stream
+	case out.name == "":
+		out.name = download.Name(x.URL, nil)
+	}
+	return filepath.Join(out.dir, out.name)
+}
+
+// text writes e for people: the URL, then one aligned line for each fact.
+func (e *explanation) text(w io.Writer) error {
+	port, proxy := "", e.Proxy
+	if e.Port != 0 {
+		port = strconv.Itoa(int(e.Port))
+	}
+	switch {
+	case proxy == "":
+	case e.Relayed:
+		proxy += " (retrieves the URL itself)"
+	default:
+		proxy += " (tunnels)"
+	}
+	f := render.Facts{
+		{Name: "scheme", Value: e.Scheme},
+		{Name: "user", Value: e.User},
+		{Name: "host", Value: e.Host},
+		{Name: "port", Value: port},
+		{Name: "path", Value: e.Path},
+		{Name: "query", Value: e.Query},
+		{Name: "fragment", Value: e.Fragment},
+		{Name: "driver", Value: cmp.Or(e.Driver, "none")},
+		{Name: "operation", Value: e.Operation},
+		{Name: "gateway", Value: e.Gateway},
+		{Name: "proxy", Value: proxy},
+		{Name: "address", Value: e.Address},
+		{Name: "credentials", Value: e.Credentials},
+		{Name: "policy", Value: e.Policy},
+		{Name: "output", Value: e.Output},
+	}
+	for i, step := range e.Steps {
+		f = append(f, render.Fact{Name: "step " + strconv.Itoa(i+1), Value: step})
+	}
+	if _, err := io.WriteString(w, fetch.Printable(e.URL)+"\n"); err != nil {
+		return err
+	}
+	return f.Text(w)
+}

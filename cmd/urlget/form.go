@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// open performs req, with the help of the user if there is a form.
+func (a *app) open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	resp, err := a.client.Do(ctx, req)
+	for a.fillIn(ctx, req, err) {
+		resp, err = a.client.Do(ctx, req)
+	}
+	return resp, err
+}
+
+// fillIn asks the user for what a form wants, if err says that there is one
+// and somebody can be asked. It reports whether req is now worth another try.
+func (a *app) fillIn(ctx context.Context, req *fetch.Request, err error) bool {
+	var wanted *fetch.FormError
+	if !errors.As(err, &wanted) || !a.prompt.possible() {
+		return false
+	}
+	form := make(map[string][]string)
+	asked := false
+	a.con.Write([]byte(fetch.Printable(wanted.Form.Title) + "\n"))
+	for _, field := range wanted.Form.Fields {
+		if field.Kind == fetch.FieldNote {
+			a.con.Write([]byte(fetch.Printable(field.Name) + "\n"))
+			continue
+		}
+		if given, ok := req.Form[field.Name]; ok {
+			form[field.Name] = given
+			continue
+		}
+		answer, err := a.askField(ctx, field)
+		if err != nil {
+			return false
+		}
+		form[field.Name], asked = answer, true
+	}
+	req.Form = form
+	return asked
+}
+
+// askField asks one question until the answer fits.
+func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
+	question := fetch.Printable(f.Name)
+	switch f.Kind {
+	case fetch.FieldYesNo:
+		question += " (yes or no)"
+	case fetch.FieldChoice:
+		question += " (" + fetch.Printable(strings.Join(f.Choices, ", ")) + ")"
+	case fetch.FieldLines:
+		question += " (several lines, the last one is a single dot)"
+	case fetch.FieldFile:
+		question += " (name of a file to send)"
+	case fetch.FieldSaveAs:
+		question += " (name of a file to save to)"
+	}
+	if len(f.Default) > 0 && f.Kind != fetch.FieldSecret {
+		question += " [" + fetch.Printable(strings.Join(f.Default, ", ")) + "]"
+	}
+	for {
+		text, err := a.prompt.ask(ctx, question+": ", f.Kind == fetch.FieldSecret)
+		if err != nil {
+			return nil, err
+		}
+		if text == "" && f.Default != nil {
+			return f.Default, nil
+		}
+		switch f.Kind {
+		case fetch.FieldLines:
+			return a.askLines(ctx, text)
+		case fetch.FieldFile:
+			content, err := os.ReadFile(text)
+			if err == nil {
+				return []string{string(content)}, nil
+			}
+			printError(a.con, "", fileError(err))
+		case fetch.FieldYesNo:
+			if text = yesNo(text); text != "" {
+				return []string{text}, nil
+			}
+		case fetch.FieldChoice:
+			if choice := chosen(f.Choices, text); choice != "" {
+				return []string{choice}, nil
+			}
+		default:
+			return []string{text}, nil
+		}
+	}
+}
+
+// askLines asks for the lines that follow the first.
+func (a *app) askLines(ctx context.Context, text string) ([]string, error) {
+	var lines []string
+	for text != "." {
+		lines = append(lines, text)
+		var err error
+		if text, err = a.prompt.ask(ctx, "", false); err != nil {
+			return nil, err
+		}
+	}
+	return lines, nil
+}
+
+func yesNo(text string) string {
+	for _, word := range []string{"yes", "no"} {
+		if text != "" && strings.HasPrefix(word, strings.ToLower(text)) {
+			return word
+		}
+	}
+	return ""
+}
+
+// chosen returns the choice that text names, in full or by its number, or "".
+func chosen(choices []string, text string) string {
+	for i, c := range choices {
+		if strings.EqualFold(c, text) || text == strconv.Itoa(i+1) {
+			return c
+		}
+	}
+	return ""
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/message"
+)
+
+// A partRecord is a part of a message in JSON.
+type partRecord struct {
+	Number      int    `json:"number"`
+	ContentType string `json:"content_type"`
+	Size        int64  `json:"size"` // decoded
+	Name        string `json:"name,omitempty"`
+	ContentID   string `json:"content_id,omitempty"`
+	Attachment  bool   `json:"attachment,omitempty"`
+}
+
+// listParts prints the parts of a message.
+func (a *app) listParts(ctx context.Context, j *job) error {
+	req, err := a.set.request(j.url, fetch.OpGet)
+	if err != nil {
+		return err
+	}
+	req.From = j.from
+	resp, err := a.open(ctx, req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := checkMessage(&resp.Meta); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(a.std.out)
+	table := partTable{w: out}
+	add := table.add
+	if a.set.json {
+		enc := json.NewEncoder(out)
+		add = func(r partRecord) error { return enc.Encode(r) }
+	}
+	err = eachPart(resp.Body, add)
+	for _, flush := range []func() error{table.flush, out.Flush} {
+		if e := flush(); err == nil {
+			err = fileError(e)
+		}
+	}
+	return err
+}
+
+// eachPart calls do for the parts of a message as they come.
+func eachPart(r io.Reader, do func(partRecord) error) error {
+	for p, err := range message.Parts(r) {
+		if err != nil {
+			return messageError(err)
+		}
+		size, err := io.Copy(io.Discard, p.Body())
+		if err != nil {
+			return messageError(err)
+		}
+		if err := do(partRecord{p.Number, p.ContentType, size, p.Name, p.ContentID, p.Attachment}); err != nil {
+			return fileError(err)
+		}
+	}
+	return nil
+}
+
+// A partTable prints parts as aligned lines. Its columns are as wide as the
+// first parts need, so that it need not hold them all.
+type partTable struct {
+	w       io.Writer
+	rows    []partRecord // not printed yet
+	fixed   bool         // the widths
+	numbers int
+	types   int
+	sizes   int
+}
+
+const (
+	tableAhead  = 64
+	maxTypeText = 40 // as wide as a column of types gets
+)
+
+func (t *partTable) add(r partRecord) error {
+	t.rows = append(t.rows, r)
+	if t.fixed || len(t.rows) == tableAhead {
+		return t.flush()
+	}
+	return nil
+}
+
+// flush prints the rows there are.
+func (t *partTable) flush() error {
+	if !t.fixed {
+		for _, r := range t.rows {
+			t.numbers = max(t.numbers, len(strconv.Itoa(r.Number)))
+			t.types = max(t.types, min(len(r.ContentType), maxTypeText))
+			t.sizes = max(t.sizes, len(strconv.FormatInt(r.Size, 10)))
+		}
+		t.fixed = true
+	}
+	for _, r := range t.rows {
+		line := fmt.Sprintf("%*d  %-*s  %*d", t.numbers, r.Number, t.types, fetch.Printable(r.ContentType), t.sizes, r.Size)
+		if r.Name != "" {
+			line += "  " + fetch.Printable(r.Name)
+		}
+		if _, err := io.WriteString(t.w, line+"\n"); err != nil {
+			return err
+		}
+	}
+	t.rows = t.rows[:0]
+	return nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// A prompt asks the user at the terminal, wherever standard input comes from.
+type prompt struct {
+	messages *os.File // where the user sees what goes on
+}
+
+// possible reports whether there is somebody to ask.
+func (p prompt) possible() bool { return term.IsTerminal(int(p.messages.Fd())) }
+
+// maxAnswer bounds what is typed, in octets.
+const maxAnswer = 64 << 10
+
+// ask prints a question and returns the answer, which is not shown if it is
+// secret. Without a terminal the error is of class fetch.ErrAuth.
+func (p prompt) ask(ctx context.Context, question string, secret bool) (string, error) {
+	if !p.possible() {
+		return "", fetch.ErrAuth
+	}
+	name := "/dev/tty"
+	if runtime.GOOS == "windows" {
+		name = "CONIN$"
+	}
+	tty, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return "", fetch.ErrAuth
+	}
+	defer tty.Close()
+	// The echo is off before there is a question, and comes back at the end,
+	// whether somebody still reads or not.
+	fd := int(tty.Fd())
+	state, err := term.GetState(fd)
+	if err == nil && secret {
+		_, err = term.MakeRaw(fd)
+	}
+	if err != nil {
+		return "", fetch.ErrAuth
+	}
+	defer term.Restore(fd, state)
+	read := func() (string, error) { return readLine(tty) }
+	if secret {
+		t := term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{tty, p.messages}, "")
+		read = func() (string, error) { return t.ReadPassword(question) }
+	} else {
+		io.WriteString(p.messages, question)
+	}
+	type answer struct {
+		text string
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		text, err := read()
+		done <- answer{text, err}
+	}()
+	select {
+	case a := <-done:
+		if a.err == io.EOF { // ^C or ^D
+			a.err = &fetch.Error{Code: fetch.ErrInterrupted}
+		}
+		return a.text, a.err
+	case <-ctx.Done():
+		io.WriteString(p.messages, "\r\n")
+		return "", context.Cause(ctx)
+	}
+}
+
+// readLine reads a line, octet by octet, as what follows is for others.
+func readLine(r io.Reader) (string, error) {
+	var line []byte
+	var b [1]byte
+	for len(line) < maxAnswer {
+		n, err := r.Read(b[:])
+		switch {
+		case n == 1 && b[0] == '\n':
+			return strings.TrimSuffix(string(line), "\r"), nil
+		case n == 1:
+			line = append(line, b[0])
+		case err != nil:
+			return "", err
+		}
+	}
+	return "", io.ErrShortBuffer
+}

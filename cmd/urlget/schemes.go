@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// A schemeRecord is a scheme in JSON.
+type schemeRecord struct {
+	Name       string   `json:"name"`
+	Port       uint16   `json:"port,omitempty"`
+	Operations []string `json:"operations"`
+	State      string   `json:"state"`
+	Summary    string   `json:"summary,omitempty"`
+}
+
+// schemes prints the table of schemes.
+func (a *app) schemes() error {
+	client, err := a.newClient()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if a.set.json {
+		enc := json.NewEncoder(a.std.out)
+		for _, s := range client.Schemes() {
+			if err := enc.Encode(schemeRecord{s.Name, s.Port, operations(s), s.State(), s.Summary}); err != nil {
+				return fileError(err)
+			}
+		}
+		return nil
+	}
+	_, err = io.WriteString(a.std.out, schemeTable(client.Schemes()))
+	return fileError(err)
+}
+
+func schemeTable(all []fetch.Scheme) string {
+	rows := [][5]string{{"scheme", "port", "operations", "state", "what it is"}}
+	for _, s := range all {
+		port := "-"
+		if s.Port != 0 {
+			port = fmt.Sprint(s.Port)
+		}
+		ops := strings.Join(operations(s), " ")
+		if ops == "" {
+			ops = "-"
+		}
+		rows = append(rows, [5]string{s.Name, port, ops, s.State(), s.Summary})
+	}
+	var width [5]int
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], len(cell))
+		}
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		line := fmt.Sprintf("%-*s  %*s  %-*s  %-*s  %s", width[0], r[0], width[1], r[1], width[2], r[2], width[3], r[3], r[4])
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+func operations(s fetch.Scheme) []string {
+	names := make([]string, len(s.Ops))
+	for i, op := range s.Ops {
+		names[i] = op.String()
+	}
+	return names
+}
+
+// schemeCompletions returns the beginnings of URLs that begun can become.
+func schemeCompletions(all []fetch.Scheme, begun string) []string {
+	var out []string
+	for _, s := range all {
+		start := s.Name + ":"
+		if s.Port != 0 {
+			start += "//"
+		}
+		if strings.HasPrefix(start, begun) && s.State() != "names only" {
+			out = append(out, start+"\t"+s.Summary)
+		}
+	}
+	return out
+}

@@ -1,0 +1,334 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/testserver/nntpd"
+)
+
+// modified is when the site's files changed.
+var modified = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+
+// newSite starts an HTTP server with a page for each thing that a server may
+// do.
+func newSite() *httptest.Server { return httptest.NewServer(pages()) }
+
+func newTLSSite() *httptest.Server {
+	s := httptest.NewUnstartedServer(pages())
+	s.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	s.StartTLS()
+	return s
+}
+
+func pages() http.Handler {
+	mux := http.NewServeMux()
+	file := func(path, contentType, content string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			w.Header().Set("ETag", fmt.Sprintf(`"%d"`, len(content)))
+			http.ServeContent(w, r, "", modified, strings.NewReader(content))
+		})
+	}
+	file("/hello.txt", "text/plain", "0123456789")
+	file("/binary", "application/octet-stream", "\x00\x01\x02")
+	file("/page/{$}", "text/html", `<p>page <a href="/hello.txt">the file</a></p>`)
+	file("/big", "application/octet-stream", strings.Repeat("x", 100_000))
+	mux.HandleFunc("/norange", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "whole") })
+	mux.HandleFunc("/named", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Disposition", `attachment; filename="../../given.txt"`)
+		io.WriteString(w, "named")
+	})
+	mux.HandleFunc("/escape", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Title", "\u202ered")
+		io.WriteString(w, "x")
+	})
+	mux.Handle("/moved", http.RedirectHandler("/hello.txt", http.StatusFound))
+	mux.Handle("/loop", http.RedirectHandler("/loop", http.StatusFound))
+	mux.Handle("/tofile", http.RedirectHandler("file:///etc/passwd", http.StatusFound))
+	mux.HandleFunc("/error", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) })
+	mux.HandleFunc("/forbidden", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) })
+	mux.HandleFunc("/private", func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "joe" || password != "secret" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="the vault"`)
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
+		}
+		io.WriteString(w, "treasure")
+	})
+	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, r.RemoteAddr+"\n"+r.Host+"\n")
+		r.Header.Write(w)
+		if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+			io.WriteString(w, "certificate of "+r.TLS.PeerCertificates[0].Subject.CommonName+"\n")
+		}
+	})
+	mux.HandleFunc("/short", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		io.WriteString(w, "short")
+	})
+	mux.HandleFunc("/cut.eml", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "message/rfc822")
+		w.Header().Set("Content-Length", "1000")
+		io.WriteString(w, "Subject: long\n\nthis is all\n")
+	})
+	mux.HandleFunc("/packed", func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			io.WriteString(w, strings.Repeat("plain ", 100))
+			return
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		io.WriteString(z, strings.Repeat("packed ", 100))
+		z.Close()
+	})
+	mux.HandleFunc("/hang", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	mux.HandleFunc("/stall", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"stall"`)
+		w.Header().Set("Content-Length", "1000000")
+		w.Write(make([]byte, 100_000))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	var mu sync.Mutex
+	busy := make(map[string]int)
+	mux.HandleFunc("/busy", func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if busy[r.URL.RawQuery]++; busy[r.URL.RawQuery] < 3 {
+			http.Error(w, "later", http.StatusServiceUnavailable)
+			return
+		}
+		io.WriteString(w, "at last")
+	})
+	return mux
+}
+
+// articles returns a newsgroup's: one a day, the last one with a file.
+func articles() []nntpd.Article {
+	return []nntpd.Article{
+		{ID: "<1@news.example>", Text: "Subject: one\nMessage-ID: <1@news.example>\nDate: Sun, 01 Mar 2026 12:00:00 +0000\n\nfirst\n"},
+		{ID: "<2@news.example>", Text: "Subject: two\nMessage-ID: <2@news.example>\nDate: Mon, 02 Mar 2026 12:00:00 +0000\n\nsecond\n"},
+		{ID: "<3@news.example>", Text: "Subject: three\nMessage-ID: <3@news.example>\nDate: Tue, 03 Mar 2026 12:00:00 +0000\n" +
+			"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n" +
+			"--b\nContent-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: quoted-printable\n\ncaf=E9\n" +
+			"--b\nContent-Type: application/octet-stream\nContent-Disposition: attachment; filename=\"../a\x1bfile.bin\"\n" +
+			"Content-Transfer-Encoding: base64\n\nAAECAwQ=\n--b--\n"},
+	}
+}
+
+// certificates returns PEM files for the client of a TLS site: the authority
+// that it should trust, another one, and a certificate to show, with its key
+// in a file of its own and with both in one.
+func certificates(s *httptest.Server) map[string][]byte {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "joe"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		panic(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		panic(err)
+	}
+	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	private := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
+	return map[string][]byte{
+		"ca.pem":    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}),
+		"other.pem": cert,
+		"joe.pem":   cert,
+		"joe.key":   private,
+		"both.pem":  append(bytes.Clone(cert), private...),
+		"empty.pem": nil,
+	}
+}
+
+// newProxy starts a proxy that opens tunnels and retrieves URLs itself; the
+// requests that it makes have a Via field.
+func newProxy() *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodConnect {
+			tunnel(w, r)
+			return
+		}
+		r.Header.Set("Via", "1.1 testproxy")
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer resp.Body.Close()
+		w.WriteHeader(resp.StatusCode)
+		io.Copy(w, resp.Body)
+	}))
+}
+
+// tunnel connects to a host and passes octets on.
+func tunnel(w http.ResponseWriter, r *http.Request) {
+	there, err := net.Dial("tcp", r.Host)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer there.Close()
+	w.WriteHeader(http.StatusOK)
+	here, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer here.Close()
+	go func() {
+		io.Copy(there, here)
+		there.Close()
+	}()
+	io.Copy(here, there)
+}
+
+// newRaw starts a server that speaks no protocol.
+func newRaw() (addr string, stop func()) {
+	return listen(func(c net.Conn) { io.WriteString(c, "what do you want?\r\n\r\n") })
+}
+
+// newQuoter starts a server that quotes the first line it gets.
+func newQuoter() (addr string, stop func()) {
+	return listen(func(c net.Conn) {
+		line, _ := bufio.NewReader(c).ReadString('\n')
+		fmt.Fprintf(c, "%q\r\n", line)
+	})
+}
+
+func listen(serve func(net.Conn)) (addr string, stop func()) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serve(c)
+			c.Close()
+		}
+	}()
+	return l.Addr().String(), func() { l.Close() }
+}
+
+// loadChat registers x-chat, a scheme of sessions that reach no network: what
+// is typed comes back, "bye" ends it, and the window's size is shown.
+func loadChat(_ *fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-chat", Ops: []fetch.Op{fetch.OpDial}, Summary: "an echo for tests",
+		Driver: fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+			r, w := io.Pipe()
+			c := &chat{Reader: r, out: w, lines: make(chan string, 100), done: make(chan struct{})}
+			go c.talk()
+			return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: c}, nil
+		})})
+	reg.Register(fetch.Scheme{Name: "x-form", Ops: []fetch.Op{fetch.OpGet}, Summary: "a form for tests",
+		Driver: fetch.DriverFunc(openForm)})
+	reg.Register(fetch.Scheme{Name: "x-text", Ops: []fetch.Op{fetch.OpGet}, Summary: "a listing without entries for tests",
+		Driver: fetch.DriverFunc(openText)})
+}
+
+type chat struct {
+	io.Reader
+	out   *io.PipeWriter
+	lines chan string
+	done  chan struct{}
+	once  sync.Once
+}
+
+// talk sends the lines as they come: a pipe has no buffer, and who types must
+// not wait for who reads.
+func (c *chat) talk() {
+	fmt.Fprint(c.out, "welcome\r\n")
+	for {
+		select {
+		case line := <-c.lines:
+			fmt.Fprint(c.out, line)
+			if strings.Contains(line, "bye") {
+				c.out.Close()
+				return
+			}
+		case <-c.done:
+			c.out.CloseWithError(io.ErrClosedPipe)
+			return
+		}
+	}
+}
+
+func (c *chat) Write(p []byte) (int, error) {
+	select {
+	case c.lines <- "you said " + string(p):
+		return len(p), nil
+	case <-c.done:
+		return 0, io.ErrClosedPipe
+	}
+}
+
+func (c *chat) Close() error {
+	c.once.Do(func() { close(c.done) })
+	return c.out.CloseWithError(io.ErrClosedPipe)
+}
+
+func (c *chat) Resize(columns, rows int) error {
+	c.lines <- fmt.Sprintf("[%dx%d]\r\n", columns, rows)
+	return nil
+}
+
+func (c *chat) Break() error {
+	c.lines <- "[break]\r\n"
+	return nil
+}
+
+func (c *chat) Status() string { return "chatting\x1b" }
+
+// openForm wants a name and a secret.
+func openForm(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	if len(req.Form["Name"]) == 0 || len(req.Form["Secret"]) == 0 || len(req.Form["Sure"]) == 0 {
+		return nil, &fetch.Error{Code: fetch.ErrNeedForm, Err: &fetch.FormError{Form: fetch.Form{Title: "A form", Fields: []fetch.Field{
+			{Name: "Please fill in", Kind: fetch.FieldNote},
+			{Name: "Name", Kind: fetch.FieldLine, Default: []string{"nobody"}},
+			{Name: "Secret", Kind: fetch.FieldSecret},
+			{Name: "Sure", Kind: fetch.FieldYesNo},
+			{Name: "Colour", Kind: fetch.FieldChoice, Choices: []string{"red", "blue"}, Default: []string{"red"}},
+			{Name: "Story", Kind: fetch.FieldLines, Default: []string{"none"}},
+		}}}}
+	}
+	text := fmt.Sprintf("%v\n", req.Form)
+	return &fetch.Response{Meta: fetch.Meta{Size: int64(len(text)), Name: "form.txt"}, Body: io.NopCloser(strings.NewReader(text))}, nil
+}
+
+// openText answers with a listing that has no entries: text, or octets that
+// are none.
+func openText(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	text := "plain text\n"
+	if req.URL.Path() == "binary" {
+		text = "\x1b]0;title\x07\x00"
+	}
+	return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: int64(len(text))}, Body: io.NopCloser(strings.NewReader(text))}, nil
+}

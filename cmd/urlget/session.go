@@ -1,0 +1,329 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// escape is the key that leads from a session to the command's own prompt, as
+// in telnet: ^].
+const escape = 0x1d
+
+// session attaches the terminal to an interactive service. If standard input
+// is not a terminal, it is sent, and what comes is printed until the server
+// closes or, once the input has ended, says no more for the time of -T.
+func (a *app) session(ctx context.Context, j *job) error {
+	if a.events != nil {
+		return usage("--json has no form for sessions")
+	}
+	terminal := a.input.terminal()
+	if !terminal && a.input.absent() {
+		return &fetch.Error{Code: fetch.ErrInteractive, Err: errors.New("there is neither a terminal nor input to send"),
+			Hint: "run it from a terminal, or pipe the input into it"}
+	}
+	client, idle, err := a.sessionClient(terminal)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	req, err := a.set.request(j.url, fetch.OpDial)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(ctx, req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	rw, ok := resp.Body.(io.ReadWriteCloser)
+	if !ok {
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the driver returned no session")}
+	}
+	s := &session{app: a, conn: rw, idle: idle}
+	if !terminal {
+		return s.run(ctx, s.pipe)
+	}
+	if user, ok := resp.URL.User(); ok {
+		advice := "the URL suggests the user name " + user
+		if _, ok := resp.URL.Password(); ok {
+			advice += " and a password"
+		}
+		a.say("%s", fetch.Printable(advice))
+	}
+	a.say("connected to %s, escape character is ^]", fetch.Printable(resp.URL.Host()))
+	return s.attach(ctx)
+}
+
+// sessionClient returns a client whose connections may be silent, because
+// people think, and how long the server may be.
+func (a *app) sessionClient(terminal bool) (*fetch.Client, time.Duration, error) {
+	idle := max(a.set.timeouts().Idle, 0)
+	if !terminal && idle == 0 && !a.set.given("timeout") && !a.set.given("read-timeout") {
+		idle = 60 * time.Second
+	}
+	opts, err := a.options()
+	if err != nil {
+		return nil, 0, err
+	}
+	opts.Timeouts.Idle = -1
+	return a.clientWith(opts), idle, nil
+}
+
+// A session is an open interactive service.
+type session struct {
+	app  *app
+	conn io.ReadWriteCloser
+	idle time.Duration // 0 for none
+	gate sync.Mutex    // held while output must wait
+}
+
+// errClosed is the end of a session that the user asked for.
+var errClosed = errors.New("closed")
+
+// run prints what the server sends while feed sends what is typed. It returns
+// when the server closes, feed fails, or nothing came for the idle time.
+func (s *session) run(ctx context.Context, feed func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	arrived := make(chan struct{}, 1)
+	received, fed := make(chan error, 1), make(chan error, 1)
+	go func() { received <- s.receive(arrived) }()
+	go func() { fed <- feed(ctx) }()
+	silence := newSilence(s.idle)
+	defer silence.stop()
+	err, receiving, feeding := error(nil), true, true
+	for done := false; !done; {
+		select {
+		case err = <-received:
+			done, receiving = true, false
+		case feedErr := <-fed:
+			feeding, fed = false, nil
+			done, err = feedErr != nil, feedErr
+		case <-arrived:
+			silence.reset()
+		case <-silence.expired():
+			done = true
+			if feeding {
+				err = &fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("nothing came for %v", s.idle)}
+			}
+		case <-ctx.Done():
+			done, err = true, context.Cause(ctx)
+		}
+	}
+	s.conn.Close()
+	cancel()
+	if receiving {
+		<-received
+	}
+	if feeding {
+		<-fed
+	}
+	if errors.Is(err, errClosed) {
+		return nil
+	}
+	return err
+}
+
+// A silence measures how long nothing came.
+type silence struct {
+	limit time.Duration
+	timer *time.Timer // nil for no limit
+}
+
+func newSilence(limit time.Duration) *silence {
+	s := &silence{limit: limit}
+	if limit > 0 {
+		s.timer = time.NewTimer(limit)
+	}
+	return s
+}
+
+func (s *silence) expired() <-chan time.Time {
+	if s.timer == nil {
+		return nil
+	}
+	return s.timer.C
+}
+
+func (s *silence) reset() {
+	if s.timer != nil {
+		s.timer.Reset(s.limit)
+	}
+}
+
+func (s *silence) stop() {
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+// receive prints until the server closes.
+func (s *session) receive(arrived chan<- struct{}) error {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := s.conn.Read(buf)
+		if n > 0 {
+			select {
+			case arrived <- struct{}{}:
+			default:
+			}
+			s.gate.Lock()
+			_, writeErr := s.app.std.out.Write(buf[:n])
+			s.gate.Unlock()
+			if writeErr != nil {
+				return fileError(writeErr)
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// pipe sends standard input.
+func (s *session) pipe(ctx context.Context) error {
+	for {
+		select {
+		case chunk, ok := <-s.app.input.read():
+			if !ok {
+				return nil
+			}
+			if _, err := s.conn.Write(chunk); err != nil {
+				return s.sendError(err)
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// sendError judges a failed write: if the server has closed, reading tells
+// why.
+func (s *session) sendError(err error) error {
+	if fetch.CodeOf(err) == "" {
+		return &fetch.Error{Code: fetch.ErrNetwork, Err: err}
+	}
+	return err
+}
+
+// attach gives the terminal to the session and takes it back, whatever
+// happens.
+func (s *session) attach(ctx context.Context) error {
+	fd := int(s.app.std.in.Fd())
+	state, err := term.MakeRaw(fd)
+	if err != nil {
+		return fileError(err)
+	}
+	defer term.Restore(fd, state)
+	screen, _ := s.conn.(fetch.Terminal)
+	if screen != nil {
+		defer s.followSize(screen)()
+	}
+	err = s.run(ctx, func(ctx context.Context) error { return s.typing(ctx, fd, state, screen) })
+	term.Restore(fd, state)
+	s.app.say("")
+	s.app.say("connection closed")
+	return err
+}
+
+// followSize tells the server of the window's size, now and whenever it
+// changes, until the function that it returns is called.
+func (s *session) followSize(screen fetch.Terminal) (stop func()) {
+	tell := func() {
+		if columns, rows, err := term.GetSize(int(s.app.std.in.Fd())); err == nil {
+			screen.Resize(columns, rows)
+		}
+	}
+	tell()
+	return onResize(tell)
+}
+
+// typing sends what is typed, up to the escape character, and then asks what
+// to do.
+func (s *session) typing(ctx context.Context, fd int, state *term.State, screen fetch.Terminal) error {
+	for {
+		select {
+		case chunk, ok := <-s.app.input.read():
+			if !ok {
+				return errClosed
+			}
+			send, rest, escaped := bytes.Cut(chunk, []byte{escape})
+			if len(send) > 0 {
+				if _, err := s.conn.Write(send); err != nil {
+					return s.sendError(err)
+				}
+			}
+			if !escaped {
+				continue
+			}
+			if err := s.command(ctx, fd, state, screen, rest); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// command asks what to do, with the terminal as it was before the session and
+// the server's output held back. typed is what followed the escape character
+// at once.
+func (s *session) command(ctx context.Context, fd int, state *term.State, screen fetch.Terminal, typed []byte) error {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	term.Restore(fd, state)
+	defer term.MakeRaw(fd)
+	for {
+		fmt.Fprint(s.app.con, "\nurlget (close, break, status, or nothing to go on)> ")
+		for !bytes.ContainsAny(typed, "\r\n") {
+			select {
+			case chunk, ok := <-s.app.input.read():
+				if !ok {
+					return errClosed
+				}
+				typed = append(typed, chunk...)
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		line, _, _ := bytes.Cut(typed, []byte("\n"))
+		typed = nil
+		switch word := strings.ToLower(strings.TrimSpace(string(line))); {
+		case word == "":
+			return nil
+		case strings.HasPrefix("close", word), strings.HasPrefix("quit", word):
+			return errClosed
+		case screen == nil && (strings.HasPrefix("break", word) || strings.HasPrefix("send break", word)):
+			s.app.say("this protocol has no break")
+		case strings.HasPrefix("break", word), strings.HasPrefix("send break", word):
+			if err := screen.Break(); err != nil {
+				return s.sendError(err)
+			}
+			return nil
+		case strings.HasPrefix("status", word):
+			s.app.say("%s", s.status(screen))
+		default:
+			s.app.say("%s?", fetch.Printable(word))
+		}
+	}
+}
+
+func (s *session) status(screen fetch.Terminal) string {
+	if screen == nil {
+		return "connected"
+	}
+	return fetch.Printable(screen.Status())
+}

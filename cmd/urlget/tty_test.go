@@ -1,0 +1,335 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/term"
+)
+
+// A screen is a pseudo-terminal with urlget at it.
+type screen struct {
+	t   *testing.T
+	pty *os.File
+	tty *os.File // kept open, so that its state can be looked at
+	cmd *exec.Cmd
+	// before is what the terminal was before urlget could change it.
+	before *term.State
+
+	mu   sync.Mutex
+	text bytes.Buffer
+	more *sync.Cond
+	end  bool
+}
+
+// start runs urlget in a directory of its own. Streams that are set stay as
+// they are, the others are the terminal.
+func start(t *testing.T, cmd *exec.Cmd) *screen {
+	t.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{t: t, pty: master, tty: tty, cmd: cmd}
+	s.more = sync.NewCond(&s.mu)
+	if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	if cmd.Dir == "" {
+		cmd.Dir = t.TempDir()
+	}
+	cmd.Env = append(os.Environ(), "TERM=xterm", "TZ=UTC", "HOME="+cmd.Dir, "GORACE="+quickExit)
+	if cmd.Stdin == nil {
+		cmd.Stdin = tty
+	}
+	if cmd.Stdout == nil {
+		cmd.Stdout = tty
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = tty
+	}
+	cmd.ExtraFiles = []*os.File{tty}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
+	s.before = s.state()
+	// Under nohup or in the background, signals are ignored, and children
+	// inherit that. What is caught here has its usual effect on them.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(caught)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go s.read()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		tty.Close()
+		master.Close()
+	})
+	return s
+}
+
+func urlget(args ...string) *exec.Cmd { return exec.Command("urlget", args...) }
+
+func (s *screen) read() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := s.pty.Read(buf)
+		s.mu.Lock()
+		s.text.Write(buf[:n])
+		s.end = err != nil
+		s.more.Broadcast()
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// expect waits until the screen has shown text since the last call.
+func (s *screen) expect(text string) {
+	s.t.Helper()
+	timer := time.AfterFunc(20*time.Second, func() {
+		s.mu.Lock()
+		s.end = true
+		s.more.Broadcast()
+		s.mu.Unlock()
+	})
+	defer timer.Stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		if i := strings.Index(s.text.String(), text); i >= 0 {
+			s.text.Next(i + len(text))
+			return
+		}
+		if s.end {
+			s.t.Fatalf("%q was not shown, but %q", text, s.text.String())
+		}
+		s.more.Wait()
+	}
+}
+
+func (s *screen) enter(text string) {
+	s.t.Helper()
+	if _, err := io.WriteString(s.pty, text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// exit waits for the end and checks the exit status and that the terminal is
+// as it was.
+func (s *screen) exit(status int) {
+	s.t.Helper()
+	late := time.AfterFunc(20*time.Second, func() { s.cmd.Process.Kill() })
+	s.cmd.Wait()
+	late.Stop()
+	if got := s.cmd.ProcessState.ExitCode(); got != status {
+		s.mu.Lock()
+		s.t.Errorf("exit status %d, want %d; %q", got, status, s.text.String())
+		s.mu.Unlock()
+	}
+	if after := s.state(); *after != *s.before {
+		s.t.Error("the terminal was left in another state")
+	}
+}
+
+func (s *screen) state() *term.State {
+	s.t.Helper()
+	state, err := term.GetState(int(s.tty.Fd()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return state
+}
+
+func TestSessionAtATerminal(t *testing.T) {
+	t.Parallel()
+	s := start(t, urlget("x-chat:"))
+	s.expect("escape character is ^]")
+	s.expect("welcome\r\n")
+	s.expect("[80x24]")
+	s.enter("hi")
+	s.expect("you said hi")
+	s.enter("\x03") // in raw mode it is the server's
+	s.expect("you said \x03")
+	if err := pty.Setsize(s.pty, &pty.Winsize{Rows: 30, Cols: 100}); err != nil {
+		t.Fatal(err)
+	}
+	s.expect("[100x30]")
+	s.enter("\x1d")
+	s.expect("> ")
+	s.enter("status\n")
+	s.expect(`chatting\x1b`)
+	s.enter("what\n")
+	s.expect("what?")
+	s.enter("b\n")
+	s.expect("[break]")
+	s.enter("\x1d\n")
+	s.expect("> ")
+	s.enter("again")
+	s.expect("you said again")
+	s.enter("bye")
+	s.expect("you said bye")
+	s.expect("connection closed")
+	s.exit(0)
+}
+
+func TestEscapeClosesASession(t *testing.T) {
+	t.Parallel()
+	s := start(t, urlget("x-chat:"))
+	s.expect("[80x24]")
+	s.enter("\x1dclose\n")
+	s.expect("connection closed")
+	s.exit(0)
+}
+
+func TestSignalsRestoreTheTerminal(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			s := start(t, urlget("x-chat:"))
+			s.expect("[80x24]")
+			s.enter("x")
+			s.expect("you said x")
+			s.cmd.Process.Signal(sig)
+			s.exit(130)
+		})
+	}
+}
+
+func TestInterruptKeepsThePart(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	t.Cleanup(site.CloseClientConnections) // what hangs would keep Close waiting
+	s := start(t, urlget(site.URL+"/stall"))
+	s.expect("stall")
+	s.expect("97.7 KiB of 976.6 KiB")
+	s.enter("\x03")
+	s.expect("interrupted")
+	s.exit(130)
+	if info, err := os.Stat(s.cmd.Dir + "/stall.part"); err != nil || info.Size() != 100_000 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := os.Stat(s.cmd.Dir + "/stall"); err == nil {
+		t.Error("the incomplete file has the final name")
+	}
+}
+
+func TestPasswordPrompt(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	t.Cleanup(site.Close)
+	s := start(t, urlget("-O", "-", site.URL+"/private"))
+	s.expect("User for the vault at 127.0.0.1: ")
+	s.enter("joe\n")
+	s.expect("Password of joe at 127.0.0.1: ")
+	s.enter("secret\n")
+	s.expect("\r\ntreasure")
+	s.exit(0)
+
+	// A wrong one is asked for again; ^C gives up and brings the echo back.
+	s = start(t, urlget("--user", "joe", site.URL+"/private"))
+	s.expect("Password of joe at 127.0.0.1: ")
+	s.enter("wrong\n")
+	s.expect("User for the vault at 127.0.0.1: ")
+	s.enter("joe\n")
+	s.expect("Password of joe at 127.0.0.1: ")
+	s.enter("\x03")
+	s.exit(130)
+
+	s = start(t, urlget("-qO-", "--ask-password", "--user", "joe", site.URL+"/private"))
+	s.expect("Password of joe at 127.0.0.1: ")
+	s.enter("secret\n")
+	s.expect("treasure")
+	s.exit(0)
+}
+
+func TestForm(t *testing.T) {
+	t.Parallel()
+	s := start(t, urlget("-qO-", "--form", "Name=Joe", "x-form:"))
+	s.expect("A form")
+	s.expect("Please fill in")
+	s.expect("Secret: ")
+	s.enter("hidden\n")
+	s.expect("Sure (yes or no): ")
+	s.enter("perhaps\n")
+	s.expect("Sure (yes or no): ")
+	s.enter("Y\n")
+	s.expect("Colour (red, blue) [red]: ")
+	s.enter("2\n")
+	s.expect("Story (several lines, the last one is a single dot) [none]: ")
+	s.enter("once\n")
+	s.enter("upon\n")
+	s.enter(".\n")
+	s.expect("map[Colour:[blue] Name:[Joe] Secret:[hidden] Story:[once upon] Sure:[yes]]")
+	s.exit(0)
+}
+
+func TestBinaryIsNotWrittenToATerminal(t *testing.T) {
+	t.Parallel()
+	s := start(t, urlget("x-text:binary"))
+	s.expect("binary data is not written to a terminal")
+	s.expect("hint: ")
+	s.exit(3)
+	s = start(t, urlget("x-text:plain"))
+	s.expect("plain text")
+	s.exit(0)
+	s = start(t, urlget("-O", "-", "x-text:binary"))
+	s.expect("\x1b]0;title\x07")
+	s.exit(0)
+}
+
+func TestBarAndMessages(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	t.Cleanup(site.Close)
+	s := start(t, urlget("--limit-rate", "100k", "-O", "x", site.URL+"/big"))
+	s.expect("big [")
+	s.expect(" of 97.7 KiB")
+	s.expect("saved x (100000 bytes in ")
+	s.exit(0)
+}
+
+func TestListingAtATerminal(t *testing.T) {
+	t.Parallel()
+	cmd := urlget("file:///")
+	cmd.Dir = t.TempDir()
+	if err := os.WriteFile(cmd.Dir+"/a\x1b[2Jb", []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Args[1] = "file://" + cmd.Dir + "/"
+	s := start(t, cmd)
+	s.expect(`a\x1b[2Jb`)
+	s.exit(0)
+}
+
+// TestManPages builds the man pages, which are not part of the command.
+func TestManPages(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiles another program")
+	}
+	dir := t.TempDir()
+	out, err := exec.Command("go", "run", "-tags", "gendoc", ".", dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, page := range []string{"urlget.1", "urlget-ls.1", "urlget-stat.1", "urlget-explain.1", "urlget-schemes.1", "urlget-completion-bash.1"} {
+		text, err := os.ReadFile(dir + "/" + page)
+		if err != nil || !bytes.HasPrefix(text, []byte(".nh\n.TH ")) {
+			t.Errorf("%s: %v, %.40q", page, err, text)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+func TestExitStatus(t *testing.T) {
+	t.Parallel()
+	tests := map[fetch.Code]int{
+		"":                        1,
+		fetch.ErrURL:              2,
+		fetch.ErrFile:             3,
+		fetch.ErrNetwork:          4,
+		fetch.ErrTLS:              5,
+		fetch.ErrAuth:             6,
+		fetch.ErrProtocol:         7,
+		fetch.ErrRedirect:         7,
+		fetch.ErrNotFound:         8,
+		fetch.ErrRefused:          8,
+		fetch.ErrBusy:             8,
+		fetch.ErrServer:           8,
+		fetch.ErrRange:            8,
+		fetch.ErrScheme:           16,
+		fetch.ErrNotRetrievable:   16,
+		fetch.ErrInteractive:      16,
+		fetch.ErrNeedSearch:       16,
+		fetch.ErrNeedForm:         16,
+		fetch.ErrPolicy:           17,
+		fetch.ErrTruncated:        18,
+		fetch.ErrChanged:          18,
+		fetch.ErrTooLarge:         18,
+		fetch.ErrInterrupted:      130,
+		fetch.ErrNotModified:      0,
+		fetch.Code("a new class"): 1,
+	}
+	for code, want := range tests {
+		if got := exitStatus(fmt.Errorf("wrapped: %w", &fetch.Error{Code: code})); got != want {
+			t.Errorf("%q: %d, want %d", code, got, want)
+		}
+	}
+	for err, want := range map[error]int{
+		nil:                         0,
+		errors.New("odd"):           1,
+		usage("wrong"):              2,
+		fileError(fs.ErrNotExist):   3,
+		error(fetch.ErrInterrupted): 130,
+	} {
+		if got := exitStatus(err); got != want {
+			t.Errorf("%v: %d, want %d", err, got, want)
+		}
+	}
+}
+
+func TestPrintError(t *testing.T) {
+	t.Parallel()
+	redirected := &fetch.Error{Op: "get", URL: "http://h/b", Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 404, Text: "No\nt \x1bhere"}, Hint: "look\nelsewhere"}
+	tests := []struct {
+		subject string
+		err     error
+		want    string
+	}{
+		{"http://h/b", redirected, "urlget: http://h/b: not found (404 No\\nt \\x1bhere)\nhint: look\\nelsewhere\n"},
+		{"http://h/a", redirected, "urlget: http://h/a: http://h/b: not found (404 No\\nt \\x1bhere)\nhint: look\\nelsewhere\n"},
+		{"", usage("no URL"), "urlget: no URL\n"},
+		{"x\x1b", errors.New("a\nb"), "urlget: x\\x1b: a\\nb\n"},
+	}
+	for _, tt := range tests {
+		var b strings.Builder
+		printError(&b, tt.subject, tt.err)
+		if b.String() != tt.want {
+			t.Errorf("got  %q\nwant %q", b.String(), tt.want)
+		}
+	}
+}
+
+func TestSplitShort(t *testing.T) {
+	t.Parallel()
+	flags := (&app{}).command().Flags()
+	tests := []struct{ args, want string }{
+		{"-nc u", "--no-clobber u"},
+		{"-qnc u", "--no-clobber -q u"},
+		{"-qO- u", "-qO- u"},
+		{"-qO -nc u", "-qO -nc u"},
+		{"-O -nc -nc u", "-O -nc --no-clobber u"},
+		{"-Onc u", "-Onc u"},
+		{"--output-document -nc u", "--output-document -nc u"},
+		{"--output-document=x -nc u", "--output-document=x --no-clobber u"},
+		{"--quiet -nc u", "--quiet --no-clobber u"},
+		{"-q -- -nc", "-q -- -nc"},
+		{"- -nc", "- --no-clobber"},
+		{"-i - -nc", "-i - --no-clobber"},
+		{"-O", "-O"},
+		{"ls -q u", "ls -q u"},
+	}
+	for _, tt := range tests {
+		got, err := splitShort(strings.Fields(tt.args), flags)
+		if err != nil || !slices.Equal(got, strings.Fields(tt.want)) {
+			t.Errorf("%s: %q, %v; want %s", tt.args, got, err, tt.want)
+		}
+	}
+	for _, args := range []string{"-n u", "-nx", "-qnd", "-ncq"} {
+		if got, err := splitShort(strings.Fields(args), flags); err == nil {
+			t.Errorf("%s: %q", args, got)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"0": 0, "5": 5 * time.Second, "0.5": 500 * time.Millisecond, "2m": 2 * time.Minute} {
+		var s seconds
+		if err := s.Set(text); err != nil || time.Duration(s) != want {
+			t.Errorf("%q: %v, %v", text, time.Duration(s), err)
+		}
+	}
+	for _, text := range []string{"", "x", "-1", "-1s", "NaN", "Inf", "1e300", "1 s"} {
+		var s seconds
+		if err := s.Set(text); err == nil {
+			t.Errorf("%q: %v", text, time.Duration(s))
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]size{"1": 1, "10k": 10 << 10, "1.5M": 3 << 19, "2g": 2 << 30, "1T": 1 << 40} {
+		var s size
+		if err := s.Set(text); err != nil || s != want {
+			t.Errorf("%q: %d, %v", text, s, err)
+		}
+	}
+	for _, text := range []string{"", "k", "0", "-1", "0.1", "NaN", "1e30", "5x", "9999999t"} {
+		var s size
+		if err := s.Set(text); err == nil {
+			t.Errorf("%q: %d", text, s)
+		}
+	}
+}
+
+func TestPorts(t *testing.T) {
+	t.Parallel()
+	var p ports
+	if err := errors.Join(p.Set("25"), p.Set("110,143")); err != nil || !slices.Equal(p, []uint16{25, 110, 143}) {
+		t.Errorf("%v, %v", p, err)
+	}
+	for _, text := range []string{"", "0", "65536", "-1", "a", "1,"} {
+		if err := new(ports).Set(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+func TestParseResolve(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ text, hostport, addr string }{
+		{"H.example:80:127.0.0.1", "h.example:80", "127.0.0.1"},
+		{"h:80:::1", "h:80", "::1"},
+		{"h:80:[::1]", "h:80", "::1"},
+		{"[2001:db8::1]:80:127.0.0.1", "[2001:db8::1]:80", "127.0.0.1"},
+	}
+	for _, tt := range tests {
+		hostport, addr, err := parseResolve(tt.text)
+		if err != nil || hostport != tt.hostport || addr != netip.MustParseAddr(tt.addr) {
+			t.Errorf("%s: %q, %v, %v", tt.text, hostport, addr, err)
+		}
+	}
+	for _, text := range []string{"", "h", "h:80", "h:80:", "h:x:::1", ":80:::1", "[::1:80:::1", "h:80:name"} {
+		if hostport, addr, err := parseResolve(text); err == nil {
+			t.Errorf("%s: %q, %v", text, hostport, addr)
+		}
+	}
+}
+
+func TestParseRange(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]fetch.Range{
+		"0-0": {Offset: 0, Length: 1}, "5-9": {Offset: 5, Length: 5}, "7-": {Offset: 7}, "0-": {},
+	} {
+		if got, err := parseRange(text); err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "-", "-5", "5", "5-4", "a-b", "1-2-3", "99999999999999999999-"} {
+		if got, err := parseRange(text); err == nil {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestTimeouts(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		args string
+		want fetch.Timeouts
+	}{
+		{"", fetch.Timeouts{}},
+		{"-T 5", fetch.Timeouts{Connect: 5e9, Reply: 5e9, Idle: 5e9}},
+		{"-T 0", fetch.Timeouts{Connect: -1, Reply: -1, Idle: -1}},
+		{"-T 5 --connect-timeout 2", fetch.Timeouts{Connect: 2e9, Reply: 5e9, Idle: 5e9}},
+		{"-T 0 --read-timeout 2", fetch.Timeouts{Connect: -1, Reply: 2e9, Idle: 2e9}},
+		{"-T 5 --read-timeout 0", fetch.Timeouts{Connect: 5e9, Reply: -1, Idle: -1}},
+	}
+	for _, tt := range tests {
+		a := &app{}
+		flags := a.command().Flags()
+		if err := flags.Parse(strings.Fields(tt.args)); err != nil {
+			t.Fatal(err)
+		}
+		a.set.flags = flags
+		if got := a.set.timeouts(); got != tt.want {
+			t.Errorf("%s: %+v", tt.args, got)
+		}
+	}
+}
+
+func TestSizeWord(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[float64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1 << 20: "1.0 MiB", 5 << 50: "5120.0 TiB"} {
+		if got := sizeWord(n); got != want {
+			t.Errorf("%v: %q", n, got)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/urlget/urlget/internal/testserver/ftpd"
+	"github.com/urlget/urlget/internal/testserver/gopherd"
+	"github.com/urlget/urlget/internal/testserver/nntpd"
+)
+
+// quickExit keeps the race detector from waiting a second whenever the command
+// ends.
+const quickExit = "atexit_sleep_ms=1"
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"urlget": func() {
+			os.Exit(interruptible(os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}, loadChat))
+		},
+	})
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("TZ", "UTC")
+			env.Setenv("GORACE", quickExit)
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("no_proxy", "")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"serve":  func(ts *testscript.TestScript, neg bool, args []string) { serve(t, ts, neg, args) },
+			"status": status,
+			"lines":  lines,
+			"chmod":  chmod,
+			"unset":  unset,
+			"touch":  touch,
+		},
+	})
+}
+
+// status runs a command and compares its exit status: status N command...
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command [arguments]")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Check(err)
+		}
+		got = exit.ExitCode()
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+// lines compares the number of lines in a file, "stdout" or "stderr": lines N
+// name.
+func lines(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: lines N name")
+	}
+	if got := strings.Count(ts.ReadFile(args[1]), "\n"); strconv.Itoa(got) != args[0] {
+		ts.Fatalf("%d lines, want %s", got, args[0])
+	}
+}
+
+// chmod sets a file's mode: chmod MODE name.
+func chmod(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: chmod mode name")
+	}
+	mode, err := strconv.ParseUint(args[0], 8, 32)
+	ts.Check(err)
+	ts.Check(os.Chmod(ts.MkAbs(args[1]), os.FileMode(mode)))
+}
+
+// touch makes a file old: touch name.
+func touch(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: touch name")
+	}
+	old := modified.AddDate(-1, 0, 0)
+	ts.Check(os.Chtimes(ts.MkAbs(args[0]), old, old))
+}
+
+// unset empties environment variables.
+func unset(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		ts.Setenv(name, "")
+	}
+}
+
+// serve starts servers, whose addresses are then in variables: http in $HTTP,
+// $HOSTPORT and $PORT, tls in $HTTPS, proxy in $PROXY, raw in $RAW,
+// quoter in $QUOTER, gopher in $GOPHER, news, with a login, in $NEWS, and
+// usenet in $USENET.
+func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: serve http|tls|proxy|ftp|raw...")
+	}
+	for _, kind := range args {
+		switch kind {
+		case "http":
+			s := newSite()
+			ts.Defer(s.Close)
+			ts.Setenv("HTTP", s.URL)
+			ts.Setenv("HOSTPORT", strings.TrimPrefix(s.URL, "http://"))
+			ts.Setenv("PORT", s.URL[strings.LastIndex(s.URL, ":")+1:])
+		case "tls":
+			s := newTLSSite()
+			ts.Defer(s.Close)
+			ts.Setenv("HTTPS", s.URL)
+			for name, pem := range certificates(s) {
+				ts.Check(os.WriteFile(filepath.Join(ts.MkAbs("."), name), pem, 0o600))
+			}
+		case "proxy":
+			s := newProxy()
+			ts.Defer(s.Close)
+			ts.Setenv("PROXY", strings.TrimPrefix(s.URL, "http://"))
+		case "ftpsite":
+			s, err := ftpd.New(fstest.MapFS{
+				"pub/hello.txt": {Data: []byte("one\r\ntwo\r\n"), ModTime: modified},
+				"pub/bye.txt":   {Data: []byte("bye\r\n"), ModTime: modified},
+			}, ftpd.Options{Users: map[string]string{"anonymous": "urlget@", "me": "secret"}})
+			ts.Check(err)
+			ts.Defer(s.Close)
+			ts.Setenv("FTPSITE", s.Addr)
+		case "raw":
+			addr, stop := newRaw()
+			ts.Defer(stop)
+			ts.Setenv("RAW", addr)
+		case "quoter":
+			addr, stop := newQuoter()
+			ts.Defer(stop)
+			ts.Setenv("QUOTER", addr)
+		case "news":
+			article := nntpd.Article{ID: "<1@news.example>", Text: "Subject: one\nMessage-ID: <1@news.example>\n\nnews\n"}
+			ts.Setenv("NEWS", nntpd.Start(t, nntpd.Config{User: "joe", Password: "secret",
+				Groups: []nntpd.Group{{Name: "a.group", Articles: []nntpd.Article{article}}}}).Addr)
+		case "usenet":
+			site := newTLSSite()
+			ts.Defer(site.Close)
+			ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), certificates(site)["ca.pem"], 0o600))
+			ts.Setenv("USENET", nntpd.Start(t, nntpd.Config{TLS: &tls.Config{Certificates: site.TLS.Certificates},
+				Groups: []nntpd.Group{{Name: "a.group", Articles: articles()}}}).Addr)
+		case "gopher":
+			ts.Setenv("GOPHER", gopherd.Start(t, gopherd.Config{Plus: true, Text: true,
+				Tree:       fstest.MapFS{"docs/hello.txt": {Data: []byte("hello\r\n")}},
+				Attributes: map[string]string{"/docs/hello.txt": "+VIEWS:\r\n text/html De_DE: <1k>\r\n"},
+				Replies:    map[string]string{"/docs/hello.txt\t+text/html De_DE": "+-2\r\n<p>hallo"},
+			}).Addr)
+		default:
+			ts.Fatalf("serve: no server %q", kind)
+		}
+	}
+}
