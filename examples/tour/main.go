@@ -1,0 +1,103 @@
+// The tour retrieves one resource by each scheme through the real dispatcher
+// and prints a table. It starts small servers on loopback for that, so it
+// needs no network:
+//
+//	go run ./examples/tour
+//
+// With -serve it keeps the servers on fixed ports, for trying urlget on them.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+func main() {
+	serve := flag.Bool("serve", false, "keep the servers running on fixed ports")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, *serve); err != nil {
+		fmt.Fprintln(os.Stderr, "tour:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, serve bool) error {
+	s := &stage{}
+	defer s.tearDown()
+	servers := s.start()
+	if serve {
+		return servers.keep(ctx, out)
+	}
+	client := servers.client()
+	defer client.Close()
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SCHEME\tURL\tKIND\tGOT\tTIME")
+	failed := 0
+	for _, u := range servers.stops() {
+		begin := time.Now()
+		kind, got, err := visit(ctx, client, u)
+		if err != nil {
+			failed++
+			kind, got = "FAILED", err.Error()
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%.1f ms\n", u.Scheme(), shorten(u.String()), kind, got,
+			float64(time.Since(begin).Microseconds())/1000)
+	}
+	table.Flush()
+	if failed > 0 {
+		return fmt.Errorf("%d of the stops failed", failed)
+	}
+	return nil
+}
+
+// visit opens u as its scheme allows and tells what came.
+func visit(ctx context.Context, c *fetch.Client, u uri.URI) (kind, got string, err error) {
+	op := fetch.OpGet
+	for _, s := range c.Schemes() {
+		if s.Name == u.Scheme() && s.State() == "session" {
+			op = fetch.OpDial
+		}
+	}
+	resp, err := c.Do(ctx, &fetch.Request{URL: u, Op: op})
+	if err != nil {
+		return "", "", err
+	}
+	defer resp.Body.Close()
+	switch resp.Kind {
+	case fetch.KindSession:
+		// A session ends when one side has enough. Its first octets will do.
+		n, err := resp.Body.Read(make([]byte, 512))
+		return resp.Kind.String(), fmt.Sprintf("%d octets, and more to come", n), err
+	case fetch.KindListing:
+		n := 0
+		for _, err := range resp.Entries {
+			if err != nil {
+				return "", "", err
+			}
+			n++
+		}
+		return resp.Kind.String(), fmt.Sprintf("%d entries", n), nil
+	}
+	n, err := io.Copy(io.Discard, resp.Body)
+	return resp.Kind.String(), fmt.Sprintf("%d octets", n), err
+}
+
+// shorten keeps the table narrow.
+func shorten(s string) string {
+	const most = 60
+	if len(s) > most {
+		return s[:most-1] + "…"
+	}
+	return s
+}
