@@ -1,0 +1,140 @@
+//go:build linux
+
+package bench
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	urlhttp "github.com/urlget/urlget/protocols/http"
+)
+
+// zeros serves as many octets as the path says.
+func zeros(b testing.TB) *httptest.Server {
+	block := make([]byte, 1<<20)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		left, err := strconv.ParseInt(r.URL.Path[1:], 10, 64)
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Length", strconv.FormatInt(left, 10))
+		for left > 0 {
+			n, err := w.Write(block[:min(left, int64(len(block)))])
+			if err != nil {
+				return
+			}
+			left -= int64(n)
+		}
+	}))
+	b.Cleanup(srv.Close)
+	return srv
+}
+
+// BenchmarkHTTP compares a client of fetch with a bare http.Transport and
+// io.Copy, on one server, for bodies of several sizes that go to a file. To
+// see the ratio of what differs only by chance, run it with -count.
+func BenchmarkHTTP(b *testing.B) {
+	srv := zeros(b)
+	client := fetch.New(nil, urlhttp.Load)
+	defer client.Close()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	ways := []struct {
+		name string
+		get  func(rawURL string, w io.Writer) (int64, error)
+	}{
+		{"fetch", func(rawURL string, w io.Writer) (int64, error) {
+			resp, err := client.Get(context.Background(), rawURL)
+			if err != nil {
+				return 0, err
+			}
+			defer resp.Body.Close()
+			return io.Copy(w, resp.Body)
+		}},
+		{"transport", func(rawURL string, w io.Writer) (int64, error) {
+			req, err := http.NewRequest(http.MethodGet, rawURL, nil)
+			if err != nil {
+				return 0, err
+			}
+			resp, err := transport.RoundTrip(req)
+			if err != nil {
+				return 0, err
+			}
+			defer resp.Body.Close()
+			return io.Copy(w, resp.Body)
+		}},
+	}
+	for _, size := range []int64{10, 64 << 10, 1 << 30} {
+		for _, way := range ways {
+			b.Run(way.name+"/"+strconv.FormatInt(size, 10), func(b *testing.B) {
+				f, err := os.Create(filepath.Join(b.TempDir(), "out"))
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer f.Close()
+				b.SetBytes(size)
+				for b.Loop() {
+					if _, err := f.Seek(0, io.SeekStart); err != nil {
+						b.Fatal(err)
+					}
+					if n, err := way.get(srv.URL+"/"+strconv.FormatInt(size, 10), f); err != nil || n != size {
+						b.Fatalf("%d octets, %v", n, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkCommand retrieves 10 octets and 1 GiB by the command, and reports the process's
+// peak memory, of which this process's own is the least that the system tells.
+// Curl does the same for comparison, if it is there.
+func BenchmarkCommand(b *testing.B) {
+	program := filepath.Join(b.TempDir(), "urlget")
+	if out, err := exec.Command("go", "build", "-o", program, "../cmd/urlget").CombinedOutput(); err != nil {
+		b.Fatalf("go build: %v\n%s", err, out)
+	}
+	srv := zeros(b)
+	for _, size := range []int64{10, 1 << 30} {
+		url := srv.URL + "/" + strconv.FormatInt(size, 10)
+		for name, args := range map[string][]string{
+			"urlget": {program, "-q", "-O", "out", url},
+			"curl":   {"curl", "-s", "-o", "out", url},
+		} {
+			if _, err := exec.LookPath(args[0]); err != nil {
+				continue
+			}
+			b.Run(name+"/"+strconv.FormatInt(size, 10), func(b *testing.B) {
+				dir := b.TempDir()
+				b.SetBytes(size)
+				var peak int64
+				var cpu time.Duration
+				for b.Loop() {
+					cmd := exec.Command(args[0], args[1:]...)
+					cmd.Dir = dir
+					if out, err := cmd.CombinedOutput(); err != nil {
+						b.Fatalf("%v: %s", err, out)
+					}
+					peak = max(peak, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+					cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+				}
+				if info, err := os.Stat(filepath.Join(dir, "out")); err != nil || info.Size() != size {
+					b.Fatalf("the file: %v", err)
+				}
+				b.ReportMetric(float64(peak)/1024, "MiB-peak")
+				b.ReportMetric(float64(cpu.Milliseconds())/float64(b.N), "cpu-ms/op")
+			})
+		}
+	}
+}
