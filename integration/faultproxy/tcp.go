@@ -1,0 +1,169 @@
+package faultproxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+)
+
+const (
+	piece = 512 // at most what Chop passes on at once
+	twice = 16  // how many octets Duplicate repeats
+)
+
+// errStruck ends a link on which the fault was the end.
+var errStruck = errors.New("faultproxy: fault")
+
+// dialTCP connects to addr, and a socket pair of its own to the client.
+func (p *Proxy) dialTCP(ctx context.Context, network, addr string) (net.Conn, error) {
+	var d net.Dialer
+	server, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	client, inner, err := tcpPair(ctx)
+	if err != nil {
+		server.Close()
+		return nil, err
+	}
+	l, err := p.link(inner, server)
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	t := &stream{link: l, client: inner, server: server.(*net.TCPConn), quit: make(chan struct{})}
+	p.wg.Go(t.up)
+	p.wg.Go(t.down)
+	return client, nil
+}
+
+// tcpPair returns two ends of a connection over the loopback interface.
+func tcpPair(ctx context.Context) (outer, inner *net.TCPConn, err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer listener.Close()
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", listener.Addr().String())
+	if err != nil {
+		return nil, nil, err
+	}
+	for {
+		s, err := listener.Accept()
+		if err != nil {
+			c.Close()
+			return nil, nil, err
+		}
+		if s.RemoteAddr().String() == c.LocalAddr().String() {
+			return c.(*net.TCPConn), s.(*net.TCPConn), nil
+		}
+		s.Close() // a stranger
+	}
+}
+
+// A stream is a TCP connection through the proxy.
+type stream struct {
+	*link
+	client, server *net.TCPConn
+	quit           chan struct{} // closed when the client sends no more
+	deaf           bool          // HalfClose has happened
+}
+
+// up passes on what the client sends.
+func (s *stream) up() {
+	defer close(s.quit)
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := s.client.Read(buf)
+		if n > 0 && s.write(s.server, buf[:n]) != nil {
+			s.end()
+			return
+		}
+		switch {
+		case err == io.EOF:
+			s.server.CloseWrite()
+			return // down ends the link
+		case err != nil:
+			s.end()
+			return
+		}
+	}
+}
+
+// down passes on what the server sends, with the fault.
+func (s *stream) down() {
+	defer s.end()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := s.server.Read(buf)
+		if n > 0 && s.disturb(buf[:n]) != nil {
+			return
+		}
+		switch {
+		case err == io.EOF:
+			s.client.CloseWrite()
+			return
+		case err != nil:
+			s.client.SetLinger(0)
+			return
+		}
+	}
+}
+
+// disturb passes on b to the client, with the fault if it is due.
+func (s *stream) disturb(b []byte) error {
+	at := s.due(len(b))
+	if s.deaf {
+		return nil
+	}
+	if at < 0 || s.fault.Kind == Delay || s.fault.Kind == Chop {
+		return s.write(s.client, b)
+	}
+	switch s.fault.Kind {
+	case Flip:
+		b[at] ^= 2
+		return s.write(s.client, b)
+	case Duplicate:
+		again := b[at:min(len(b), at+twice)]
+		return errors.Join(s.write(s.client, b[:at]), s.write(s.client, again), s.write(s.client, b[at:]))
+	}
+	if err := s.write(s.client, b[:at]); err != nil {
+		return err
+	}
+	switch s.fault.Kind {
+	case Stall:
+		select {
+		case <-s.gone:
+		case <-s.quit:
+		}
+	case HalfClose:
+		s.deaf = true
+		return s.client.CloseWrite()
+	case Reset:
+		s.client.SetLinger(0)
+	}
+	return errStruck
+}
+
+// write passes on b as late and in such pieces as the fault wants it.
+func (s *stream) write(to *net.TCPConn, b []byte) error {
+	switch s.fault.Kind {
+	case Delay:
+		if !s.pause() {
+			return errStruck
+		}
+	case Chop:
+		for len(b) > 1 {
+			n := 1 + rand.IntN(min(piece, len(b)-1))
+			if _, err := to.Write(b[:n]); err != nil {
+				return err
+			}
+			b = b[n:]
+		}
+	}
+	_, err := to.Write(b)
+	return err
+}

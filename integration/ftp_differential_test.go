@@ -1,0 +1,202 @@
+//go:build integration
+
+package integration
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	jlaffaye "github.com/jlaffaye/ftp"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/integration/lab"
+	"github.com/urlget/urlget/protocols/ftp"
+)
+
+// An ftpFile is what a client says of a file: all that two clients can differ in.
+type ftpFile struct {
+	size int64
+	at   time.Time
+	sum  string
+}
+
+// TestFTPDifferential asks the same server for the same files with this client and with
+// github.com/jlaffaye/ftp: names, sizes, times and octets are to be the same.
+func TestFTPDifferential(t *testing.T) {
+	for _, name := range ftpServers {
+		t.Run(name, func(t *testing.T) {
+			s := lab.Start(t, name)
+			for _, dir := range []string{"", lab.TextDir, lab.NamesDir, lab.DatesDir, lab.DeepDir + "/1"} {
+				ours, theirs := ourFiles(t, s, dir), theirFiles(t, s, dir)
+				for file, a := range ours {
+					if b, ok := theirs[file]; a != b {
+						t.Errorf("%q: we say %v, they say %v (%v)", path.Join(dir, file), a, b, ok)
+					}
+					delete(theirs, file)
+				}
+				for file, b := range theirs {
+					t.Errorf("%q: they say %v, we do not know it", path.Join(dir, file), b)
+				}
+			}
+		})
+	}
+}
+
+// ourFiles lists a directory and retrieves the files in it with this client.
+func ourFiles(t *testing.T, s *lab.Server, dir string) map[string]ftpFile {
+	t.Helper()
+	c := fetch.New(nil, ftp.Load)
+	defer c.Close()
+	root := "ftp://" + s.User + ":" + s.Password + "@" + s.Addr("plain")
+	for segment := range strings.SplitSeq(dir, "/") {
+		root += "/" + uri.Escape(segment)
+	}
+	files := make(map[string]ftpFile)
+	for e, err := range c.List(t.Context(), strings.TrimSuffix(root, "/")+"/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind != fetch.EntryObject {
+			continue
+		}
+		f := ftpFile{size: e.Size, at: e.ModTime}
+		if resp, err := c.Do(t.Context(), &fetch.Request{URL: e.URL}); err == nil {
+			f.sum = sum(t, resp.Body)
+			f.at = resp.ModTime // of the second, where a listing has minutes
+			if resp.Size != e.Size {
+				t.Errorf("%s: SIZE is %d, the listing says %d", e.URL.Redacted(), resp.Size, e.Size)
+			}
+		}
+		files[e.Name] = f
+	}
+	return files
+}
+
+// theirFiles does the same with the other client.
+func theirFiles(t *testing.T, s *lab.Server, dir string) map[string]ftpFile {
+	t.Helper()
+	c, err := jlaffaye.Dial(s.Addr("plain"), jlaffaye.DialWithTimeout(10*time.Second), jlaffaye.DialWithShutTimeout(10*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Quit()
+	if err := c.Login(s.User, s.Password); err != nil {
+		t.Fatal(err)
+	}
+	if dir != "" {
+		if err := c.ChangeDir(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := c.List("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string]ftpFile)
+	for _, e := range list {
+		if e.Type != jlaffaye.EntryTypeFile {
+			continue
+		}
+		f := ftpFile{size: int64(e.Size), at: e.Time.UTC()}
+		if r, err := c.Retr(e.Name); err == nil {
+			f.sum = sum(t, r)
+			if at, err := c.GetTime(e.Name); err == nil {
+				f.at = at.UTC()
+			}
+		}
+		files[e.Name] = f
+	}
+	return files
+}
+
+// sum reads all of r, closes it and returns the SHA-256.
+func sum(t *testing.T, r io.ReadCloser) string {
+	t.Helper()
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		t.Error(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// TestFTPFixture retrieves the files of the fixture tree and compares them with what is on the disk,
+// in image and in text.
+func TestFTPFixture(t *testing.T) {
+	for _, name := range ftpServers {
+		t.Run(name, func(t *testing.T) {
+			s := lab.Start(t, name)
+			c := fetch.New(ftpOptions(), ftp.With(ftp.Options{TLS: ftp.TLSRequire}))
+			defer c.Close()
+			for _, f := range lab.Fixture() {
+				if !s.Serves(f) || strings.HasPrefix(f.Name, lab.ManyDir+"/") {
+					continue
+				}
+				u := ftpURL("ftp://"+s.User+":"+s.Password+"@"+s.Addr("plain"), os.DirFS(s.Root), f.Name)
+				resp, err := c.Get(t.Context(), u)
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				if got := sum(t, resp.Body); got != f.SHA256 || resp.Size != f.Size || !resp.ModTime.Equal(f.ModTime) {
+					t.Errorf("%q: %d octets of %v, want %d of %v; the same octets: %v",
+						f.Name, resp.Size, resp.ModTime, f.Size, f.ModTime, got == f.SHA256)
+				}
+			}
+			n := 0
+			for e, err := range c.List(t.Context(), "ftp://"+s.Addr("plain")+"/"+lab.ManyDir+"/") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; e.Kind != fetch.EntryObject {
+					t.Errorf("entry %+v", e)
+				}
+			}
+			if n != 1000 {
+				t.Errorf("%d entries in %s, want 1000", n, lab.ManyDir)
+			}
+		})
+	}
+}
+
+// TestFTPThroughProxies shows that data connections go the way of the control connection.
+func TestFTPThroughProxies(t *testing.T) {
+	for proxy, scheme := range map[string]string{"microsocks": "socks5", "tinyproxy": "connect"} {
+		t.Run(proxy, func(t *testing.T) {
+			p, s := lab.Start(t, proxy), lab.Start(t, "vsftpd")
+			opts := ftpOptions()
+			opts.Proxy = func(uri.URI) (uri.URI, error) { return uri.Parse(scheme + "://" + p.Addr("plain")) }
+			opts.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
+				if addr != p.Addr("plain") {
+					return nil, fmt.Errorf("%s is not the proxy", addr)
+				}
+				return net.Dial(network, addr)
+			}
+			for _, mode := range []ftp.TLSMode{ftp.TLSOff, ftp.TLSRequire} {
+				c := fetch.New(opts, ftp.With(ftp.Options{TLS: mode}))
+				defer c.Close()
+				resp, err := c.Get(t.Context(), "ftp://"+s.AddrFrom(p, "plain")+"/hello.txt")
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if string(b) != "Hello from the lab.\n" || err != nil {
+					t.Errorf("%q, %v", b, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+//go:build integration
+
+package integration
+
+import (
+	"crypto/tls"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/integration/lab"
+	"github.com/urlget/urlget/protocols/ftp"
+)
+
+// ftpServers are the servers that the FTP driver is tried on, all in clear and over TLS.
+var ftpServers = []string{"vsftpd", "proftpd", "pure-ftpd", "pyftpdlib"}
+
+func TestFTPConformance(t *testing.T) {
+	for _, name := range ftpServers {
+		for _, mode := range []string{"clear", "tls", "implicit"} {
+			if mode == "implicit" && name != "vsftpd" {
+				continue
+			}
+			t.Run(name+"/"+mode, func(t *testing.T) {
+				fetchtest.Run(t, fetchtest.Harness{
+					Options: ftpOptions(),
+					Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+						dir := publicDir(t)
+						if err := os.CopyFS(dir, tree); err != nil {
+							t.Fatal(err)
+						}
+						s := lab.StartRoot(t, name, dir)
+						site := ftpSite(s, tree, mode)
+						if name == "pure-ftpd" {
+							withhold(t, dir, &site, `names/a\b`) // "553 Prohibited file name"
+						}
+						return site
+					},
+				})
+			})
+		}
+	}
+}
+
+// ftpOptions are what clients of the lab's servers are made with.
+func ftpOptions() *fetch.Options {
+	return &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA(), ServerName: "localhost"}}
+}
+
+// withhold takes a file away that the server does not serve.
+func withhold(t testing.TB, dir string, site *fetchtest.Site, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+	url := site.URL
+	site.URL = func(n string) string {
+		if n == name {
+			return ""
+		}
+		return url(n)
+	}
+}
+
+// ftpSite describes a server of the lab to the suite.
+func ftpSite(s *lab.Server, tree fs.FS, mode string) fetchtest.Site {
+	root, opts := "ftp://"+s.Addr("plain"), ftp.Options{}
+	switch mode {
+	case "tls":
+		opts.TLS = ftp.TLSRequire
+	case "implicit":
+		root = "ftps://" + s.Addr("tls")
+	}
+	return fetchtest.Site{Load: ftp.With(opts), URL: func(name string) string { return ftpURL(root, tree, name) }}
+}
+
+// ftpURL returns the URL of a file or directory in tree.
+func ftpURL(root string, tree fs.FS, name string) string {
+	if name == "." {
+		return root + "/"
+	}
+	for segment := range strings.SplitSeq(name, "/") {
+		root += "/" + strings.ReplaceAll(uri.Escape(segment), "*", "%2A")
+	}
+	if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
+		root += "/"
+	}
+	return root
+}
+
+// publicDir returns a new folder that every user can read, as can all above it.
+func publicDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "urlget-ftp-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,290 @@
+//go:build integration
+
+package integration
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/integration/lab"
+	"github.com/urlget/urlget/protocols/finger"
+	"github.com/urlget/urlget/protocols/gopher"
+)
+
+// gopherSites are the ways in which the Gopher driver is tried.
+var gopherSites = []struct{ name, server, port, scheme, plus string }{
+	{"gophernicus", "gophernicus", "plain", "gopher", ""},
+	{"pygopherd", "pygopherd", "plain", "gopher", ""},
+	{"pygopherd-plus", "pygopherd", "plain", "gopher", "+"},
+	{"pygopherd-tls", "pygopherd", "tls", "gophers", ""},
+	{"pygopherd-tls-plus", "pygopherd", "tls", "gophers", "+"},
+}
+
+// refusedNames are the names of the suite that servers do not serve: those with
+// dots in front, and what gophernicus takes for a query or an escape. They are
+// taken off the disk.
+var refusedNames = map[string][]string{
+	"gophernicus": {"names/.a", "names/..a", "names/...", "names/a?b", "names/a%2Fb", "names/a%0D%0Ab"},
+	"pygopherd":   {"names/..a", "names/..."},
+}
+
+func TestGopherConformance(t *testing.T) {
+	for _, tt := range gopherSites {
+		t.Run(tt.name, func(t *testing.T) {
+			opts := &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA()}}
+			if tt.server == "gophernicus" {
+				opts.Middleware = []fetch.Middleware{bareTitles}
+			}
+			fetchtest.Run(t, fetchtest.Harness{
+				Options: opts,
+				Skip:    map[string]string{"Noise": "any octets are a document"},
+				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+					s := lab.StartRoot(t, tt.server, gopherRoot(t, tree, refusedNames[tt.server]))
+					site := fetchtest.Site{Load: gopher.Load, URL: func(name string) string {
+						if slices.Contains(refusedNames[tt.server], name) {
+							return ""
+						}
+						return gopherURL(tt.scheme, s.Addr(tt.port), tt.plus, tree, name)
+					}}
+					if tt.server == "gophernicus" {
+						site.Want = networkText
+					}
+					return site
+				},
+			})
+		})
+	}
+}
+
+// gopherRoot returns a folder with the files of tree, but for some, and, in
+// "gopher", the menu that the lab knows its servers by.
+func gopherRoot(t testing.TB, tree fs.FS, without []string) string {
+	t.Helper()
+	dir := publicDir(t)
+	err := os.CopyFS(dir, tree)
+	for _, name := range without {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+	}
+	if err == nil {
+		err = os.Mkdir(filepath.Join(dir, "gopher"), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "gopher", "gophermap"), []byte("Welcome to the lab.\n"), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// gopherURL returns the URL of a file or directory in tree.
+func gopherURL(scheme, addr, plus string, tree fs.FS, name string) string {
+	g := uri.Gopher{Type: '9', Selector: "/" + name, Plus: plus}
+	if name == "." {
+		g.Selector = ""
+	}
+	if info, err := fs.Stat(tree, name); err == nil && info.IsDir() || err != nil && path.Ext(name) == "" {
+		g.Type = '1'
+	}
+	host := uri.MustParse(scheme + "://" + addr + "/")
+	g.Scheme, g.Host, g.Port = scheme, host.Host(), host.Port(70)
+	return g.URI().String()
+}
+
+// networkText returns a file as gophernicus sends it: what it takes for text
+// gets CR LF at the end of each line, even of a last one without an end.
+func networkText(name string, content []byte) []byte {
+	if name == "octets.bin" || strings.HasSuffix(name, ".gz") || len(content) == 0 {
+		return content
+	}
+	content = bytes.TrimSuffix(content, []byte("\n"))
+	return append(bytes.ReplaceAll(content, []byte("\n"), []byte("\r\n")), "\r\n"...)
+}
+
+// bareTitles takes off what gophernicus puts behind the names of files and
+// directories, which is the date and the size.
+func bareTitles(next fetch.Driver) fetch.Driver {
+	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+		resp, err := next.Open(ctx, req)
+		if err == nil && resp.Entries != nil {
+			resp.Entries = bare(resp.Entries)
+		}
+		return resp, err
+	})
+}
+
+func bare(seq iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		for e, err := range seq {
+			e.Name, _, _ = strings.Cut(e.Name, "  ")
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestGopherMenu reads the fixture's menu, which has items of many types.
+func TestGopherMenu(t *testing.T) {
+	for _, tt := range gopherSites {
+		t.Run(tt.name, func(t *testing.T) {
+			s := lab.Start(t, tt.server)
+			c := gopherClient(t, gopher.Options{})
+			got := make(map[string]fetch.Entry)
+			for e, err := range c.List(t.Context(), gopherItem(tt.scheme, s.Addr(tt.port), '1', "/gopher", tt.plus)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[e.Name] = e
+			}
+			telnet := "telnet://guest@localhost/"
+			if tt.server == "pygopherd" {
+				telnet = "telnet://localhost/" // it makes a path of the login
+			}
+			for name, want := range map[string]string{
+				"A web page":            "http://localhost/",
+				"A telnet session":      telnet,
+				"A mainframe":           "tn3270://localhost:3270/",
+				"A directory of people": "cso://localhost/",
+			} {
+				if u := got[name].URL.String(); u != want {
+					t.Errorf("%s leads to %q, want %q", name, u, want)
+				}
+			}
+			if e := got["Welcome to the lab."]; e.Kind != fetch.EntryText {
+				t.Errorf("the welcome is %+v", e)
+			}
+			if body, err := gopherBody(t, c, got["A text"].URL); err != nil || strings.TrimSpace(body) != "Hello, gopher." {
+				t.Errorf("the text is %q, %v", body, err)
+			}
+			search := got["Search words"].URL
+			if _, err := gopherBody(t, c, search); !errors.Is(err, fetch.ErrNeedSearch) {
+				t.Errorf("without words: %v", err)
+			}
+			search, err := search.WithSearch("two words")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if body, err := gopherBody(t, c, search); err != nil || !strings.HasPrefix(body, "iYou searched for: two words\t") {
+				t.Errorf("the search answers %q, %v", body, err)
+			}
+		})
+	}
+}
+
+// TestGopherPlus asks pygopherd for attributes, in clear and over TLS.
+func TestGopherPlus(t *testing.T) {
+	s := lab.Start(t, "pygopherd")
+	for _, scheme := range []string{"gopher", "gophers"} {
+		addr := s.Addr(map[string]string{"gopher": "plain", "gophers": "tls"}[scheme])
+		c := gopherClient(t, gopher.Options{})
+		meta, err := c.Stat(t.Context(), gopherItem(scheme, addr, '0', "/gopher/plus/hello.txt", "+"))
+		if err != nil || meta.ContentType != "text/plain" || meta.ModTime.IsZero() {
+			t.Fatalf("%s: %+v, %v", scheme, meta, err)
+		}
+		want := []string{"An abstract of hello.", "It has two lines."}
+		if got := meta.Header.Values("Abstract"); !slices.Equal(got, want) {
+			t.Errorf("%s: abstract %q, want %q", scheme, got, want)
+		}
+		found := make(map[string]gopher.Item)
+		for e, err := range gopherClient(t, gopher.Options{Attributes: true}).List(t.Context(), gopherItem(scheme, addr, '1', "/gopher/plus", "")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[e.Name] = e.Sys.(gopher.Item)
+		}
+		if len(found["hello.txt"].Attributes) == 0 {
+			t.Errorf("%s: the items of the menu are %+v", scheme, found)
+		}
+		// pygopherd marks forms with a plus like everything else.
+		_, err = gopherBody(t, c, uri.MustParse(gopherItem(scheme, addr, '0', "/gopher/plus/form", "?")))
+		var form *fetch.FormError
+		if !errors.As(err, &form) || len(form.Form.Fields) != 3 || form.Form.Fields[2].Choices[1] != "blue" {
+			t.Errorf("%s: the form is %v", scheme, err)
+		}
+	}
+}
+
+func gopherClient(t testing.TB, opts gopher.Options) *fetch.Client {
+	t.Helper()
+	c := fetch.New(&fetch.Options{TLS: &tls.Config{RootCAs: lab.CA()}}, gopher.With(opts))
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func gopherItem(scheme, addr string, typ byte, selector, plus string) string {
+	host := uri.MustParse(scheme + "://" + addr + "/")
+	return uri.Gopher{Scheme: scheme, Host: host.Host(), Port: host.Port(70), Type: typ, Selector: selector, Plus: plus}.URI().String()
+}
+
+func gopherBody(t testing.TB, c *fetch.Client, u uri.URI) (string, error) {
+	t.Helper()
+	resp, err := c.Get(t.Context(), u.String())
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+// TestFingerConformance takes the names of the suite's files for users. The
+// server divides a request at its spaces, and passes none on to another host.
+func TestFingerConformance(t *testing.T) {
+	fetchtest.Run(t, fetchtest.Harness{
+		Skip: map[string]string{
+			"Noise":    "any octets are an answer",
+			"NotFound": "that there is no such user is a text like others",
+		},
+		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+			dir := publicDir(t)
+			if err := os.CopyFS(dir, tree); err != nil {
+				t.Fatal(err)
+			}
+			s := lab.StartRoot(t, "fingerd", dir)
+			return fetchtest.Site{Load: finger.Load, URL: func(name string) string {
+				info, err := fs.Stat(tree, name)
+				if err == nil && info.IsDir() || name == "octets.bin" || strings.ContainsAny(name, " @") {
+					return ""
+				}
+				return "finger://" + s.Addr("plain") + "/" + uri.Escape(name)
+			}}
+		},
+	})
+}
+
+func TestFinger(t *testing.T) {
+	s := lab.Start(t, "fingerd")
+	c := fetch.New(nil, finger.Load)
+	defer c.Close()
+	const (
+		user = "Login: labuser\t\t\tName: Lab Tester\nPlan:\nTo be fingered.\n"
+		all  = "Login    Name\nlabuser  Lab Tester\n"
+	)
+	for path, want := range map[string]string{
+		"/labuser":      user,
+		"//W%20labuser": user,
+		"/W%20labuser":  user,
+		"/":             all,
+		"/nobody-there": "finger: nobody-there: no such user.\n",
+	} {
+		got, err := gopherBody(t, c, uri.MustParse("finger://"+s.Addr("plain")+path))
+		if err != nil || strings.ReplaceAll(got, "\r\n", "\n") != want {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+// Package lab starts real servers for the integration tests, or finds them in
+// docker-compose, and describes the files they serve.
+//
+//	func TestVsftpd(t *testing.T) {
+//		s := lab.Start(t, "vsftpd")
+//		conn, err := net.Dial("tcp", s.Addr("plain"))
+//		...
+//	}
+//
+// A server that has a running service in docker-compose.yml is used from
+// there. Otherwise it is started as a child process, from the Debian packages
+// that integration/packages.sh gets, and stopped when the test ends. If neither
+// is possible the test is skipped, with the reason.
+//
+// The environment variable URLGET_LAB changes that. It holds words separated
+// by commas: "compose" and "process" allow only that one way, "required" makes
+// a skip a failure.
+package lab
+
+import (
+	"crypto/x509"
+	_ "embed"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The one account of every server that has accounts. It is public.
+const (
+	User     = "labuser"
+	Password = "s3cret"
+)
+
+// A Server is a real server that has answered on every one of its ports.
+type Server struct {
+	// Name is the name of the service, as Start was given it.
+	Name string
+	// Root is a folder on this machine with the very files that the server
+	// serves. It must not be changed, unless StartRoot was given it.
+	Root string
+	// User and Password log in to the server. They are empty if it has no accounts.
+	User, Password string
+	// Compose says that the server runs in docker-compose.
+	Compose bool
+
+	t         testing.TB
+	addrs     map[string]string
+	inner     map[string]string // compose: addresses within its network
+	log       func() string
+	withholds []string
+}
+
+// Addr returns the address, host:port, of one of the server's ports, by the
+// name that [Services] shows. It ends the test if there is no such port.
+func (s *Server) Addr(port string) string {
+	s.t.Helper()
+	addr, ok := s.addrs[port]
+	if !ok {
+		s.t.Fatalf("lab: %s has no port %q", s.Name, port)
+	}
+	return addr
+}
+
+// Port returns the number of one of the server's ports. See [Server.Addr].
+func (s *Server) Port(port string) string {
+	s.t.Helper()
+	_, number, _ := net.SplitHostPort(s.Addr(port))
+	return number
+}
+
+// AddrFrom returns the address at which another server of the lab, such as a
+// proxy, reaches a port of this one. It skips the test if there is no way,
+// because one runs in a container and the other does not.
+func (s *Server) AddrFrom(other *Server, port string) string {
+	s.t.Helper()
+	addr := s.Addr(port)
+	if s.Compose != other.Compose {
+		skip(s.t, fmt.Sprintf("%s and %s do not share a network: one is in docker-compose, the other a child process", other.Name, s.Name))
+	}
+	if s.Compose {
+		return s.inner[port]
+	}
+	return addr
+}
+
+// Serves says whether the server, as it is, gives out the file. A few refuse
+// names that do not suit them.
+func (s *Server) Serves(f File) bool { return !slices.Contains(s.withholds, f.Name) }
+
+// Log returns what the server has logged so far.
+func (s *Server) Log() string { return s.log() }
+
+// newServer returns a server of which the addresses are not known yet.
+func newServer(t testing.TB, svc *service, root string, log func() string) *Server {
+	s := &Server{
+		Name: svc.name, Root: root,
+		t: t, addrs: make(map[string]string), inner: make(map[string]string),
+		log: log, withholds: svc.withholds,
+	}
+	if svc.accounts {
+		s.User, s.Password = User, Password
+	}
+	return s
+}
+
+// Start returns the named server, ready and serving the fixture tree, see
+// [Fixture]. It is stopped when the test ends. If the test fails, the server's
+// log is shown.
+func Start(t testing.TB, name string) *Server {
+	t.Helper()
+	svc := lookup(t, name)
+	m := modeFromEnv(t)
+	root, err := Tree()
+	if err != nil {
+		t.Fatalf("lab: fixture tree: %v", err)
+	}
+	if m.compose {
+		s, err := svc.inCompose(t, root)
+		if err == nil {
+			return s
+		}
+		if !m.process {
+			skip(t, fmt.Sprintf("%s does not answer in docker-compose (%v): run integration/lab-up.sh", name, err))
+		}
+	}
+	return startProcess(t, svc, root)
+}
+
+// StartRoot starts the named server as a child process that serves the folder
+// root in place of the fixture tree. Every user must be able to enter it, see
+// [TempDir]. News servers take each file news/*.eml below root as an article.
+func StartRoot(t testing.TB, name, root string) *Server {
+	t.Helper()
+	svc := lookup(t, name)
+	if !modeFromEnv(t).process {
+		t.Skipf("lab: %s with files of the test's own is a child process, which URLGET_LAB excludes", name)
+	}
+	return startProcess(t, svc, root)
+}
+
+// TempDir returns a new folder for [StartRoot], that lives as long as the test.
+// Servers can enter it whatever user they run as; into that of
+// [testing.TB.TempDir] they cannot.
+func TempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "urlget-lab-root-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Services lists the servers of the lab, each with the names of its ports.
+func Services() map[string][]string {
+	list := make(map[string][]string, len(services))
+	for _, svc := range services {
+		for _, p := range svc.ports {
+			list[svc.name] = append(list[svc.name], p.name)
+		}
+	}
+	return list
+}
+
+// CA returns the pool that holds the authority which signed the certificates
+// of all servers. They are valid for localhost, 127.0.0.1 and ::1.
+func CA() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(caPEM)
+	return pool
+}
+
+// CAFile writes the authority's certificate to a file, in PEM, that lives as
+// long as the test.
+func CAFile(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(path, caPEM, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var (
+	//go:embed tls/ca.pem
+	caPEM []byte
+	//go:embed tls/chain.pem
+	chainPEM []byte
+	//go:embed tls/key.pem
+	keyPEM []byte
+)
+
+// A mode says which ways of getting a server are allowed.
+type mode struct{ compose, process, required bool }
+
+func parseMode(s string) (mode, error) {
+	m := mode{compose: true, process: true}
+	for word := range strings.SplitSeq(s, ",") {
+		switch strings.TrimSpace(word) {
+		case "":
+		case "required":
+			m.required = true
+		case "compose":
+			m.process = false
+		case "process":
+			m.compose = false
+		default:
+			return mode{}, fmt.Errorf("URLGET_LAB: unknown word %q; known are required, compose, process", word)
+		}
+	}
+	if !m.compose && !m.process {
+		return mode{}, fmt.Errorf("URLGET_LAB: compose and process exclude each other")
+	}
+	return m, nil
+}
+
+func modeFromEnv(t testing.TB) mode {
+	t.Helper()
+	m, err := parseMode(os.Getenv("URLGET_LAB"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func skip(t testing.TB, reason string) {
+	t.Helper()
+	if modeFromEnv(t).required {
+		t.Fatalf("lab: required, but %s", reason)
+	}
+	t.Skipf("lab: %s", reason)
+}
+
+func lookup(t testing.TB, name string) *service {
+	t.Helper()
+	i := slices.IndexFunc(services, func(s *service) bool { return s.name == name })
+	if i < 0 {
+		t.Fatalf("lab: no server %q", name)
+	}
+	return services[i]
+}

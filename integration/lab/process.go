@@ -1,0 +1,389 @@
+package lab
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	startTimeout = 30 * time.Second // from the start to the last greeting
+	stopGrace    = 3 * time.Second  // from SIGTERM to SIGKILL
+	logTail      = 4 << 10          // what a failed test shows of each log
+	module       = "github.com/urlget/urlget"
+)
+
+// A process is one server as child processes, with a temporary folder of its
+// own. All paths that servers write to are below dir.
+type process struct {
+	dir      string
+	root     string
+	values   map[string]string // of the placeholders
+	programs map[string]string
+	ports    []port
+	wrapper  []string      // a command that runs the children, if there is one
+	env      []string      // added to the environment of the children
+	owner    owner         // whom the children run as
+	grace    time.Duration // from SIGTERM to SIGKILL
+	deadline time.Time     // for the last greeting
+	children []*child
+}
+
+// An owner is a user and group; the zero value is who runs the test.
+type owner struct{ uid, gid uint32 }
+
+// nobody owns nothing, on Debian.
+var nobody = owner{65534, 65534}
+
+type child struct {
+	name string
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended, after err is set
+	err  error
+}
+
+var errEnded = errors.New("ended before its ports answered")
+
+// startProcess runs svc as child processes, or skips the test.
+func startProcess(t testing.TB, svc *service, root string) *Server {
+	t.Helper()
+	programs := make(map[string]string)
+	for _, name := range svc.programs {
+		path := find(name)
+		if path == "" {
+			skip(t, fmt.Sprintf("%s is not installed (for %s): run integration/packages.sh", name, svc.name))
+		}
+		programs[name] = path
+	}
+	if !canStart {
+		skip(t, "child processes need Linux")
+	}
+	if svc.asRoot && os.Getuid() != 0 {
+		skip(t, svc.name+" needs root")
+	}
+	if dir := closed(root); os.Getuid() == 0 && dir != "" {
+		t.Fatalf("lab: servers cannot enter %s, below which is what they are to serve: see URLGET_LAB_CACHE and lab.TempDir", dir)
+	}
+	if svc.mounts && exec.Command("unshare", "--mount", "true").Run() != nil {
+		skip(t, svc.name+" needs a mount namespace, which is not allowed here")
+	}
+	var p *process
+	for try := 0; ; try++ {
+		p = newProcess(root, programs)
+		err := p.start(svc)
+		if err == nil {
+			break
+		}
+		log := p.log()
+		p.stop()
+		// Another program may have taken a port first.
+		if try == 2 || !errors.Is(err, errEnded) {
+			t.Fatalf("lab: %s: %v\n%s", svc.name, err, log)
+		}
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("lab: log of %s:\n%s", svc.name, p.log())
+		}
+		p.stop()
+	})
+	s := newServer(t, svc, root, p.log)
+	for _, port := range svc.ports {
+		s.addrs[port.name] = p.addr(port.name)
+	}
+	return s
+}
+
+func newProcess(root string, programs map[string]string) *process {
+	return &process{
+		root: root, programs: programs,
+		grace: stopGrace, deadline: time.Now().Add(startTimeout),
+	}
+}
+
+// closed returns the first folder, from dir upwards, that others than its
+// owner cannot enter, or "".
+func closed(dir string) string {
+	for {
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode()&0o001 == 0 {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// start makes the temporary folder, starts the children and waits until every
+// port has greeted.
+func (p *process) start(svc *service) error {
+	dir, err := os.MkdirTemp("", "urlget-lab-"+svc.name+"-")
+	if err != nil {
+		return err
+	}
+	p.dir = dir
+	p.ports = svc.ports
+	p.values = map[string]string{
+		"DIR": dir, "ROOT": p.root, "HOST": "127.0.0.1", "ADVERTISED": "127.0.0.1",
+		"PASSIVE_MIN": "1024", "PASSIVE_MAX": "65535",
+		"USER": User, "PASSWORD": Password,
+	}
+	for _, port := range p.ports {
+		if port.sameAs != "" {
+			p.values[portValue(port.name)] = p.values[portValue(port.sameAs)]
+			continue
+		}
+		n, err := freePort()
+		if err != nil {
+			return err
+		}
+		p.values[portValue(port.name)] = strconv.Itoa(n)
+	}
+	if err := p.layout(); err != nil {
+		return err
+	}
+	if err := svc.start(p); err != nil {
+		return err
+	}
+	for i := range p.ports {
+		if err := p.await(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// portValue returns the name of the placeholder for a port's number.
+func portValue(port string) string {
+	return "PORT_" + strings.ToUpper(strings.ReplaceAll(port, "-", "_"))
+}
+
+func (p *process) addr(port string) string {
+	return "127.0.0.1:" + p.values[portValue(port)]
+}
+
+// layout makes what every server needs in its folder: certificates, a file of
+// passwords, and log/ and tmp/, in which every user may write.
+func (p *process) layout() error {
+	if err := os.Chmod(p.dir, 0o755); err != nil {
+		return err
+	}
+	for _, dir := range []string{"log", "tmp"} {
+		if err := p.mkdir(dir, 0o1777); err != nil {
+			return err
+		}
+	}
+	files := map[string][]byte{
+		"ca.pem": caPEM, "chain.pem": chainPEM, "key.pem": keyPEM,
+		"all.pem": append(bytes.Clone(keyPEM), chainPEM...),
+	}
+	for name, content := range files {
+		if err := p.write(name, content, 0o644); err != nil {
+			return err
+		}
+	}
+	return p.config("htpasswd")
+}
+
+// mkdir makes a folder below p.dir and those above it, with exactly this mode.
+func (p *process) mkdir(name string, mode fs.FileMode) error {
+	path := filepath.Join(p.dir, name)
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	if mode&0o1000 != 0 {
+		mode = mode&0o777 | fs.ModeSticky
+	}
+	return os.Chmod(path, mode)
+}
+
+// write makes a file below p.dir.
+func (p *process) write(name string, content []byte, mode fs.FileMode) error {
+	path := filepath.Join(p.dir, name)
+	if err := os.WriteFile(path, content, mode); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode) // the umask may have taken bits off
+}
+
+// link gives a file below p.dir a second name.
+func (p *process) link(name, second string) error {
+	return os.Link(filepath.Join(p.dir, name), filepath.Join(p.dir, second))
+}
+
+// chown gives a folder below p.dir and all in it to o, if root runs the test.
+func (p *process) chown(name string, o owner) error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	return filepath.WalkDir(filepath.Join(p.dir, name), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, int(o.uid), int(o.gid))
+	})
+}
+
+// config writes configuration files of the lab, expanded, under their names
+// into p.dir.
+func (p *process) config(names ...string) error {
+	for _, name := range names {
+		template, err := config.ReadFile("config/" + name)
+		if err != nil {
+			return err
+		}
+		text, err := expand(string(template), p.values)
+		if err != nil {
+			return fmt.Errorf("config/%s: %w", name, err)
+		}
+		mode := fs.FileMode(0o644)
+		if strings.HasPrefix(text, "#!") {
+			mode = 0o755
+		}
+		if err := p.write(name, []byte(text), mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// command prepares a command. Placeholders in its arguments are expanded. Its
+// output goes to a file in log/.
+func (p *process) command(program string, args ...string) (*exec.Cmd, error) {
+	path := p.programs[program]
+	if path == "" {
+		path = program // one of the system's own
+	}
+	line := slices.Concat(p.wrapper, []string{path}, args)
+	for i, arg := range line {
+		var err error
+		if line[i], err = expand(arg, p.values); err != nil {
+			return nil, fmt.Errorf("%s: %w", program, err)
+		}
+	}
+	out, err := os.OpenFile(filepath.Join(p.dir, "log", filepath.Base(program)+".out"),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), p.env...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = attributes(p.owner)
+	return cmd, nil
+}
+
+// build makes a program of this module, in p.dir.
+func (p *process) build(pkg string) error {
+	// Tests run in the folder of their package, which is within the module.
+	cmd := exec.Command(p.programs["go"], "build", "-o", p.dir, module+"/"+pkg)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// run runs a command to its end, with input as its standard input.
+func (p *process) run(input, program string, args ...string) error {
+	cmd, err := p.command(program, args...)
+	if err != nil {
+		return err
+	}
+	defer cmd.Stdout.(*os.File).Close()
+	cmd.Stdin = strings.NewReader(input)
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", program, err)
+	}
+	return nil
+}
+
+// spawn starts a server that runs until stop.
+func (p *process) spawn(program string, args ...string) error {
+	cmd, err := p.command(program, args...)
+	if err != nil {
+		return err
+	}
+	defer cmd.Stdout.(*os.File).Close()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c := &child{name: program, cmd: cmd, done: make(chan struct{})}
+	go func() {
+		c.err = cmd.Wait()
+		close(c.done)
+	}()
+	p.children = append(p.children, c)
+	return nil
+}
+
+// await waits until the i-th port greets, a child ends or the deadline has passed.
+func (p *process) await(i int) error {
+	port := p.ports[i]
+	for {
+		err := port.greeting.check(p.addr(port.name), 2*time.Second)
+		if err == nil {
+			return nil
+		}
+		for _, c := range p.children {
+			select {
+			case <-c.done:
+				return fmt.Errorf("%s: %w: %v", c.name, errEnded, c.err)
+			default:
+			}
+		}
+		if time.Now().After(p.deadline) {
+			return fmt.Errorf("port %s does not answer after %v: %w", port.name, startTimeout, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// stop ends the children, the youngest first, and removes the folder.
+func (p *process) stop() {
+	for i := len(p.children) - 1; i >= 0; i-- {
+		c := p.children[i]
+		terminate(c.cmd.Process.Pid)
+		select {
+		case <-c.done:
+		case <-time.After(p.grace):
+		}
+		kill(c.cmd.Process.Pid) // also what the child has left behind
+		<-c.done
+	}
+	if p.dir != "" {
+		os.RemoveAll(p.dir)
+	}
+}
+
+// log returns the end of every file in log/.
+func (p *process) log() string {
+	var b strings.Builder
+	// An unreadable log is shown as its error.
+	_ = filepath.WalkDir(filepath.Join(p.dir, "log"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && len(content) == 0 {
+			return nil
+		}
+		if err != nil {
+			content = []byte(err.Error())
+		}
+		fmt.Fprintf(&b, "--- %s\n%s\n", filepath.Base(path), content[max(0, len(content)-logTail):])
+		return nil
+	})
+	return b.String()
+}

@@ -1,0 +1,32 @@
+package lab
+
+// pureFTPd has replies of several lines, MLSD with facts of its own, ESTA, PRET and
+// UTF8, and TLS on request. It shuts every user into the served folder.
+var pureFTPd = &service{
+	name: "pure-ftpd",
+	ports: []port{
+		{name: "plain", published: 28120, greeting: greeting{want: "Pure-FTPd"}},
+	},
+	accounts: true,
+	programs: []string{"pure-ftpd", "pure-pw"},
+	asRoot:   true,
+	mounts:   true,
+	// "553 Prohibited file name".
+	withholds: []string{NamesDir + `/back\slash.txt`},
+	start: func(p *process) error {
+		p.grace = 0 // it takes seconds over SIGTERM, and has nothing to save
+		if err := p.useAccounts(); err != nil {
+			return err
+		}
+		if err := p.config("pureftpd.passwd"); err != nil {
+			return err
+		}
+		if err := p.run("", "pure-pw", "mkdb", "@DIR@/pureftpd.pdb", "-f", "@DIR@/pureftpd.passwd"); err != nil {
+			return err
+		}
+		return p.spawn("pure-ftpd", "-4", "-S", "@HOST@,@PORT_PLAIN@", "-H",
+			"-l", "puredb:@DIR@/pureftpd.pdb", "-g", "@DIR@/pid", "-O", "clf:@DIR@/log/transfer.log",
+			"-p", "@PASSIVE_MIN@:@PASSIVE_MAX@", "-P", "@ADVERTISED@",
+			"-Y", "1", "--certfile", "@DIR@/all.pem", "-D", "-z", "-u", "100", "-c", "100", "-C", "100")
+	},
+}

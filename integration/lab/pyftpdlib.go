@@ -1,0 +1,20 @@
+package lab
+
+// pyftpdlib has MLSD, MLST and UTF8, and TLS on request. It shuts every user
+// into the served folder and needs no root.
+var pyftpdlib = &service{
+	name: "pyftpdlib",
+	ports: []port{
+		{name: "plain", published: 28130, greeting: greeting{want: "urlget lab, pyftpdlib"}},
+	},
+	accounts: true,
+	programs: []string{"/usr/bin/python3", "/usr/lib/python3/dist-packages/pyftpdlib"},
+	// It takes names for UTF-8.
+	withholds: []string{NamesDir + "/latin1-\xe9.txt", NamesDir + "/octet-\xff.txt"},
+	start: func(p *process) error {
+		if err := p.config("ftpserver.py"); err != nil {
+			return err
+		}
+		return p.spawn("/usr/bin/python3", "@DIR@/ftpserver.py")
+	},
+}

@@ -1,0 +1,26 @@
+package lab
+
+// tinyproxy is an HTTP proxy, with basic authentication on a second port.
+var tinyproxy = &service{
+	name: "tinyproxy",
+	ports: []port{
+		{name: "plain", published: 28185, greeting: greeting{send: proxyRequest, want: "Server: tinyproxy"}},
+		{name: "auth", published: 28186, greeting: greeting{send: proxyRequest, want: " 407 "}},
+	},
+	accounts: true,
+	programs: []string{"tinyproxy"},
+	start: func(p *process) error {
+		p.owner = nobody
+		if err := p.config("tinyproxy.conf", "tinyproxy-auth.conf"); err != nil {
+			return err
+		}
+		if err := p.spawn("tinyproxy", "-d", "-c", "@DIR@/tinyproxy.conf"); err != nil {
+			return err
+		}
+		return p.spawn("tinyproxy", "-d", "-c", "@DIR@/tinyproxy-auth.conf")
+	},
+}
+
+// proxyRequest makes an HTTP proxy answer with an error of its own, without
+// any traffic beyond this machine.
+const proxyRequest = "GET http://127.0.0.1:1/ HTTP/1.0\r\n\r\n"

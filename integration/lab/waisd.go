@@ -1,0 +1,31 @@
+package lab
+
+import (
+	"bytes"
+
+	"github.com/urlget/urlget/protocols/wais/apdu"
+)
+
+// waisd is the project's own: nobody packages a WAIS server. It serves the
+// top-level folders of the tree as databases.
+var waisd = &service{
+	name: "waisd",
+	ports: []port{
+		{name: "plain", published: 28192, greeting: greeting{send: waisSearch(), want: "database: "}},
+	},
+	programs: []string{"go"},
+	start: func(p *process) error {
+		if err := p.build("internal/testserver/waisd/cmd/waisd"); err != nil {
+			return err
+		}
+		return p.spawn("@DIR@/waisd", "-listen", "@HOST@:@PORT_PLAIN@", "-root", "@ROOT@")
+	},
+}
+
+// waisSearch asks the server which of its databases are about text.
+func waisSearch() string {
+	var b bytes.Buffer
+	// A Buffer takes everything.
+	_ = apdu.WritePacket(&b, apdu.Search{Database: "INFO", Words: "text", MaxHits: 5}.Encode())
+	return b.String()
+}

@@ -1,0 +1,55 @@
+#!/bin/bash
+# Does what a newcomer does: clones the repository into an empty folder and
+# runs the commands of README.md there, exactly as they are printed and in
+# order: the lines of every ```sh block below a line "<!-- run -->". The home
+# folder and GOBIN are empty too; the caches of Go are those of the caller.
+# Ends with the status of the first command that fails.
+set -euo pipefail
+top=$(cd "$(dirname "$0")/.." && git rev-parse --show-toplevel)
+modules=$(go env GOMODCACHE) cache=$(go env GOCACHE)
+
+tmp=$(mktemp -d)
+started=()
+cleanup() {
+	for pid in "${started[@]}"; do kill -- "-$pid" 2>/dev/null || true; done
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+
+git clone -q "$top" "$tmp/urlget"
+mkdir "$tmp/home" "$tmp/bin"
+cd "$tmp/urlget"
+mapfile -t lines < <(awk '
+	inside && /^```/ { inside = 0; next }
+	inside { print; next }
+	marked && /^```sh$/ { inside = 1 }
+	{ marked = ($0 == "<!-- run -->") }
+' README.md)
+if [ ${#lines[@]} = 0 ]; then
+	echo 'newcomer: README.md has no commands to run' >&2
+	exit 1
+fi
+
+export HOME=$tmp/home GOBIN=$tmp/bin PATH=$tmp/bin:$PATH GOMODCACHE=$modules GOCACHE=$cache
+unset GOPATH
+command=
+for line in "${lines[@]}"; do
+	command+=$line
+	case $command in
+	*\\) command+=$'\n'; continue ;; # goes on in the next line
+	'' | '#'*) command=; continue ;;
+	esac
+	printf '+ %s\n' "$command"
+	status=0
+	if [[ $command == *'&' ]]; then
+		set -m # a process group of its own, which cleanup ends
+		eval "$command" </dev/null
+		started+=($!)
+		set +m
+	else
+		eval "$command" </dev/null || status=$?
+	fi
+	printf '= %d\n' "$status"
+	[ "$status" = 0 ] || exit "$status"
+	command=
+done

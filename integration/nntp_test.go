@@ -1,0 +1,250 @@
+//go:build integration
+
+package integration
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/integration/lab"
+	"github.com/urlget/urlget/protocols/nntp"
+)
+
+// newsServers are the ways in which the driver reaches a news server.
+var newsServers = []struct {
+	server, port, scheme string
+	opts                 nntp.Options
+}{
+	{"inn", "plain", "news", nntp.Options{}},
+	{"inn", "starttls", "news", nntp.Options{StartTLS: true}},
+	{"inn", "tls", "snews", nntp.Options{}},
+	{"sn", "plain", "news", nntp.Options{}},
+}
+
+func newsOptions(s *lab.Server) *fetch.Options {
+	opts := ftpOptions()
+	opts.Credentials = fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+		if ch.Attempt > 1 || s == nil || s.User == "" {
+			return fetch.Credential{}, fetch.ErrAuth
+		}
+		return fetch.Credential{User: s.User, Password: s.Password}, nil
+	})
+	return opts
+}
+
+// newsID names a file as an article. What is to be refused stays as it is.
+func newsID(name string) string {
+	if strings.ContainsAny(name, "\r\n\x00") {
+		return strings.NewReplacer("\r", "%0D", "\n", "%0A", "\x00", "%00").Replace(name) + "@tree.invalid"
+	}
+	return hex.EncodeToString([]byte(name)) + "@tree.invalid"
+}
+
+// newsGroups are the groups that stand for directories.
+var newsGroups = map[string]string{"pub": lab.Group, "names": lab.GroupOther}
+
+// writeArticles makes articles of the files of a tree that lie in a group or
+// in "sizes".
+func writeArticles(t testing.TB, dir string, tree fs.FS) {
+	t.Helper()
+	if err := os.Mkdir(filepath.Join(dir, lab.NewsDir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		parent, _, nested := strings.Cut(filepath.Dir(name), "/")
+		if err != nil || d.IsDir() || nested || name == "octets.bin" || len(newsID(name)) > 240 {
+			return err
+		}
+		group, ok := newsGroups[parent]
+		if !ok {
+			group = lab.GroupEmpty
+		}
+		content, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		n++
+		text := fmt.Sprintf("Path: lab.invalid!not-for-mail\nFrom: tree@lab.invalid\nNewsgroups: %s\nSubject: %x\n"+
+			"Date: Sat, 29 Feb 2020 12:34:56 +0000\nMessage-ID: <%s>\n\n%s", group, filepath.Base(name), newsID(name), content)
+		text = strings.TrimSuffix(text, "\n") + "\n" // articles consist of lines
+		return os.WriteFile(filepath.Join(dir, lab.NewsDir, fmt.Sprintf("%03d.eml", n)), []byte(text), 0o644)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rawArticle asks for an article without the driver, in the simplest way, and
+// returns what the server sends between its reply and the final dot; nil if it
+// has no such article.
+func rawArticle(t testing.TB, addr, id string) []byte {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "MODE READER\r\nARTICLE <%s>\r\nQUIT\r\n", id)
+	r := bufio.NewReader(conn)
+	for range 3 {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(line, "430 ") {
+			return nil
+		}
+	}
+	all, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, ok := bytes.Cut(all, []byte("\r\n.\r\n"))
+	if !ok {
+		t.Fatalf("article %s has no end", id)
+	}
+	return bytes.ReplaceAll(append(text, "\r\n"...), []byte("\r\n."), []byte("\r\n"))
+}
+
+func TestNewsConformance(t *testing.T) {
+	for _, tt := range newsServers {
+		t.Run(tt.server+"/"+tt.port, func(t *testing.T) {
+			fetchtest.Run(t, fetchtest.Harness{
+				Options: newsOptions(nil),
+				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+					dir := publicDir(t)
+					writeArticles(t, dir, tree)
+					s := lab.StartRoot(t, tt.server, dir)
+					articles := map[string][]byte{}
+					fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+						if err == nil && !d.IsDir() {
+							articles[name] = rawArticle(t, s.Addr("plain"), newsID(name))
+						}
+						return err
+					})
+					return fetchtest.Site{
+						Load: nntp.With(tt.opts),
+						URL: func(name string) string {
+							base := tt.scheme + "://" + s.Addr(tt.port) + "/"
+							info, err := fs.Stat(tree, name)
+							switch {
+							case newsGroups[name] != "":
+								return base + newsGroups[name]
+							case err == nil && (info.IsDir() || articles[name] == nil):
+								return ""
+							case err != nil && !strings.Contains(name, "."):
+								return base + "test.absent"
+							}
+							return base + newsID(name)
+						},
+						Want: func(name string, _ []byte) []byte { return articles[name] },
+					}
+				},
+			})
+		})
+	}
+}
+
+func TestNewsArticles(t *testing.T) {
+	for _, tt := range newsServers {
+		t.Run(tt.server+"/"+tt.port, func(t *testing.T) {
+			s := lab.Start(t, tt.server)
+			c := fetch.New(newsOptions(nil), nntp.With(tt.opts))
+			defer c.Close()
+			base := tt.scheme + "://" + s.Addr(tt.port) + "/"
+			for _, a := range lab.Articles() {
+				if slices.Contains(a.Groups, lab.GroupPrivate) {
+					continue
+				}
+				id := strings.Trim(a.MessageID, "<>")
+				resp, err := c.Get(t.Context(), base+strings.NewReplacer("%", "%25", "/", "%2F").Replace(id))
+				if err != nil {
+					t.Errorf("%s: %v", id, err)
+					continue
+				}
+				got, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil {
+					t.Errorf("%s: %v", id, err)
+				}
+				_, body := message.SplitHead(got)
+				file, err := os.ReadFile(filepath.Join(s.Root, a.File.Name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, want := message.SplitHead(file)
+				if string(body) != strings.ReplaceAll(string(want), "\n", "\r\n") {
+					t.Errorf("%s: got %.200q, want %.200q", id, body, want)
+				}
+				if resp.Header.Get("Message-Id") != a.MessageID {
+					t.Errorf("%s: header %v", id, resp.Header)
+				}
+			}
+			n := 0
+			for e, err := range c.List(t.Context(), base+lab.Group) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				o := e.Sys.(nntp.Overview)
+				if o.MessageID == "" || o.Bytes <= 0 || e.ModTime.Year() != 2020 {
+					t.Errorf("overview %+v", o)
+				}
+				if n++; o.MessageID == "<reply@lab.invalid>" && !slices.Equal(o.References, []string{"<plain@lab.invalid>"}) {
+					t.Errorf("references %q", o.References)
+				}
+			}
+			if n != 6 {
+				t.Errorf("%d articles in %s, want 6", n, lab.Group)
+			}
+			var groups []string
+			for e, err := range c.List(t.Context(), base+"test.*") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				groups = append(groups, e.Name)
+			}
+			if !slices.Contains(groups, lab.Group) || slices.Contains(groups, lab.GroupPrivate) {
+				t.Errorf("groups %q", groups)
+			}
+			for _, absent := range []string{"test.absent", "absent@lab.invalid"} {
+				if _, err := c.Get(t.Context(), base+absent); !errors.Is(err, fetch.ErrNotFound) {
+					t.Errorf("%s: %v", absent, err)
+				}
+			}
+		})
+	}
+}
+
+func TestNewsLogin(t *testing.T) {
+	s := lab.Start(t, "inn")
+	for _, tt := range newsServers[:3] {
+		c := fetch.New(newsOptions(s), nntp.With(tt.opts))
+		defer c.Close()
+		for _, name := range []string{"private@lab.invalid", lab.GroupPrivate} {
+			resp, err := c.Get(t.Context(), tt.scheme+"://"+s.Addr(tt.port)+"/"+name)
+			if err == nil {
+				_, err = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			if err != nil {
+				t.Errorf("%s %s: %v", tt.port, name, err)
+			}
+		}
+	}
+}

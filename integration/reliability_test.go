@@ -1,0 +1,297 @@
+//go:build integration
+
+package integration
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/integration/faultproxy"
+	"github.com/urlget/urlget/integration/lab"
+	"github.com/urlget/urlget/internal/testserver/waisd"
+	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/http"
+	"github.com/urlget/urlget/protocols/prospero"
+	"github.com/urlget/urlget/protocols/prospero/ardp"
+)
+
+// reliabilityRows are the rows of the table in docs/reliability.md.
+var reliabilityRows = []struct {
+	name, server string
+	url          func(*lab.Server) string
+	file         string // of the fixture, which the URL names; "" if it is none
+	config       protocols.Config
+	verified     bool // altered octets are found out
+}{
+	{name: "http", server: "nginx", file: "large.bin",
+		url: func(s *lab.Server) string { return "http://" + s.Addr("plain") + "/large.bin" }},
+	{name: "https, HTTP/1.1", server: "nginx", file: "large.bin", verified: true,
+		config: protocols.Config{HTTP: &http.Options{HTTP1: true}},
+		url:    func(s *lab.Server) string { return "https://" + s.Addr("tls") + "/large.bin" }},
+	{name: "https, HTTP/2", server: "nginx", file: "large.bin", verified: true,
+		url: func(s *lab.Server) string { return "https://" + s.Addr("tls") + "/large.bin" }},
+	{name: "ftp", server: "vsftpd", file: "large.bin",
+		url: func(s *lab.Server) string { return "ftp://" + s.Addr("plain") + "/large.bin" }},
+	{name: "ftps", server: "vsftpd", file: "large.bin", verified: true,
+		url: func(s *lab.Server) string { return "ftps://" + s.Addr("tls") + "/large.bin" }},
+	{name: "gopher", server: "gophernicus", file: "large.bin",
+		url: func(s *lab.Server) string { return "gopher://" + s.Addr("plain") + "/9/large.bin" }},
+	{name: "gopher, Gopher+", server: "pygopherd", file: "large.bin",
+		url: func(s *lab.Server) string { return gopherURL("gopher", s.Addr("plain"), "+", nowhere, "large.bin") }},
+	{name: "gophers", server: "pygopherd", file: "large.bin", verified: true,
+		url: func(s *lab.Server) string { return "gophers://" + s.Addr("tls") + "/9/large.bin" }},
+	{name: "news", server: "inn",
+		url: func(s *lab.Server) string { return "news://" + s.Addr("plain") + "/long@lab.invalid" }},
+	{name: "snews", server: "inn", verified: true,
+		url: func(s *lab.Server) string { return "snews://" + s.Addr("tls") + "/long@lab.invalid" }},
+	{name: "wais", server: "waisd", file: "text/long.txt",
+		url: func(s *lab.Server) string { return waisd.DocumentURL(s.Addr("plain"), "text", "long.txt") }},
+	{name: "prospero", server: "prosperod", file: "65537.bin",
+		config: protocols.Config{Prospero: &prospero.Options{Timing: ardp.Timing{First: 100 * time.Millisecond, Tries: 3}}},
+		url:    func(s *lab.Server) string { return "prospero://" + s.Addr("plain") + "//65537.bin" }},
+	{name: "finger", server: "fingerd",
+		url: func(s *lab.Server) string { return "finger://" + s.Addr("plain") + "/labuser" }},
+	{name: "whois", server: "whois",
+		url: func(s *lab.Server) string { return "whois://" + s.Addr("plain") + "/example.test" }},
+}
+
+// nowhere is a tree without files, for names that are known to be files.
+var nowhere = os.DirFS(os.DevNull)
+
+// What becomes of a download, apart from errors.
+const (
+	whole   = "whole"
+	short   = "short, unverifiable"
+	altered = "altered"
+	guarded = "altered; with a checksum: " + string(fetch.ErrChanged)
+)
+
+// faultErrors are the classes of error that a fault may lead to.
+var faultErrors = map[faultproxy.Kind][]fetch.Code{
+	faultproxy.Stall:     {fetch.ErrNetwork, fetch.ErrTruncated},
+	faultproxy.Cut:       {fetch.ErrNetwork, fetch.ErrTruncated},
+	faultproxy.Reset:     {fetch.ErrNetwork, fetch.ErrTruncated},
+	faultproxy.HalfClose: {fetch.ErrNetwork, fetch.ErrTruncated},
+	faultproxy.Flip:      {fetch.ErrNetwork, fetch.ErrTruncated, fetch.ErrTLS, fetch.ErrProtocol},
+	faultproxy.Duplicate: {fetch.ErrNetwork, fetch.ErrTruncated, fetch.ErrTLS, fetch.ErrProtocol},
+}
+
+// A trial is one download from one server through one fault.
+type trial struct {
+	url      string
+	want     []byte
+	config   protocols.Config
+	verified bool
+	fault    faultproxy.Fault
+	limit    int
+	checksum string
+}
+
+// run returns what has become of the download, and the proxy that it went
+// through. It fails the test if that is not what may happen.
+func (tr trial) run(t *testing.T) (outcome string, p *faultproxy.Proxy, got []byte) {
+	p = &faultproxy.Proxy{Limit: tr.limit, Pick: func() faultproxy.Fault { return tr.fault }}
+	defer p.Close()
+	c := fetch.New(&fetch.Options{
+		TLS:         &tls.Config{RootCAs: lab.CA(), ServerName: "localhost"},
+		DialContext: p.DialContext,
+		Timeouts:    fetch.Timeouts{Connect: 5 * time.Second, Reply: 1500 * time.Millisecond, Idle: 1500 * time.Millisecond},
+	}, protocols.With(tr.config))
+	defer c.Close()
+	dir, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Error(err)
+		return "", p, nil
+	}
+	defer dir.Close()
+	hang := errors.New("the download hangs")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, hang)
+	defer cancel()
+	d := download.Downloader{Client: c, Root: dir}
+	res, err := d.Get(ctx, tr.url, "file", &download.Options{Tries: 3, Wait: time.Millisecond, Checksum: tr.checksum})
+	got, readErr := dir.ReadFile("file")
+	if err != nil {
+		if !errors.Is(readErr, fs.ErrNotExist) {
+			t.Errorf("%v: a file is there in spite of %v", tr.fault, err)
+		}
+		code := fetch.CodeOf(err)
+		if errors.Is(err, hang) || !slices.Contains(faultErrors[tr.fault.Kind], code) && (tr.checksum == "" || code != fetch.ErrChanged) {
+			t.Errorf("%v: %v (class %q)", tr.fault, err, code)
+		}
+		return string(code), p, nil
+	}
+	switch damage := tr.fault.Kind == faultproxy.Flip || tr.fault.Kind == faultproxy.Duplicate; {
+	case readErr != nil:
+		t.Errorf("%v: %v", tr.fault, readErr)
+	case tr.want == nil || bytes.Equal(got, tr.want):
+		return whole, p, got
+	case res.Meta.Framing == fetch.FramedByClose && len(got) < len(tr.want) && bytes.HasPrefix(tr.want, got) && !tr.verified:
+		return short, p, got
+	case damage && !tr.verified && tr.checksum == "":
+		return altered, p, got
+	}
+	t.Errorf("%v: a wrong file, of %d octets in place of %d", tr.fault, len(got), len(tr.want))
+	return "", p, got
+}
+
+// judge runs the trial, and once more with a checksum if it ends with octets
+// that nobody can tell from the right ones.
+func (tr trial) judge(t *testing.T) string {
+	outcome, p, _ := tr.run(t)
+	if p.Struck() == 0 {
+		t.Errorf("%v has not happened", tr.fault)
+	}
+	if outcome != altered {
+		return outcome
+	}
+	sum := sha256.Sum256(tr.want)
+	tr.checksum = "sha256:" + hex.EncodeToString(sum[:])
+	if again, _, _ := tr.run(t); again != string(fetch.ErrChanged) {
+		t.Errorf("%v, with a checksum: %s", tr.fault, again)
+	}
+	return guarded
+}
+
+// TestReliability downloads from each server through each fault, and compares
+// what happens with docs/reliability.md. With URLGET_RELIABILITY=write it
+// writes that file.
+func TestReliability(t *testing.T) {
+	const file = "../docs/reliability.md"
+	tables := map[int]*strings.Builder{1: {}, 0: {}}
+	complete := true
+	for _, row := range reliabilityRows {
+		complete = t.Run(strings.ReplaceAll(row.name, ", ", "-"), func(t *testing.T) {
+			ran := false
+			defer func() { complete = complete && ran }()
+			s := lab.Start(t, row.server)
+			tr := trial{url: row.url(s), config: row.config, verified: row.verified}
+			_, p, got := tr.run(t)
+			if t.Failed() {
+				return
+			}
+			tr.want = got
+			if row.file != "" && !bytes.Equal(got, fixture(t, s, row.file)) {
+				t.Fatalf("%d octets without any fault are not those of the file", len(got))
+			}
+			tr.fault.After, tr.fault.Delay = p.Longest()/2, 2*time.Millisecond
+			for limit, table := range tables {
+				fmt.Fprintf(table, "| %s | %s |\n", row.name, strings.Join(tr.faults(t, limit), " | "))
+			}
+			ran = true
+		}) && complete
+	}
+	once, always := tables[1].String(), tables[0].String()
+	if os.Getenv("URLGET_RELIABILITY") == "write" {
+		if !complete {
+			t.Fatal("the table is not complete: nothing is written")
+		}
+		if err := os.WriteFile(file, []byte(fmt.Sprintf(reliabilityText, tableHead(), once, tableHead(), always)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tail, _ := strings.Cut(string(text), "\n## Once\n")
+	first, second, _ := strings.Cut(tail, "\n## On every connection\n")
+	for want, section := range map[string]string{once: first, always: second} {
+		for line := range strings.Lines(want) {
+			if !strings.Contains(section, line) {
+				t.Errorf("%s has no row %s", file, line)
+			}
+		}
+	}
+}
+
+// faults returns the outcomes of all faults that happen on at most limit
+// connections.
+func (tr trial) faults(t *testing.T, limit int) []string {
+	outcomes := make([]string, len(faultproxy.Kinds()))
+	free := make(chan struct{}, 6) // more at once would make waits too long
+	var wg sync.WaitGroup
+	for i, kind := range faultproxy.Kinds() {
+		wg.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			one := tr
+			one.limit, one.fault.Kind = limit, kind
+			outcomes[i] = one.judge(t)
+		})
+	}
+	wg.Wait()
+	return outcomes
+}
+
+// tableHead returns the first two lines of the tables.
+func tableHead() string {
+	var b strings.Builder
+	b.WriteString("| protocol |")
+	for _, k := range faultproxy.Kinds() {
+		fmt.Fprintf(&b, " %s |", k)
+	}
+	return b.String() + "\n" + strings.Repeat("|---", len(faultproxy.Kinds())+1) + "|"
+}
+
+const reliabilityText = `# Reliability
+
+What becomes of a download when the network fails. This file is written by
+the test that it describes:
+
+    URLGET_RELIABILITY=write go test -tags integration -run Reliability ./integration
+
+Without the variable the test fails if anything happens that is not in the
+tables. Each cell is a download from a real server through a proxy that
+disturbs what the server sends, with three tries and a timeout of 1.5 seconds.
+The fault happens in the middle of the longest connection, for FTP that is the
+data connection.
+
+- *whole*: the file is complete and identical to the server's, if need be after
+  a second try, which goes on where the first stopped if the protocol can.
+- *short, unverifiable*: the protocol marks the end of a document by nothing but
+  the end of the connection, and so does the fault. The result says so:
+  Meta.Framing is FramedByClose.
+- *altered; with a checksum: resource changed*: octets that are other ones on the
+  way look right in a protocol without protection. If the caller gives a
+  checksum, the download fails and leaves no file.
+- Everything else is the class of the error. No file is left under its name.
+
+The faults:
+
+- *delay*, *chop*: all octets come later, or in small pieces.
+- *stall*: nothing more comes; the connection stays.
+- *cut*, *reset*, *half-close*: the connection ends in order, by a reset, or in
+  the server's direction only.
+- *bit flip*, *duplicate*: one bit is another, or 16 octets come twice.
+
+Prospero runs over UDP. There *chop* lets two datagrams change places, *cut* loses
+one, *duplicate* delivers one twice, *reset* closes the port, and *half-close* is
+the same as *stall*.
+
+## Once
+
+The fault happens on one connection. Later tries are not disturbed.
+
+%s
+%s
+## On every connection
+
+The fault happens on each connection that gets so far.
+
+%s
+%s`

@@ -1,0 +1,230 @@
+//go:build integration
+
+// Package soak downloads for minutes on end from all servers of the lab at
+// once, 64 at a time, over connections that fail at random, and cancels some:
+//
+//	go test -v -tags integration ./integration/soak -soak 3m
+//
+// Every file that is complete must be identical to its source. When all is
+// over, goroutines, file descriptors and memory must be what they were.
+package soak
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/integration/faultproxy"
+)
+
+var duration = flag.Duration("soak", 10*time.Second, "how long to go on")
+
+const (
+	workers  = 64
+	longest  = 2 * time.Minute // no download takes longer, whatever happens
+	slack    = 8 << 20         // octets of memory that may differ between start and end
+	patience = 20 * time.Second
+)
+
+var errHang = errors.New("the download hangs")
+
+// A site is a client and what stands between it and the servers.
+type site struct {
+	proxy  *faultproxy.Proxy
+	client *fetch.Client
+	// guarded says that octets may be altered on the way, and that each
+	// download is given a checksum.
+	guarded bool
+}
+
+// newSite returns a client whose connections have faults of these kinds.
+func newSite(guarded bool, kinds ...faultproxy.Kind) *site {
+	p := &faultproxy.Proxy{Pick: func() faultproxy.Fault {
+		after := rand.Int64N(1 << rand.IntN(24))
+		return faultproxy.Fault{Kind: kinds[rand.IntN(len(kinds))], After: after, Delay: time.Duration(rand.IntN(2000)) * time.Microsecond}
+	}}
+	return &site{proxy: p, client: newClient(p.DialContext), guarded: guarded}
+}
+
+func (s *site) close() {
+	s.client.Close()
+	s.proxy.Close()
+}
+
+func TestSoak(t *testing.T) {
+	targets := startTargets(t)
+	dir, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	quiet := newSite(false, faultproxy.None)
+	for i := range targets {
+		if err := targets[i].learn(t.Context(), quiet.client); err != nil {
+			t.Errorf("without any fault: %v", err)
+		}
+	}
+	quiet.close()
+	if t.Failed() {
+		return
+	}
+
+	before := settled(usage{})
+	figures := tally{classes: map[fetch.Code]int{}}
+	// Most connections have no fault, or nothing would ever be pooled.
+	undamaged := append(slices.Repeat([]faultproxy.Kind{faultproxy.None}, 6), faultproxy.Delay, faultproxy.Chop,
+		faultproxy.Stall, faultproxy.Cut, faultproxy.Reset, faultproxy.HalfClose)
+	sites := []*site{newSite(false, undamaged...), newSite(true, append(undamaged, faultproxy.Flip, faultproxy.Duplicate)...)}
+	began := time.Now()
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			w := worker{t: t, dir: dir, name: fmt.Sprint("file", i), figures: &figures}
+			for time.Since(began) < *duration && !t.Failed() {
+				w.download(sites[rand.IntN(len(sites))], targets[rand.IntN(len(targets))])
+			}
+		})
+	}
+	stop := make(chan struct{})
+	peak := make(chan usage)
+	go func() { peak <- watch(stop) }()
+	wg.Wait()
+	close(stop)
+	struck := 0
+	for _, s := range sites {
+		struck += s.proxy.Struck()
+		s.close()
+	}
+	most := <-peak
+	after := settled(before)
+	fmt.Printf("%v in %v, %d connections disturbed\nstart %v\npeak  %v\nend   %v\n",
+		&figures, time.Since(began).Round(time.Second), struck, before, most, after)
+	if !after.within(before) {
+		t.Errorf("%v are left of %v", after, before)
+	}
+	if figures.whole == 0 || struck == 0 {
+		t.Error("nothing was tested")
+	}
+}
+
+// A worker downloads one file after the other.
+type worker struct {
+	t       *testing.T
+	dir     *os.Root
+	name    string
+	figures *tally
+}
+
+// download retrieves a target, perhaps in two runs.
+func (w worker) download(s *site, to target) {
+	opts := &download.Options{Exists: download.Resume, Tries: 3, Wait: 10 * time.Millisecond, Segments: rand.IntN(4)}
+	if s.guarded {
+		opts.Checksum = to.checksum()
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), longest, errHang)
+	defer cancel()
+	d := download.Downloader{Client: s.client, Root: w.dir}
+	first, stop := ctx, context.CancelFunc(func() {})
+	if rand.IntN(5) == 0 {
+		first, stop = context.WithCancel(ctx)
+		timer := time.AfterFunc(time.Duration(rand.IntN(200))*time.Millisecond, stop)
+		defer timer.Stop()
+	}
+	defer stop()
+	for _, c := range []context.Context{first, ctx} {
+		res, err := d.Get(c, to.url, w.name, opts)
+		w.judge(s, to, res, err)
+		if err == nil {
+			break
+		}
+	}
+	for _, suffix := range []string{"", ".part", ".part.json"} {
+		if err := w.dir.Remove(w.name + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			w.t.Error(err)
+		}
+	}
+}
+
+// judge checks how a run has ended.
+func (w worker) judge(s *site, to target, res *download.Result, err error) {
+	got, readErr := w.dir.ReadFile(w.name)
+	switch code := fetch.CodeOf(err); {
+	case err != nil && (code == "" || errors.Is(err, errHang)):
+		w.t.Errorf("%s: %v", to.url, err)
+	case err != nil && !errors.Is(readErr, fs.ErrNotExist):
+		w.t.Errorf("%s: there is a file in spite of %v", to.url, err)
+	case err != nil && !s.guarded && !slices.Contains(expected, code):
+		w.t.Errorf("%s: class %q: %v", to.url, code, err)
+	case err != nil:
+		w.figures.failed(code)
+	case readErr != nil:
+		w.t.Error(readErr)
+	case bytes.Equal(got, to.want):
+		w.figures.completed(len(got))
+	case res.Meta.Framing == fetch.FramedByClose && len(got) < len(to.want) && bytes.HasPrefix(to.want, got):
+		w.figures.unverifiable()
+	default:
+		w.t.Errorf("%s: a wrong file: %s", to.url, difference(got, to.want))
+	}
+}
+
+// difference says where two contents differ, and where what is wrong comes from.
+func difference(got, want []byte) string {
+	n := min(len(got), len(want))
+	first := 0
+	for first < n && got[first] == want[first] {
+		first++
+	}
+	last := n
+	for last > first && got[last-1] == want[last-1] {
+		last--
+	}
+	sample := got[first:min(first+32, len(got))]
+	return fmt.Sprintf("%d octets in place of %d, other ones from %d to %d, which begin as those at %d: %x",
+		len(got), len(want), first, last, bytes.Index(want, sample), sample)
+}
+
+// expected are the classes of errors if no octets are altered. With 64
+// connections at once, some servers say that they are busy. A reply that is cut
+// off within its first line may look like a violation of the protocol.
+var expected = []fetch.Code{fetch.ErrNetwork, fetch.ErrTruncated, fetch.ErrTLS, fetch.ErrBusy, fetch.ErrProtocol, fetch.ErrInterrupted}
+
+// watch returns the highest usage until stop is closed.
+func watch(stop <-chan struct{}) usage {
+	var most usage
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		now := current()
+		most = usage{max(most.goroutines, now.goroutines), max(most.files, now.files), max(most.heap, now.heap)}
+		select {
+		case <-tick.C:
+		case <-stop:
+			return most
+		}
+	}
+}
+
+// settled returns the usage once it is within want, or no longer will be.
+func settled(want usage) usage {
+	for deadline := time.Now().Add(patience); ; {
+		runtime.GC()
+		now := current()
+		if now.within(want) || want == (usage{}) || time.Now().After(deadline) {
+			return now
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

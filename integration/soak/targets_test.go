@@ -1,0 +1,111 @@
+//go:build integration
+
+package soak
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/integration/lab"
+	"github.com/urlget/urlget/internal/testserver/waisd"
+	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/prospero"
+	"github.com/urlget/urlget/protocols/prospero/ardp"
+)
+
+// newClient returns a client that waits only as long as the lab needs.
+func newClient(dial func(ctx context.Context, network, addr string) (net.Conn, error)) *fetch.Client {
+	return fetch.New(&fetch.Options{
+		TLS:         &tls.Config{RootCAs: lab.CA(), ServerName: "localhost"},
+		DialContext: dial,
+		Timeouts:    fetch.Timeouts{Connect: 10 * time.Second, Reply: 5 * time.Second, Idle: 3 * time.Second},
+	}, protocols.With(protocols.Config{
+		Prospero: &prospero.Options{Timing: ardp.Timing{First: 200 * time.Millisecond, Tries: 4}},
+	}))
+}
+
+// A target is one URL and what it must retrieve.
+type target struct {
+	url  string
+	want []byte // nil means to be learned
+}
+
+func (to target) checksum() string {
+	sum := sha256.Sum256(to.want)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// learn retrieves the target without any fault. What a server composes by
+// itself is taken to be right from then on.
+func (to *target) learn(ctx context.Context, c *fetch.Client) error {
+	resp, err := c.Get(ctx, to.url)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if to.want == nil {
+		to.want = got
+	}
+	if !bytes.Equal(got, to.want) {
+		return fmt.Errorf("%s: %d octets are not those of the file, %d octets", to.url, len(got), len(to.want))
+	}
+	return nil
+}
+
+// soaked are the files that each server of files is asked for.
+var soaked = []string{"hello.txt", "octets.bin", "empty.bin", "one.bin", "65537.bin", "large.bin", "text/long.txt", "many/file-0500.txt"}
+
+// startTargets starts the servers. Those that cannot be had are left out.
+func startTargets(t *testing.T) []target {
+	content := map[string][]byte{}
+	for _, f := range lab.Fixture() {
+		content[f.Name] = f.Bytes()
+	}
+	var all []target
+	for server, roots := range map[string]func(s *lab.Server) []string{
+		"nginx":     func(s *lab.Server) []string { return []string{"http://" + s.Addr("plain"), "https://" + s.Addr("tls")} },
+		"vsftpd":    func(s *lab.Server) []string { return []string{"ftp://" + s.Addr("plain"), "ftps://" + s.Addr("tls")} },
+		"proftpd":   func(s *lab.Server) []string { return []string{"ftp://" + s.Addr("plain")} },
+		"pygopherd": func(s *lab.Server) []string { return []string{"gophers://" + s.Addr("tls") + "/9"} },
+		"prosperod": func(s *lab.Server) []string { return []string{"prospero://" + s.Addr("plain") + "/"} },
+	} {
+		s := lab.Start(t, server)
+		for _, root := range roots(s) {
+			for _, name := range soaked {
+				if server == "prosperod" && name == "large.bin" {
+					continue // a reply has at most 65535 packets, and is in memory
+				}
+				all = append(all, target{root + "/" + name, content[name]})
+			}
+		}
+	}
+	gopher := lab.Start(t, "gophernicus")
+	for _, name := range []string{"octets.bin", "65537.bin", "large.bin"} { // in text it changes line ends
+		all = append(all, target{"gopher://" + gopher.Addr("plain") + "/9/" + name, content[name]})
+	}
+	wais := lab.Start(t, "waisd")
+	for _, name := range []string{"long.txt", "lf.txt", "latin1.txt"} {
+		all = append(all, target{waisd.DocumentURL(wais.Addr("plain"), "text", name), content["text/"+name]})
+	}
+	inn := lab.Start(t, "inn")
+	for _, id := range []string{"plain", "dots", "long"} {
+		all = append(all, target{"news://" + inn.Addr("plain") + "/" + id + "@lab.invalid", nil},
+			target{"snews://" + inn.Addr("tls") + "/" + id + "@lab.invalid", nil})
+	}
+	all = append(all, target{"finger://" + lab.Start(t, "fingerd").Addr("plain") + "/labuser", nil},
+		target{"whois://" + lab.Start(t, "whois").Addr("plain") + "/example.test", nil})
+	return all
+}
