@@ -1,0 +1,183 @@
+package floorplan
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A pkg is what `go list -json` says about a package.
+type pkg struct {
+	ImportPath string
+	Standard   bool
+	Imports    []string
+	ImportMap  map[string]string
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	visit(t)
+	pkgs := list(t)
+	if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/internal/floorplan" }) {
+		t.Fatalf("go list knows %d packages, but not this one", len(pkgs))
+	}
+	for _, problem := range check(pkgs) {
+		t.Error(problem)
+	}
+}
+
+// visit looks into the directories that list depends on: the cache of test results does not see what
+// go list reads.
+func visit(t *testing.T) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && name != root && (d.Name()[0] == '.' || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// list returns the packages of the module and all that they import.
+func list(t *testing.T) []pkg {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,ImportMap", module+"/...").Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("go list: %s", exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); err == io.EOF {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// check returns what in pkgs is against the table.
+func check(pkgs []pkg) (problems []string) {
+	standard := map[string]bool{"C": true}
+	for _, p := range pkgs {
+		standard[p.ImportPath] = p.Standard
+	}
+	for _, p := range pkgs {
+		name, ours := local(p.ImportPath)
+		if !ours {
+			continue
+		}
+		i := slices.IndexFunc(table, func(r row) bool { return match(r.packages, name) })
+		if i < 0 {
+			problems = append(problems, fmt.Sprintf(
+				"package %s has no row in the table: add {packages: %q, imports: ...} to the layer where it belongs", name, name))
+			continue
+		}
+		for _, imp := range p.Imports {
+			if mapped, ok := p.ImportMap[imp]; ok {
+				imp = mapped
+			}
+			if !standard[imp] && !table[i].allows(name, imp) {
+				problems = append(problems, fmt.Sprintf("%s must not import %s (row %q)", name, imp, table[i].packages))
+			}
+		}
+	}
+	return problems
+}
+
+// local returns the path of a package relative to the module, and whether it is in it.
+func local(importPath string) (string, bool) {
+	return strings.CutPrefix(importPath, module+"/")
+}
+
+// allows reports whether the package called name may import imp, which is not a standard package.
+func (r row) allows(name, imp string) bool {
+	if rel, ours := local(imp); ours {
+		return slices.ContainsFunc(r.imports, func(pattern string) bool {
+			if pattern == "own" {
+				return driver(name) == driver(rel)
+			}
+			return match(pattern, rel)
+		})
+	}
+	return slices.ContainsFunc(r.modules, func(prefix string) bool { return match(prefix+"/...", imp) })
+}
+
+// driver returns the first two elements of a path, such as protocols/ftp.
+func driver(name string) string {
+	parts := strings.SplitN(name, "/", 3)
+	return path.Join(parts[:min(2, len(parts))]...)
+}
+
+// match reports whether a path has the form of a pattern of the table. Major versions of modules
+// ("/v2") count as paths below.
+func match(pattern, name string) bool {
+	prefix, open := strings.CutSuffix(pattern, "/...")
+	parts, want := strings.Split(name, "/"), strings.Split(prefix, "/")
+	if len(parts) < len(want) || len(parts) > len(want) && !open {
+		return false
+	}
+	for i, w := range want {
+		if w != "*" && w != parts[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// TestCheck shows the rules packages that break them.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, imports, want string }{
+		{"fetch/uri", "strings", ""},
+		{"fetch/uri", "golang.org/x/net/idna", ""},
+		{"fetch/uri", "golang.org/x/net/html", "must not import golang.org/x/net/html"},
+		{"fetch/uri", module + "/fetch", "must not import"},
+		{"internal/wire", "golang.org/x/text", "must not import"},
+		{"internal/pool", module + "/internal/wire", "must not import"},
+		{"fetch", module + "/internal/wire", ""},
+		{"fetch", module + "/protocols", "must not import"},
+		{"fetch", module + "/protocols/ftp", "must not import"},
+		{"fetch/mirror", module + "/protocols/ftp", "must not import"},
+		{"protocols", module + "/protocols/ftp", ""},
+		{"protocols/ftp", module + "/internal/pool", ""},
+		{"protocols/ftp", module + "/protocols/gopher", `must not import ` + module + `/protocols/gopher (row "protocols/*/...")`},
+		{"protocols/ftp", module + "/protocols", "must not import"},
+		{"protocols/ftp", module + "/protocols/ftp/listing", ""},
+		{"protocols/ftp/listing", module + "/fetch", ""},
+		{"protocols/ftp/listing", module + "/protocols/gopher/menu", "must not import"},
+		{"protocols/ftp", "github.com/jlaffaye/ftp", "must not import github.com/jlaffaye/ftp"},
+		{"fetch/message", "github.com/emersion/go-message/charset", ""},
+		{"protocols/gopher", "github.com/emersion/go-message", "must not import"},
+		{"protocols/ldap", "github.com/go-ldap/ldap/v3", ""},
+		{"cmd/urlget", module + "/internal/wire", "must not import"},
+		{"cmd/urlget", module + "/fetch/download", ""},
+		{"internal/shiny", "strings", `add {packages: "internal/shiny"`},
+	}
+	for _, tt := range tests {
+		got := strings.Join(check([]pkg{
+			{ImportPath: "strings", Standard: true},
+			{ImportPath: module + "/" + tt.name, Imports: []string{tt.imports}},
+		}), "\n")
+		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s imports %s: %q, want %q", tt.name, tt.imports, got, tt.want)
+		}
+	}
+}
