@@ -193,28 +193,16 @@ func tooMany(err error) bool {
 }
 
 // fetch makes one exchange for what piece lacks. If resp is not nil, that is
-// it.
+// it. When fetch returns the response is closed: other segments may wait for
+// its connection.
 func (g *segments) fetch(ctx context.Context, piece *span, resp *fetch.Response) error {
 	if resp == nil {
-		req := *g.req
-		req.Range = fetch.Range{Offset: piece[0], Length: piece.length()}
-		req.IfChanged = g.object.guard()
 		var err error
-		resp, err = g.client.Do(ctx, &req)
-		if fetch.CodeOf(err) == fetch.ErrRange {
-			return errUnproven
-		}
-		if err != nil {
+		if resp, err = g.askFor(ctx, piece); err != nil {
 			return err
-		}
-		defer resp.Body.Close()
-		if err := g.saw(resp); err != nil {
-			return err
-		}
-		if resp.Range.IsZero() || resp.Range.Offset != piece[0] || !g.object.same(&resp.Meta) {
-			return errUnproven
 		}
 	}
+	defer resp.Body.Close()
 	f, err := g.d.Root.OpenFile(g.part.names.part, os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -245,6 +233,29 @@ func (g *segments) fetch(ctx context.Context, piece *span, resp *fetch.Response)
 			Err: fmt.Errorf("%d octets of a range are missing", piece.length())}
 	}
 	return err
+}
+
+// askFor requests what piece lacks, and returns an answer that shows to be that.
+func (g *segments) askFor(ctx context.Context, piece *span) (*fetch.Response, error) {
+	req := *g.req
+	req.Range = fetch.Range{Offset: piece[0], Length: piece.length()}
+	req.IfChanged = g.object.guard()
+	resp, err := g.client.Do(ctx, &req)
+	if fetch.CodeOf(err) == fetch.ErrRange {
+		return nil, errUnproven
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = g.saw(resp)
+	if err == nil && (resp.Range.IsZero() || resp.Range.Offset != piece[0] || !g.object.same(&resp.Meta)) {
+		err = errUnproven
+	}
+	if err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
 }
 
 func (g *segments) saw(resp *fetch.Response) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/middleware"
 )
 
 // TestSegments retrieves in several ranges from servers of all sorts. The order
@@ -166,6 +167,24 @@ func TestSegmentsNobodyLeft(t *testing.T) {
 		}()
 		if r, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: 4}); !errors.Is(err, fetch.ErrRefused) {
 			t.Errorf("result %+v, %v", r, err)
+		}
+	})
+}
+
+// A segment that is complete keeps no connection from the others.
+func TestSegmentsTakeTurns(t *testing.T) {
+	t.Parallel()
+	content := pattern(4<<20, 1)
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLiar(content)
+		d := l.downloader(t, dir)
+		d.Client = fetch.New(&fetch.Options{Middleware: []fetch.Middleware{middleware.PerHost(1)}}, l.load)
+		if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: 4}); err != nil {
+			t.Fatal(err)
+		}
+		if have := contents(t, dir); have["file.bin"] != string(content) {
+			t.Errorf("files %q, or content wrong", names(have))
 		}
 	})
 }
