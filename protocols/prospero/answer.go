@@ -3,8 +3,10 @@ package prospero
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -121,12 +123,23 @@ func forwarded(l message.Line) *fetch.Response {
 		Location: []uri.URI{link.prospero()}, Body: fetch.NoBody}
 }
 
+// remarks begin the lines of a good answer that only accompany what was asked
+// for.
+var remarks = []string{"VERSION", "SUCCESS", "AUTHENTICATED", "WARNING", "LINK", "LINK-INFO", "ATTRIBUTE"}
+
 // seek reads lines up to one that begins with word, and leaves that unread. If
 // the object is elsewhere, it returns the response that says so. The error is
-// io.EOF if there is no such line.
+// io.EOF if there is no such line. Lines of unknown kinds are passed over, but
+// an answer needs one at least of a known kind.
 func (a *answer) seek(word string) (*fetch.Response, error) {
+	var unknown message.Line
+	known := false
 	for {
 		first, err := a.Word(longestWord)
+		if err == io.EOF && unknown != nil && !known {
+			return nil, &fetch.Error{Code: fetch.ErrProtocol,
+				Err: fmt.Errorf("the answer is not Prospero's: %s", wire.Text(unknown.Text(0)))}
+		}
 		if err != nil || first == word {
 			return nil, err
 		}
@@ -141,6 +154,11 @@ func (a *answer) seek(word string) (*fetch.Response, error) {
 		}
 		if err := failure(l); err != nil {
 			return nil, err
+		}
+		if slices.Contains(remarks, l[0]) {
+			known = true
+		} else {
+			unknown = l
 		}
 	}
 }

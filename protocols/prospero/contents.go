@@ -82,8 +82,11 @@ type body struct {
 func (b *body) Read(p []byte) (int, error) {
 	if !b.end {
 		n, err := b.t.Read(p)
-		if err != io.EOF {
-			return n, err
+		switch {
+		case err == nil:
+			return n, nil
+		case err != io.EOF:
+			return n, asFetch(err)
 		}
 		b.end = true
 	}

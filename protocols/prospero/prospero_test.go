@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -197,6 +198,73 @@ func TestWhatIsNotThere(t *testing.T) {
 			t.Errorf("listing a file: %v", err)
 		}
 	}
+}
+
+func TestWhatIsNoMessage(t *testing.T) {
+	t.Parallel()
+	const (
+		none = "FAILURE NOT-A-DIRECTORY\n"
+		head = "ATTRIBUTE OBJECT INTRINSIC CONTENTS SEQUENCE DATA "
+	)
+	for _, tt := range []struct{ name, list, info string }{
+		{"nothing known", "HTTP/1.0 200 OK\n\nhello\n", ""},
+		{"a link without its end", "LINK L 'FILE x", ""},
+		{"nothing known of the file", none, "HTTP/1.0 200 OK\n"},
+		{"a word without its end", none, "ATTRIBUTE 'OBJECT INTRINSIC"},
+		{"a file without its end", none, head + "'all that there is"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			resp, err := client(t, quick).Get(t.Context(), url(answering(t, tt.list, tt.info), "/file"))
+			switch {
+			case err != nil:
+			case resp.Entries != nil:
+				for _, e := range resp.Entries {
+					err = e
+				}
+				resp.Body.Close()
+			default:
+				_, err = io.ReadAll(resp.Body)
+				resp.Body.Close()
+			}
+			if !errors.Is(err, fetch.ErrProtocol) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// answering returns the address of a server that gives the same reply to each
+// LIST, and the other one to each GET-OBJECT-INFO.
+func answering(t *testing.T, list, info string) string {
+	conn := listen(t)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		buf := make([]byte, 2048)
+		for {
+			n, from, err := conn.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			h, request, err := ardp.Parse(buf[:n])
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			reply := list
+			if strings.Contains(string(request), "GET-OBJECT-INFO") {
+				reply = info
+			}
+			for _, packet := range ardp.ReplyPackets(h.CID, []byte(reply)) {
+				conn.WriteTo(packet, from)
+			}
+		}
+	})
+	t.Cleanup(func() {
+		conn.Close()
+		wg.Wait()
+	})
+	return conn.LocalAddr().String()
 }
 
 // unused returns an address where nobody listens.
