@@ -15,7 +15,9 @@ go run ./integration/lab/mktree integration/tree
 for own in waisd prosperod; do
 	CGO_ENABLED=0 go build -o "integration/servers/$own/$own" "./internal/testserver/$own/cmd/$own"
 done
-"${compose[@]}" build "$@" >/dev/null 2>&1 || "${compose[@]}" build "$@"
+log=$(mktemp)
+"${compose[@]}" build --parallel "$@" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+rm -f "$log"
 "${compose[@]}" up -d "$@"
 
 for ((i = 0; i < 300; i++)); do
