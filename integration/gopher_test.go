@@ -42,31 +42,30 @@ var refusedNames = map[string][]string{
 	"pygopherd":   {"names/..a", "names/..."},
 }
 
-func TestGopherConformance(t *testing.T) {
-	for _, tt := range gopherSites {
-		t.Run(tt.name, func(t *testing.T) {
-			opts := &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA()}}
-			if tt.server == "gophernicus" {
-				opts.Middleware = []fetch.Middleware{bareTitles}
-			}
-			fetchtest.Run(t, fetchtest.Harness{
-				Options: opts,
-				Skip:    map[string]string{"Noise": "any octets are a document"},
-				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-					s := lab.StartRoot(t, tt.server, gopherRoot(t, tree, refusedNames[tt.server]))
-					site := fetchtest.Site{Load: gopher.Load, URL: func(name string) string {
-						if slices.Contains(refusedNames[tt.server], name) {
-							return ""
-						}
-						return gopherURL(tt.scheme, s.Addr(tt.port), tt.plus, tree, name)
-					}}
-					if tt.server == "gophernicus" {
-						site.Want = networkText
+// gopherHarness has the suite run over a port, and with plus by Gopher+.
+func gopherHarness(port, scheme, plus string) func(server string) fetchtest.Harness {
+	return func(server string) fetchtest.Harness {
+		opts := &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA()}}
+		if server == "gophernicus" {
+			opts.Middleware = []fetch.Middleware{bareTitles}
+		}
+		return fetchtest.Harness{
+			Options: opts,
+			Skip:    map[string]string{"Noise": "any octets are a document"},
+			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+				s := lab.StartRoot(t, server, gopherRoot(t, tree, refusedNames[server]))
+				site := fetchtest.Site{Load: gopher.Load, URL: func(name string) string {
+					if slices.Contains(refusedNames[server], name) {
+						return ""
 					}
-					return site
-				},
-			})
-		})
+					return gopherURL(scheme, s.Addr(port), plus, tree, name)
+				}}
+				if server == "gophernicus" {
+					site.Want = networkText
+				}
+				return site
+			},
+		}
 	}
 }
 
@@ -242,10 +241,10 @@ func gopherBody(t testing.TB, c *fetch.Client, u uri.URI) (string, error) {
 	return string(body), err
 }
 
-// TestFingerConformance takes the names of the suite's files for users. The
-// server divides a request at its spaces, and passes none on to another host.
-func TestFingerConformance(t *testing.T) {
-	fetchtest.Run(t, fetchtest.Harness{
+// fingerHarness takes the names of the suite's files for users. The server
+// divides a request at its spaces, and passes none on to another host.
+func fingerHarness(server string) fetchtest.Harness {
+	return fetchtest.Harness{
 		Skip: map[string]string{
 			"Noise":    "any octets are an answer",
 			"NotFound": "that there is no such user is a text like others",
@@ -255,7 +254,7 @@ func TestFingerConformance(t *testing.T) {
 			if err := os.CopyFS(dir, tree); err != nil {
 				t.Fatal(err)
 			}
-			s := lab.StartRoot(t, "fingerd", dir)
+			s := lab.StartRoot(t, server, dir)
 			return fetchtest.Site{Load: finger.Load, URL: func(name string) string {
 				info, err := fs.Stat(tree, name)
 				if err == nil && info.IsDir() || name == "octets.bin" || strings.ContainsAny(name, " @") {
@@ -264,7 +263,7 @@ func TestFingerConformance(t *testing.T) {
 				return "finger://" + s.Addr("plain") + "/" + uri.Escape(name)
 			}}
 		},
-	})
+	}
 }
 
 func TestFinger(t *testing.T) {

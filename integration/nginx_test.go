@@ -44,38 +44,29 @@ func nginxClient(t testing.TB, o fetch.Options, cfg http.Options) *fetch.Client 
 	return c
 }
 
-func TestNginxConformance(t *testing.T) {
-	for name, variant := range map[string]struct {
-		port string
-		opts http.Options
-	}{
-		"clear":   {"plain", http.Options{}},
-		"TLS":     {"tls", http.Options{HTTP1: true}},
-		"HTTP2":   {"tls", http.Options{}},
-		"decoded": {"plain", http.Options{Compressed: true}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			fetchtest.Run(t, fetchtest.Harness{
-				Options: &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA(), MinVersion: tls.VersionTLS12}},
-				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-					dir := lab.TempDir(t)
-					if err := os.CopyFS(dir, tree); err != nil {
-						t.Fatal(err)
-					}
-					root := nginxURL(lab.StartRoot(t, "nginx", dir), variant.port)
-					if variant.opts.Compressed {
-						root += "/gzip"
-					}
-					return fetchtest.Site{
-						Load: http.With(variant.opts),
-						URL: func(name string) string {
-							return root + "/" + strings.ReplaceAll(uri.Escape(name), "%2F", "/")
-						},
-						Escaped: true,
-					}
-				},
-			})
-		})
+// nginxHarness has the suite run over a port of the server.
+func nginxHarness(port string, opts http.Options) func(server string) fetchtest.Harness {
+	return func(server string) fetchtest.Harness {
+		return fetchtest.Harness{
+			Options: &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA(), MinVersion: tls.VersionTLS12}},
+			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+				dir := lab.TempDir(t)
+				if err := os.CopyFS(dir, tree); err != nil {
+					t.Fatal(err)
+				}
+				root := nginxURL(lab.StartRoot(t, server, dir), port)
+				if opts.Compressed {
+					root += "/gzip"
+				}
+				return fetchtest.Site{
+					Load: http.With(opts),
+					URL: func(name string) string {
+						return root + "/" + strings.ReplaceAll(uri.Escape(name), "%2F", "/")
+					},
+					Escaped: true,
+				}
+			},
+		}
 	}
 }
 

@@ -122,42 +122,42 @@ func rawArticle(t testing.TB, addr, id string) []byte {
 	return bytes.ReplaceAll(append(text, "\r\n"...), []byte("\r\n."), []byte("\r\n"))
 }
 
-func TestNewsConformance(t *testing.T) {
-	for _, tt := range newsServers {
-		t.Run(tt.server+"/"+tt.port, func(t *testing.T) {
-			fetchtest.Run(t, fetchtest.Harness{
-				Options: newsOptions(nil),
-				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-					dir := publicDir(t)
-					writeArticles(t, dir, tree)
-					s := lab.StartRoot(t, tt.server, dir)
-					articles := map[string][]byte{}
-					fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-						if err == nil && !d.IsDir() {
-							articles[name] = rawArticle(t, s.Addr("plain"), newsID(name))
-						}
-						return err
-					})
-					return fetchtest.Site{
-						Load: nntp.With(tt.opts),
-						URL: func(name string) string {
-							base := tt.scheme + "://" + s.Addr(tt.port) + "/"
-							info, err := fs.Stat(tree, name)
-							switch {
-							case newsGroups[name] != "":
-								return base + newsGroups[name]
-							case err == nil && (info.IsDir() || articles[name] == nil):
-								return ""
-							case err != nil && !strings.Contains(name, "."):
-								return base + "test.absent"
-							}
-							return base + newsID(name)
-						},
-						Want: func(name string, _ []byte) []byte { return articles[name] },
+// newsHarness has the suite run over a port of a news server: files are
+// articles, and two directories are groups.
+func newsHarness(port, scheme string, opts nntp.Options) func(server string) fetchtest.Harness {
+	return func(server string) fetchtest.Harness {
+		return fetchtest.Harness{
+			Options: newsOptions(nil),
+			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+				dir := publicDir(t)
+				writeArticles(t, dir, tree)
+				s := lab.StartRoot(t, server, dir)
+				articles := map[string][]byte{}
+				fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+					if err == nil && !d.IsDir() {
+						articles[name] = rawArticle(t, s.Addr("plain"), newsID(name))
 					}
-				},
-			})
-		})
+					return err
+				})
+				return fetchtest.Site{
+					Load: nntp.With(opts),
+					URL: func(name string) string {
+						base := scheme + "://" + s.Addr(port) + "/"
+						info, err := fs.Stat(tree, name)
+						switch {
+						case newsGroups[name] != "":
+							return base + newsGroups[name]
+						case err == nil && (info.IsDir() || articles[name] == nil):
+							return ""
+						case err != nil && !strings.Contains(name, "."):
+							return base + "test.absent"
+						}
+						return base + newsID(name)
+					},
+					Want: func(name string, _ []byte) []byte { return articles[name] },
+				}
+			},
+		}
 	}
 }
 
@@ -246,5 +246,56 @@ func TestNewsLogin(t *testing.T) {
 				t.Errorf("%s %s: %v", tt.port, name, err)
 			}
 		}
+	}
+}
+
+// TestNewsByNumber retrieves articles as their servers number them.
+func TestNewsByNumber(t *testing.T) {
+	for _, tt := range []struct {
+		server, port, scheme string
+		first                int // number of the first article of the group
+	}{
+		{"inn", "plain", "nntp", 1},
+		{"inn", "tls", "nntps", 1},
+		{"sn", "plain", "nntp", 10},
+	} {
+		t.Run(tt.scheme+"/"+tt.server, func(t *testing.T) {
+			s := lab.Start(t, tt.server)
+			c := fetch.New(newsOptions(nil), nntp.Load)
+			defer c.Close()
+			base := fmt.Sprintf("%s://%s/%s", tt.scheme, s.Addr(tt.port), lab.Group)
+			n := tt.first
+			for _, a := range lab.Articles() {
+				if !slices.Contains(a.Groups, lab.Group) {
+					continue
+				}
+				url := fmt.Sprintf("%s/%d", base, n)
+				if _, err := text(t, c, url); err != nil {
+					t.Error(err)
+					continue
+				}
+				info, err := c.Stat(t.Context(), url)
+				if err != nil || info.Header.Get("Message-Id") != a.MessageID {
+					t.Errorf("%s: %+v, %v, want %s", url, info, err, a.MessageID)
+				}
+				n++
+			}
+			if _, err := text(t, c, fmt.Sprintf("%s/%d", base, n)); !errors.Is(err, fetch.ErrNotFound) {
+				t.Errorf("beyond the last article: %v", err)
+			}
+			listed := 0
+			for e, err := range c.List(t.Context(), base) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := fmt.Sprintf("%s/%d", base, tt.first+listed); e.URL.String() != want {
+					t.Errorf("entry %s, want %s", e.URL, want)
+				}
+				listed++
+			}
+			if listed != n-tt.first {
+				t.Errorf("%d articles listed, want %d", listed, n-tt.first)
+			}
+		})
 	}
 }

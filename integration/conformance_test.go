@@ -1,0 +1,160 @@
+//go:build integration
+
+package integration
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/integration/lab"
+	"github.com/urlget/urlget/internal/testserver/waisd"
+	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/http"
+	"github.com/urlget/urlget/protocols/nntp"
+	"github.com/urlget/urlget/protocols/prospero"
+	"github.com/urlget/urlget/protocols/wais"
+)
+
+// servers is the table of the lab: by which server each scheme is shown to
+// work. A row without a harness says why the suite of fetchtest does not apply
+// to its server, and which test takes its place; a row without a server says
+// why there is none.
+var servers = []struct {
+	scheme, server string
+	features       string // what of the protocol the row is about
+	harness        func(server string) fetchtest.Harness
+	why            string
+}{
+	{scheme: "http", server: "nginx", features: "HTTP/1.1", harness: nginxHarness("plain", http.Options{})},
+	{scheme: "http", server: "nginx", features: "content coding", harness: nginxHarness("plain", http.Options{Compressed: true})},
+	{scheme: "https", server: "nginx", features: "HTTP/1.1", harness: nginxHarness("tls", http.Options{HTTP1: true})},
+	{scheme: "https", server: "nginx", features: "HTTP/2", harness: nginxHarness("tls", http.Options{})},
+
+	{scheme: "ftp", server: "vsftpd", features: "clear", harness: ftpHarness("clear")},
+	{scheme: "ftp", server: "vsftpd", features: "AUTH TLS", harness: ftpHarness("tls")},
+	{scheme: "ftp", server: "proftpd", features: "clear", harness: ftpHarness("clear")},
+	{scheme: "ftp", server: "proftpd", features: "AUTH TLS", harness: ftpHarness("tls")},
+	{scheme: "ftp", server: "pure-ftpd", features: "clear", harness: ftpHarness("clear")},
+	{scheme: "ftp", server: "pure-ftpd", features: "AUTH TLS", harness: ftpHarness("tls")},
+	{scheme: "ftp", server: "pyftpdlib", features: "clear", harness: ftpHarness("clear")},
+	{scheme: "ftp", server: "pyftpdlib", features: "AUTH TLS", harness: ftpHarness("tls")},
+	{scheme: "ftps", server: "vsftpd", features: "implicit TLS", harness: ftpHarness("implicit")},
+
+	{scheme: "gopher", server: "gophernicus", features: "plain", harness: gopherHarness("plain", "gopher", "")},
+	{scheme: "gopher", server: "pygopherd", features: "plain", harness: gopherHarness("plain", "gopher", "")},
+	{scheme: "gopher", server: "pygopherd", features: "Gopher+", harness: gopherHarness("plain", "gopher", "+")},
+	{scheme: "gophers", server: "pygopherd", features: "plain", harness: gopherHarness("tls", "gophers", "")},
+	{scheme: "gophers", server: "pygopherd", features: "Gopher+", harness: gopherHarness("tls", "gophers", "+")},
+	{scheme: "finger", server: "fingerd", features: "users", harness: fingerHarness},
+
+	{scheme: "news", server: "inn", features: "RFC 3977", harness: newsHarness("plain", "news", nntp.Options{})},
+	{scheme: "news", server: "inn", features: "STARTTLS", harness: newsHarness("starttls", "news", nntp.Options{StartTLS: true})},
+	{scheme: "news", server: "sn", features: "RFC 977", harness: newsHarness("plain", "news", nntp.Options{})},
+	{scheme: "snews", server: "inn", features: "RFC 3977", harness: newsHarness("tls", "snews", nntp.Options{})},
+	{scheme: "nntp", server: "inn", features: "RFC 3977", why: "articles are numbers, not names: TestNewsByNumber"},
+	{scheme: "nntp", server: "sn", features: "RFC 977", why: "articles are numbers, not names: TestNewsByNumber"},
+	{scheme: "nntps", server: "inn", features: "RFC 3977", why: "articles are numbers, not names: TestNewsByNumber"},
+
+	{scheme: "dict", server: "dictd", features: "define, match, AUTH", why: "it serves a dictionary: TestDictd"},
+	{scheme: "ldap", server: "slapd", features: "clear, StartTLS", why: "it serves entries: TestSlapd"},
+	{scheme: "ldaps", server: "slapd", features: "TLS", why: "it serves entries: TestSlapd"},
+	{scheme: "whois", server: "whois", features: "referral", why: "a script with fixed answers, as Debian has no server: TestWhoisOfAScript"},
+
+	// The project's own servers answer as the original ones did: no WAIS or
+	// Prospero server is packaged anywhere.
+	{scheme: "wais", server: "waisd", features: "retrieval", harness: waisHarness},
+	{scheme: "prospero", server: "prosperod", features: "version 5", harness: prosperoHarness},
+
+	{scheme: "cso", why: "no CSO server is packaged: protocols/cso plays conversations"},
+	{scheme: "data", why: "the URL is the document"},
+	{scheme: "file", why: "needs no server"},
+	{scheme: "mid", why: "reads mailboxes; asks the servers of news where it may"},
+	{scheme: "cid", why: "reads mailboxes; asks the servers of news where it may"},
+	{scheme: "afs", why: "a mounted file system: a client of AFS is a module of the kernel, which no container brings"},
+	{scheme: "nfs", why: "a mounted file system: to mount one takes rights that a container does not have"},
+}
+
+func TestConformance(t *testing.T) {
+	for _, row := range servers {
+		if row.harness == nil {
+			continue
+		}
+		t.Run(row.scheme+"/"+row.server+"/"+row.features, func(t *testing.T) {
+			fetchtest.Run(t, row.harness(row.server))
+		})
+	}
+}
+
+// TestEverySchemeHasAServer holds the table against the schemes that there are.
+func TestEverySchemeHasAServer(t *testing.T) {
+	c := fetch.New(nil, protocols.All)
+	defer c.Close()
+	have := make(map[string]bool)
+	for _, row := range servers {
+		have[row.scheme] = true
+		if _, ok := lab.Services()[row.server]; !ok && row.server != "" {
+			t.Errorf("%s: no server %q in the lab", row.scheme, row.server)
+		}
+		if (row.harness == nil) != (row.why != "") {
+			t.Errorf("%s by %s: it takes a harness, or else a reason", row.scheme, cmp.Or(row.server, "nobody"))
+		}
+		if !slices.ContainsFunc(c.Schemes(), func(s fetch.Scheme) bool { return s.Name == row.scheme }) {
+			t.Errorf("no scheme %q", row.scheme)
+		}
+	}
+	for _, s := range c.Schemes() {
+		if s.State() == "retrieves" && !have[s.Name] {
+			t.Errorf("%s retrieves, and is not in the table", s.Name)
+		}
+	}
+}
+
+// waisHarness serves the tree as one database, since databases do not nest.
+func waisHarness(server string) fetchtest.Harness {
+	return fetchtest.Harness{Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+		dir := publicDir(t)
+		if err := os.CopyFS(dir+"/db", tree); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(dir+"/text", 0o755); err != nil { // by which the lab knows it
+			t.Fatal(err)
+		}
+		s := lab.StartRoot(t, server, dir)
+		return fetchtest.Site{
+			Load: wais.Load,
+			URL: func(name string) string {
+				if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
+					return "" // a database is no directory
+				}
+				return waisd.DocumentURL(s.Addr("plain"), "db", name)
+			},
+			Escaped: true, // messages have no lines: identifiers are sent by length
+		}
+	}}
+}
+
+func prosperoHarness(server string) fetchtest.Harness {
+	return fetchtest.Harness{Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+		dir := publicDir(t)
+		if err := os.CopyFS(dir, tree); err != nil {
+			t.Fatal(err)
+		}
+		s := lab.StartRoot(t, server, dir)
+		root := uri.MustParse("prospero://" + s.Addr("plain"))
+		return fetchtest.Site{
+			Load: prospero.Load,
+			URL: func(name string) string {
+				if name == "." {
+					name = ""
+				}
+				return uri.Prospero{Host: root.Host(), Port: root.Port(0), HSOName: "/" + name}.URI().String()
+			},
+		}
+	}}
+}
