@@ -118,7 +118,7 @@ func TestEverySchemeHasAServer(t *testing.T) {
 // waisHarness serves the tree as one database, since databases do not nest.
 func waisHarness(server string) fetchtest.Harness {
 	return fetchtest.Harness{Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-		dir := publicDir(t)
+		dir := lab.TempDir(t)
 		if err := os.CopyFS(dir+"/db", tree); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func waisHarness(server string) fetchtest.Harness {
 
 func prosperoHarness(server string) fetchtest.Harness {
 	return fetchtest.Harness{Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-		dir := publicDir(t)
+		dir := lab.TempDir(t)
 		if err := os.CopyFS(dir, tree); err != nil {
 			t.Fatal(err)
 		}

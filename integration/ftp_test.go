@@ -27,7 +27,7 @@ func ftpHarness(mode string) func(server string) fetchtest.Harness {
 		return fetchtest.Harness{
 			Options: ftpOptions(),
 			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-				dir := publicDir(t)
+				dir := lab.TempDir(t)
 				if err := os.CopyFS(dir, tree); err != nil {
 					t.Fatal(err)
 				}
@@ -86,18 +86,4 @@ func ftpURL(root string, tree fs.FS, name string) string {
 		root += "/"
 	}
 	return root
-}
-
-// publicDir returns a new folder that every user can read, as can all above it.
-func publicDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "urlget-ftp-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }

@@ -73,7 +73,7 @@ func gopherHarness(port, scheme, plus string) func(server string) fetchtest.Harn
 // "gopher", the menu that the lab knows its servers by.
 func gopherRoot(t testing.TB, tree fs.FS, without []string) string {
 	t.Helper()
-	dir := publicDir(t)
+	dir := lab.TempDir(t)
 	err := os.CopyFS(dir, tree)
 	for _, name := range without {
 		err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
@@ -250,7 +250,7 @@ func fingerHarness(server string) fetchtest.Harness {
 			"NotFound": "that there is no such user is a text like others",
 		},
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-			dir := publicDir(t)
+			dir := lab.TempDir(t)
 			if err := os.CopyFS(dir, tree); err != nil {
 				t.Fatal(err)
 			}

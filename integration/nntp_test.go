@@ -129,7 +129,7 @@ func newsHarness(port, scheme string, opts nntp.Options) func(server string) fet
 		return fetchtest.Harness{
 			Options: newsOptions(nil),
 			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-				dir := publicDir(t)
+				dir := lab.TempDir(t)
 				writeArticles(t, dir, tree)
 				s := lab.StartRoot(t, server, dir)
 				articles := map[string][]byte{}

@@ -122,6 +122,18 @@ func (d *decoder) check(s string) {
 	}
 }
 
+// plain decodes a part that has no control characters at all, such as a mail
+// address.
+func (d *decoder) plain(part string) string {
+	s := d.text(part)
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] == 0x7f {
+			d.fail("control character in mail")
+		}
+	}
+	return s
+}
+
 // token decodes a part that must be one word, such as a newsgroup name.
 func (d *decoder) token(part string) string {
 	s := d.text(part)

@@ -41,7 +41,7 @@ func ParseMailto(u URI) (Mailto, error) {
 				m.Body = append(m.Body, line)
 			}
 		default:
-			m.Header = append(m.Header, MailtoField{name, d.text(value)})
+			m.Header = append(m.Header, MailtoField{name, d.plain(value)})
 		}
 	}
 	if m.To == nil && m.Header == nil && m.Body == nil {
@@ -54,7 +54,7 @@ func ParseMailto(u URI) (Mailto, error) {
 func (d *decoder) addresses(to []string, list string) []string {
 	for address := range strings.SplitSeq(list, ",") {
 		if address != "" {
-			to = append(to, d.text(address))
+			to = append(to, d.plain(address))
 		}
 	}
 	return to

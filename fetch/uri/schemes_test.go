@@ -35,6 +35,9 @@ func TestLaterForms(t *testing.T) {
 		{"RFC 6068 section 2", "mailto:a@b?=x", nil},
 		{"RFC 6068 section 2", "mailto:a@b?x%20y=z", nil},
 		{"RFC 6068 section 2", "mailto://h/a@b", nil},
+		{"RFC 6068 section 7", "mailto:a%1B%5B2J@b", nil},
+		{"RFC 6068 section 7", "mailto:a@b?subject=x%7F", nil},
+		{"RFC 6068 section 7", "mailto:a@b?body=x%09y", Mailto{To: []string{"a@b"}, Body: []string{"x\ty"}}},
 
 		{"RFC 2392 section 2", "mid:a@b/c@d", MID{MessageID: "a@b", ContentID: "c@d"}},
 		{"RFC 2392 section 2", "mid:a%2Fb@c/d%2Fe@f", MID{MessageID: "a/b@c", ContentID: "d/e@f"}},
