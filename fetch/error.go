@@ -50,7 +50,11 @@ func (e *Error) Message() string {
 	var b strings.Builder
 	b.WriteString(string(e.Code))
 	if e.Err != nil {
-		if text := Printable(causeText(e.Err)); text != "" && text != string(e.Code) {
+		text := Printable(causeText(e.Err))
+		for again := true; again && e.Code != ""; { // what was wrapped may say the class too
+			text, again = strings.CutPrefix(text, string(e.Code)+": ")
+		}
+		if text != "" && text != string(e.Code) {
 			if b.Len() > 0 {
 				b.WriteString(": ")
 			}

@@ -32,6 +32,8 @@ func TestErrorText(t *testing.T) {
 		{"no URL", fetch.Error{Op: "get", Code: fetch.ErrURL, Err: errors.New("empty")}, "malformed URL: empty"},
 		{"no class", fetch.Error{Err: errors.New("odd")}, "odd"},
 		{"the cause is the class", fetch.Error{Code: fetch.ErrAuth, Err: fetch.ErrAuth}, "authentication failed"},
+		{"the cause says the class, more than once", fetch.Error{Code: fetch.ErrInterrupted, Err: fmt.Errorf("interrupted: %w", fetch.ErrInterrupted)}, "interrupted"},
+		{"the cause says the class and more", fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("interrupted: enough")}, "interrupted: enough"},
 		{"a reply without a number", fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: "out of paper"}}, "server failure (out of paper)"},
 		{"a number without words", fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: 42}}, "server failure (042)"},
 		{"a server that plays with the terminal", fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: 500, Text: "\x1b[2Jboo\r\nhoo"}},

@@ -2,10 +2,13 @@ package http
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/wire"
 )
 
@@ -67,13 +70,28 @@ func (d *driver) newTransport() *http.Transport {
 func (d *driver) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := d.env.Dial(ctx, network, addr)
 	if err != nil {
-		return nil, err
+		return nil, d.blame(ctx, err)
 	}
 	timeouts := d.env.Timeouts()
 	if c, ok := conn.(*wire.Conn); ok && (timeouts.Reply == 0 || timeouts.Reply > timeouts.Idle) {
 		c.SetIdle(timeouts.Reply)
 	}
 	return conn, nil
+}
+
+// blame says of a failed connection that it was one to a proxy, if it was.
+func (d *driver) blame(ctx context.Context, err error) error {
+	proxy, relayed := d.env.Proxy(ctx)
+	if !relayed {
+		return err
+	}
+	var own *fetch.Error
+	if !errors.As(err, &own) || own.Err == nil {
+		return fmt.Errorf("proxy %s: %w", proxy.Redacted(), err)
+	}
+	dup := *own
+	dup.Err = fmt.Errorf("proxy %s: %w", proxy.Redacted(), own.Err)
+	return &dup
 }
 
 func (d *driver) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
