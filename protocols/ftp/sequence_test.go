@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -155,6 +156,41 @@ func TestActiveSequence(t *testing.T) {
 			x, err := c.Explain(request(fetch.OpGet, "ftp://"+s.Addr+"/motd"))
 			if err != nil || !slices.Contains(x.Steps, "EPRT |1|<address>|<port>|") {
 				t.Errorf("Explain: %q, %v", x.Steps, err)
+			}
+		})
+	}
+}
+
+// TestIPv6 retrieves over IPv6, for which PASV and PORT have no room.
+func TestIPv6(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("this machine has no IPv6: ", err)
+	}
+	l.Close()
+	for _, tt := range []struct {
+		name   string
+		active bool
+		lacks  []string
+		want   []string // of the data connection
+		code   fetch.Code
+	}{
+		{name: "passive", want: []string{"EPSV", "RETR motd"}},
+		{name: "active", active: true, want: []string{"EPRT |2|::1|", "RETR motd"}},
+		{name: "passive, with PASV only", lacks: []string{"EPSV"}, want: []string{"EPSV", "PASV", "RETR motd"}},
+		{name: "active, with PORT only", active: true, lacks: []string{"EPRT"}, want: []string{"EPRT |2|::1|"}, code: fetch.ErrRefused},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := ftpd.Start(t, small, ftpd.Options{Host: "::1", Unknown: tt.lacks})
+			c := newClient(t, Options{Active: tt.active}, nil)
+			body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd"))
+			if fetch.CodeOf(err) != tt.code || err == nil && body != "Welcome.\n" {
+				t.Errorf("%q, %v", body, err)
+			}
+			if got := s.Log()[5:]; !slices.EqualFunc(got, tt.want, strings.HasPrefix) {
+				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
 	}

@@ -21,7 +21,7 @@ func (c *session) closePassive() {
 // listen opens a port for data.
 func (c *session) listen(verb string) {
 	c.closePassive()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", c.s.opts.addr())
 	if err != nil {
 		c.reply("425 %v", err)
 		return

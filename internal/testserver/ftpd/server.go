@@ -3,6 +3,7 @@
 package ftpd
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,8 @@ import (
 
 // Options change what a server does. The zero value serves everybody in clear.
 type Options struct {
+	// Host is the address to listen on; "" is 127.0.0.1.
+	Host string
 	// TLS is the configuration for AUTH TLS; nil if the server does not know it.
 	TLS *tls.Config
 	// Implicit begins TLS with the connection.
@@ -83,7 +86,7 @@ func Start(t testing.TB, tree fs.FS, opts Options) *Server {
 
 // New serves tree until Close.
 func New(tree fs.FS, opts Options) (*Server, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", opts.addr())
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +94,9 @@ func New(tree fs.FS, opts Options) (*Server, error) {
 	s.wg.Go(s.serve)
 	return s, nil
 }
+
+// addr is where the server listens: on any port that is free.
+func (o *Options) addr() string { return net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), "0") }
 
 // Log returns the commands received so far.
 func (s *Server) Log() []string {
