@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,8 +35,13 @@ type app struct {
 	status int  // of the first failure
 }
 
+// grace is how long the command may take to end once a signal has asked it to.
+const grace = time.Second
+
 // interruptible runs the command until it ends or a signal asks it to. What is
-// in work is then given up in good order; a second signal ends it at once.
+// in work is then given up in good order; a second signal ends it at once. No
+// context ends a write to a pipe that nobody reads, or the wait for a reader
+// of a named one: what is stuck in such is left behind.
 func interruptible(args []string, std stdio, more ...fetch.Loader) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -49,7 +55,19 @@ func interruptible(args []string, std stdio, more ...fetch.Loader) int {
 		signal.Stop(signals)
 		cancel(fetch.ErrInterrupted)
 	}()
-	return run(ctx, args, std, more...)
+	ended := make(chan int, 1)
+	go func() { ended <- run(ctx, args, std, more...) }()
+	select {
+	case status := <-ended:
+		return status
+	case <-ctx.Done():
+	}
+	select {
+	case status := <-ended:
+		return status
+	case <-time.After(grace):
+		return exitInterrupted
+	}
 }
 
 // run runs the command with its arguments and returns its exit status. The

@@ -227,6 +227,26 @@ func TestInterruptKeepsThePart(t *testing.T) {
 	}
 }
 
+func TestInterruptEndsAStuckWrite(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	t.Cleanup(site.Close)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := urlget("-O", "-", site.URL+"/big") // more than a pipe holds
+	cmd.Stdout = w
+	s := start(t, cmd)
+	w.Close()
+	if _, err := io.ReadFull(r, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Process.Signal(syscall.SIGINT)
+	s.exit(130)
+}
+
 func TestPasswordPrompt(t *testing.T) {
 	t.Parallel()
 	site := newSite()
