@@ -72,11 +72,13 @@ func stall(e *exam) {
 	c := e.client(o)
 	e.arm(Stall)
 	why := errors.New("the caller lost interest")
-	ctx, cancel := context.WithCancelCause(e.Context())
-	stop := time.AfterFunc(100*time.Millisecond, func() { cancel(why) })
-	defer stop.Stop()
+	ctx, cancel := context.WithCancelCause(e.context())
+	defer cancel(nil)
+	resp := e.open(ctx, c, rawURL)
+	e.firstOctet(resp)
+	time.AfterFunc(50*time.Millisecond, func() { cancel(why) }) // by then, Read waits
 	e.within("a retrieval whose context has ended", func() {
-		err := discard(c.Get(ctx, rawURL))
+		err := discard(resp, nil)
 		if !errors.Is(err, why) {
 			e.Errorf("error %v, want the cause of the context, %q", err, why)
 			return
@@ -101,7 +103,20 @@ func idleTimeout(e *exam) {
 		}
 		e.checkLost("with an idle timeout", err)
 	})
+	// A slow machine may have run out of time before the server was asked
+	// for the file. The fault is then still armed, and strikes now.
+	o.Timeouts = fetch.Timeouts{Idle: 2 * time.Second}
+	_ = discard(e.client(o).Get(e.context(), rawURL))
 	e.recovers(e.client(nil))
+}
+
+// firstOctet reads the first octet of a body: the fault has struck by then.
+func (e *exam) firstOctet(resp *fetch.Response) {
+	e.Helper()
+	if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
+		resp.Body.Close()
+		e.Fatalf("the server stalled before the first octet, or: %v", err)
+	}
 }
 
 // closeStalled closes a body while another goroutine waits for the silent
@@ -113,9 +128,7 @@ func closeStalled(e *exam) {
 	c := e.client(o)
 	e.arm(Stall)
 	resp := e.open(e.context(), c, rawURL)
-	if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
-		e.Fatalf("the server stalled before the first octet, or: %v", err)
-	}
+	e.firstOctet(resp)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
