@@ -129,7 +129,7 @@ func TestSlowReader(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, size)) })
 	for _, proto := range []string{"http/1.1", "h2"} {
 		srv := newServer(t, h, proto)
-		c := newClient(t, &fetch.Options{TLS: trust(srv), Timeouts: fetch.Timeouts{Idle: 100 * time.Millisecond}}, urlhttp.Options{})
+		c := newClient(t, &fetch.Options{TLS: trust(srv), Timeouts: fetch.Timeouts{Idle: 500 * time.Millisecond}}, urlhttp.Options{})
 		resp, err := c.Get(t.Context(), srv.URL)
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestSlowReader(t *testing.T) {
 		if _, err := io.CopyN(io.Discard, resp.Body, 1000); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(400 * time.Millisecond)
+		<-time.After(1200 * time.Millisecond)
 		n, err := io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 		if err != nil || n != size-1000 {
