@@ -119,7 +119,7 @@ func (s *settings) network() (fetch.Network, error) {
 }
 
 // parseResolve reads a value of --resolve, HOST:PORT:ADDR, in which IPv6
-// addresses may stand in brackets.
+// addresses may stand in brackets. The host is returned in its canonical form.
 func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
 	wrong := usage("--resolve: want HOST:PORT:ADDR, not %q", text)
 	host, rest := "", ""
@@ -139,7 +139,11 @@ func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
 	if err != nil || !addr.IsValid() {
 		return "", addr, wrong
 	}
-	return net.JoinHostPort(strings.ToLower(host), port), addr, nil
+	u, err := uri.ParseLoose("x://" + net.JoinHostPort(host, port))
+	if err != nil {
+		return "", addr, wrong
+	}
+	return net.JoinHostPort(u.Host(), port), addr, nil
 }
 
 // tls returns the TLS configuration, nil if the flags say nothing of it.
@@ -204,9 +208,17 @@ func (s *settings) gateways() (map[string]string, error) {
 	m := make(map[string]string)
 	for _, text := range s.gateway {
 		scheme, target, ok := strings.Cut(text, "=")
-		u, err := uri.ParseLoose(strings.Replace(target, "{}", "", 1))
-		if !ok || scheme == "" || err != nil || !u.IsAbs() {
-			return nil, usage("--gateway: want SCHEME=URL, not %q", text)
+		if !ok {
+			return nil, usage("--gateway: want SCHEME=URL") // it may hold a password
+		}
+		if u, err := uri.Parse(scheme + ":x"); err != nil || !u.IsAbs() {
+			return nil, usage("--gateway: %q is no scheme", scheme)
+		}
+		switch u, err := uri.ParseLoose(strings.Replace(target, "{}", "", 1)); {
+		case err != nil:
+			return nil, usage("--gateway: %v", err)
+		case !u.IsAbs():
+			return nil, usage("--gateway: the URL for %s has no scheme", scheme)
 		}
 		m[scheme] = target
 	}
@@ -232,7 +244,7 @@ func (s *settings) request(u uri.URI, op fetch.Op) (*fetch.Request, error) {
 	for _, answer := range s.form {
 		name, value, ok := strings.Cut(answer, "=")
 		if !ok {
-			return nil, usage("--form: want 'Name=value', not %q", answer)
+			return nil, usage("--form: want 'Name=value'") // it may hold a secret
 		}
 		req.Form[name] = append(req.Form[name], value)
 	}
