@@ -139,7 +139,7 @@ func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
 	if err != nil || !addr.IsValid() {
 		return "", addr, wrong
 	}
-	u, err := uri.ParseLoose("x://" + net.JoinHostPort(host, port))
+	u, err := uri.ParseLoose("//" + net.JoinHostPort(host, port))
 	if err != nil {
 		return "", addr, wrong
 	}

@@ -126,7 +126,7 @@ func entry(u uri.URI, name string, info fs.FileInfo) fetch.Entry {
 	case info.IsDir():
 		e.Kind, e.ContentType = fetch.EntryListing, listType
 	case info.Mode().IsRegular():
-		e.Size, e.ContentType = info.Size(), typeByName(name)
+		e.Size, e.ContentType = info.Size(), fetch.TypeByName(name)
 	}
 	return e
 }

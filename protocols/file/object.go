@@ -55,7 +55,7 @@ func object(ctx context.Context, req *fetch.Request, f *os.File, info fs.FileInf
 // file is unknown, and so is that of files which the system makes up when
 // they are read: these claim to be empty.
 func describe(f *os.File, info fs.FileInfo) fetch.Meta {
-	meta := fetch.Meta{Size: -1, Name: fetch.SafeName(info.Name()), ContentType: typeByName(info.Name())}
+	meta := fetch.Meta{Size: -1, Name: fetch.SafeName(info.Name()), ContentType: fetch.TypeByName(info.Name())}
 	if !info.Mode().IsRegular() {
 		meta.Framing = fetch.FramedByClose
 		return meta

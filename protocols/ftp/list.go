@@ -115,6 +115,7 @@ func (t *task) entry(dir uri.FTP, e listing.Entry) fetch.Entry {
 		dir.CWD = append(dir.CWD[:len(dir.CWD):len(dir.CWD)], e.Name)
 	default:
 		dir.Name = e.Name
+		entry.ContentType = fetch.TypeByName(e.Name)
 	}
 	if t.kind == match {
 		entry.Rel = "match"

@@ -175,6 +175,7 @@ func (s *session) prepare(ctx context.Context, t *task, ch *channel) (*facts, er
 // says.
 func (s *session) choosePart(t *task, f *facts, x *transfer) error {
 	x.meta.Validator = f.validator()
+	x.meta.ContentType = t.mediaType()
 	if t.isImage() {
 		x.meta.Size = f.size
 	}

@@ -186,3 +186,26 @@ func TestConditions(t *testing.T) {
 		}
 	}
 }
+
+// TestMediaType guesses types by names, as FTP does not tell them.
+func TestMediaType(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, small, ftpd.Options{})
+	c := newClient(t, Options{}, nil)
+	for path, want := range map[string]string{
+		"/pub/a.txt": "text/plain", "/pub/c%2A.bin": "", "/motd": "", "/motd;type=a": "text/plain",
+	} {
+		for _, op := range []fetch.Op{fetch.OpGet, fetch.OpStat} {
+			_, resp, err := do(t, c, request(op, "ftp://"+s.Addr+path))
+			if err != nil || resp.ContentType != want {
+				t.Errorf("%s %s: %+v, %v", op, path, resp, err)
+			}
+		}
+	}
+	for e, err := range c.List(t.Context(), "ftp://"+s.Addr+"/pub/") {
+		want := map[string]string{"a.txt": "text/plain", "b.txt": "text/plain"}[e.Name]
+		if err != nil || e.ContentType != want {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+}

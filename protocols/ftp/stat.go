@@ -20,7 +20,7 @@ func (s *session) inspect(ctx context.Context, t *task) (*fetch.Meta, error) {
 	}
 	switch {
 	case f.size >= 0 || !f.modTime.IsZero() && f.refused == 0:
-		meta := &fetch.Meta{Size: -1, Validator: f.validator()}
+		meta := &fetch.Meta{Size: -1, ContentType: t.mediaType(), Validator: f.validator()}
 		if t.isImage() {
 			meta.Size = f.size
 		}

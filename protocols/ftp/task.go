@@ -114,6 +114,15 @@ func (t *task) addr() string { return net.JoinHostPort(t.url.Host, strconv.Itoa(
 // isImage reports whether octets come as they are, so that they can be counted.
 func (t *task) isImage() bool { return t.typ == "I" }
 
+// mediaType guesses by the name, as FTP does not tell. What is ASCII is text in any case.
+func (t *task) mediaType() string {
+	guess := fetch.TypeByName(t.name)
+	if guess == "" && strings.HasPrefix(t.typ, "A") {
+		return "text/plain"
+	}
+	return guess
+}
+
 // typeOf returns the argument of TYPE (RFC 959, section 3.1.1) for a file.
 func (d *driver) typeOf(u uri.FTP) string {
 	switch {

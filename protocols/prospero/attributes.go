@@ -64,7 +64,7 @@ func (d *driver) stat(ctx context.Context, o object) (*fetch.Response, error) {
 	if err != nil || resp != nil {
 		return resp, err
 	}
-	meta := fetch.Meta{ContentType: mediaType(o.name), Size: link.size(),
+	meta := fetch.Meta{ContentType: o.mediaType(), Size: link.size(),
 		Name: o.suggestion()}
 	meta.ModTime = link.modTime()
 	if strings.HasPrefix(link.attribute("UNIX-MODES"), "d") {

@@ -40,7 +40,7 @@ func (a *answer) file(o object) (*fetch.Response, error) {
 		}
 		if t != nil {
 			return &fetch.Response{
-				Meta: fetch.Meta{ContentType: mediaType(o.name), Size: -1, Name: o.suggestion()},
+				Meta: fetch.Meta{ContentType: o.mediaType(), Size: -1, Name: o.suggestion()},
 				Body: &body{answer: a, t: t},
 			}, nil
 		}

@@ -108,6 +108,8 @@ func (l *Link) entry() fetch.Entry {
 		e.Kind = fetch.EntryText
 	case strings.HasPrefix(l.Target, "DIRECTORY"):
 		e.Kind = fetch.EntryListing
+	default:
+		e.ContentType = fetch.TypeByName(l.Name)
 	}
 	return e
 }

@@ -8,6 +8,7 @@
 package prospero
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,6 +81,11 @@ func parse(u uri.URI) (object, error) {
 
 // suggestion is the name of a file for the object.
 func (o object) suggestion() string { return fetch.SafeName(path.Base(o.name)) }
+
+// mediaType guesses by the name, as Prospero does not tell.
+func (o object) mediaType() string {
+	return cmp.Or(fetch.TypeByName(o.name), "application/octet-stream")
+}
 
 // The requests. Commands of one message run in order.
 

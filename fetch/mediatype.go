@@ -1,13 +1,13 @@
-package file
+package fetch
 
 import (
 	"path"
 	"strings"
 )
 
-// types gives extensions their media types. It is our own, as those of the
-// systems differ, and reading them takes longer than most files.
-var types = map[string]string{
+// mediaTypes gives extensions their media types. It is our own, as those of
+// the systems differ, and reading them takes longer than most files.
+var mediaTypes = map[string]string{
 	".7z":    "application/x-7z-compressed",
 	".avif":  "image/avif",
 	".bmp":   "image/bmp",
@@ -61,5 +61,7 @@ var types = map[string]string{
 	".zst":   "application/zstd",
 }
 
-// typeByName returns the media type that a name's extension stands for, or "".
-func typeByName(name string) string { return types[strings.ToLower(path.Ext(name))] }
+// TypeByName returns the media type that the extension of a file's name stands
+// for, the same on every machine, or "". It is for drivers whose protocol does
+// not tell types.
+func TypeByName(name string) string { return mediaTypes[strings.ToLower(path.Ext(name))] }
