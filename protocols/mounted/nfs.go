@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
 )
 
 const nfsPort = 2049
@@ -77,7 +78,7 @@ func parseMounts(r io.Reader) ([]mount, error) {
 		}
 		source, dir := unescapeOctal(fields[0]), unescapeOctal(fields[1])
 		i := strings.Index(source, ":/")
-		if i < 0 || !path.IsAbs(dir) {
+		if i < 0 || !path.IsAbs(dir) || wire.CheckLine(dir) != nil { // a URL cannot name a line break
 			continue
 		}
 		m := mount{host: canonical(source[:i]), port: nfsPort, export: path.Clean(source[i+1:]), dir: dir}

@@ -16,6 +16,8 @@ func FuzzMounts(f *testing.F) {
 	f.Add("h:/e /mnt nfs rw,port=1 0 0", "e/x")
 	f.Add("h:/ /mnt\\040x nfs4 addr=1.2.3.4 0 0", "../../x")
 	f.Add("[::1]:/e// /m nfs ro", "%2e%2e/e/%2e%2e")
+	f.Add("h:/ /m\\012n nfs ro", "x")
+	f.Add("h:/ /m\x00 nfs ro", "x")
 	f.Fuzz(func(t *testing.T, list, name string) {
 		mounts, err := parseMounts(strings.NewReader(list))
 		u, badURL := uri.Parse("nfs://h/" + name)
