@@ -128,21 +128,24 @@ func TestSlowReader(t *testing.T) {
 	const size = 16 << 20 // more than all buffers hold
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, size)) })
 	for _, proto := range []string{"http/1.1", "h2"} {
-		srv := newServer(t, h, proto)
-		c := newClient(t, &fetch.Options{TLS: trust(srv), Timeouts: fetch.Timeouts{Idle: 500 * time.Millisecond}}, urlhttp.Options{})
-		resp, err := c.Get(t.Context(), srv.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.CopyN(io.Discard, resp.Body, 1000); err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(1200 * time.Millisecond)
-		n, err := io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
-		if err != nil || n != size-1000 {
-			t.Errorf("%s: %d more octets, %v", proto, n, err)
-		}
+		t.Run(proto, func(t *testing.T) {
+			t.Parallel()
+			srv := newServer(t, h, proto)
+			c := newClient(t, &fetch.Options{TLS: trust(srv), Timeouts: fetch.Timeouts{Idle: 2 * time.Second}}, urlhttp.Options{})
+			resp, err := c.Get(t.Context(), srv.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.CopyN(io.Discard, resp.Body, 1000); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(4 * time.Second)
+			n, err := io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			if err != nil || n != size-1000 {
+				t.Errorf("%d more octets, %v", n, err)
+			}
+		})
 	}
 }
 
