@@ -286,26 +286,17 @@ func canceled(e *exam) {
 	why := errors.New("the caller changed his mind")
 	ctx, cancel := context.WithCancelCause(e.Context())
 	cancel(why)
-	var got []string
-	for range leaves {
-		before := len(e.log())
-		c := e.client(nil)
-		err := discard(c.Get(ctx, rawURL))
+	got := e.heard(func() {
+		err := discard(e.client(nil).Get(ctx, rawURL))
 		if !errors.Is(err, why) {
 			e.Fatalf("error %v, want the cause of the context, %q", err, why)
 		}
 		e.checkError(err)
-		if got = e.log()[before:]; len(got) == 0 {
-			return
-		}
+	})
+	if len(got) > 0 {
+		e.Errorf("the server got %q", got)
 	}
-	e.Errorf("the server got %q", got)
 }
-
-// leaves is how often a server must have got something that nobody was to send.
-// Once may be what the clients of earlier cases said when they took leave: they
-// wait for nobody, and nobody can wait for them.
-const leaves = 3
 
 // operations asks for what the scheme says it cannot do.
 func operations(e *exam) {

@@ -259,6 +259,22 @@ func (e *exam) log() []string {
 	return e.site.Log()
 }
 
+// heard returns what the server got while f ran, which should be nothing. Once it
+// may be what the clients of earlier cases said when they took leave, as they
+// wait for nobody and nobody can wait for them. So f runs again, and only what
+// comes each time counts.
+func (e *exam) heard(f func()) []string {
+	var got []string
+	for range 3 {
+		before := len(e.log())
+		f()
+		if got = e.log()[before:]; len(got) == 0 {
+			break
+		}
+	}
+	return got
+}
+
 // checkError checks what holds for every error of a client.
 func (e *exam) checkError(err error) {
 	e.Helper()

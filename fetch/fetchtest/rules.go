@@ -204,15 +204,13 @@ func address(e *exam) {
 	rawURL := e.url(middleFile)
 	e.remote(e.client(nil), rawURL)
 	why := errors.New("refused by the suite")
-	disturbed := 0
-	for refuse := int64(1); ; refuse++ {
+	retrieve := func(refuse int64) (asked int64, err error) {
 		var count atomic.Int64
 		o := e.options()
 		policy := fetch.Policy{}
 		if o.Policy != nil {
 			policy = *o.Policy
 		}
-		before := len(e.log())
 		policy.CheckAddr = func(uri.URI, netip.AddrPort) error {
 			if count.Add(1) == refuse {
 				return why
@@ -220,9 +218,14 @@ func address(e *exam) {
 			return nil
 		}
 		o.Policy = &policy
-		c := e.client(o)
-		err := e.drain(c, rawURL)
-		asked := count.Load()
+		err = e.drain(e.client(o), rawURL)
+		return count.Load(), err
+	}
+	if got := e.heard(func() { retrieve(1) }); len(got) > 0 {
+		e.Errorf("the first connection was refused, and the server got %q", got)
+	}
+	for refuse := int64(1); ; refuse++ {
+		asked, err := retrieve(refuse)
 		switch {
 		case asked == 0:
 			e.Fatal("Policy.CheckAddr was not asked")
@@ -233,12 +236,6 @@ func address(e *exam) {
 			return
 		case !errors.Is(err, why) || !hasCode(err, fetch.ErrPolicy):
 			e.Fatalf("connection %d was refused: error %v, want one of class %q that matches the policy's own", refuse, err, fetch.ErrPolicy)
-		case refuse == 1 && len(e.log()) != before:
-			if disturbed++; disturbed == leaves {
-				e.Errorf("the first connection was refused, and the server got %q", e.log()[before:])
-				return
-			}
-			refuse--
 		}
 	}
 }
