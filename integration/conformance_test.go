@@ -115,6 +115,16 @@ func TestEverySchemeHasAServer(t *testing.T) {
 	}
 }
 
+// startWith starts a server with the files of tree.
+func startWith(t testing.TB, server string, tree fs.FS) *lab.Server {
+	t.Helper()
+	dir := lab.TempDir(t)
+	if err := os.CopyFS(dir, tree); err != nil {
+		t.Fatal(err)
+	}
+	return lab.StartRoot(t, server, dir)
+}
+
 // waisHarness serves the tree as one database, since databases do not nest.
 func waisHarness(server string) fetchtest.Harness {
 	return fetchtest.Harness{Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
@@ -141,11 +151,7 @@ func waisHarness(server string) fetchtest.Harness {
 
 func prosperoHarness(server string) fetchtest.Harness {
 	return fetchtest.Harness{Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-		dir := lab.TempDir(t)
-		if err := os.CopyFS(dir, tree); err != nil {
-			t.Fatal(err)
-		}
-		s := lab.StartRoot(t, server, dir)
+		s := startWith(t, server, tree)
 		root := uri.MustParse("prospero://" + s.Addr("plain"))
 		return fetchtest.Site{
 			Load: prospero.Load,

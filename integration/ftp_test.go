@@ -27,14 +27,10 @@ func ftpHarness(mode string) func(server string) fetchtest.Harness {
 		return fetchtest.Harness{
 			Options: ftpOptions(),
 			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-				dir := lab.TempDir(t)
-				if err := os.CopyFS(dir, tree); err != nil {
-					t.Fatal(err)
-				}
-				s := lab.StartRoot(t, server, dir)
+				s := startWith(t, server, tree)
 				site := ftpSite(s, tree, mode)
 				if server == "pure-ftpd" {
-					withhold(t, dir, &site, `names/a\b`) // "553 Prohibited file name"
+					withhold(t, s.Root, &site, `names/a\b`) // "553 Prohibited file name"
 				}
 				return site
 			},

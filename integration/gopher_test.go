@@ -250,11 +250,7 @@ func fingerHarness(server string) fetchtest.Harness {
 			"NotFound": "that there is no such user is a text like others",
 		},
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-			dir := lab.TempDir(t)
-			if err := os.CopyFS(dir, tree); err != nil {
-				t.Fatal(err)
-			}
-			s := lab.StartRoot(t, server, dir)
+			s := startWith(t, server, tree)
 			return fetchtest.Site{Load: finger.Load, URL: func(name string) string {
 				info, err := fs.Stat(tree, name)
 				if err == nil && info.IsDir() || name == "octets.bin" || strings.ContainsAny(name, " @") {

@@ -50,11 +50,7 @@ func nginxHarness(port string, opts http.Options) func(server string) fetchtest.
 		return fetchtest.Harness{
 			Options: &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA(), MinVersion: tls.VersionTLS12}},
 			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-				dir := lab.TempDir(t)
-				if err := os.CopyFS(dir, tree); err != nil {
-					t.Fatal(err)
-				}
-				root := nginxURL(lab.StartRoot(t, server, dir), port)
+				root := nginxURL(startWith(t, server, tree), port)
 				if opts.Compressed {
 					root += "/gzip"
 				}
