@@ -1,8 +1,12 @@
 package mailbox
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -22,26 +26,66 @@ func keyOf(kind byte, id string) []byte {
 	return append([]byte{kind}, sum[:20]...)
 }
 
-// An index remembers where messages are. For each unit it has a bucket, named
-// by its path, with the positions by key, and under the key "" the size and
-// time that the unit had. A nil index knows nothing.
-type index struct{ db *bolt.DB }
+// An index remembers where messages are. For each unit it has a bucket, named by its path, with the
+// positions by key, and under the key "" the size and time that the unit had. A nil index knows
+// nothing.
+//
+// The file has a checksum beside it, without which it is made anew: bbolt trusts its file, and ends
+// the program when it should not have done so. While the file changes there is no checksum.
+type index struct {
+	db   *bolt.DB
+	path string
+	torn bool // changed since the checksum was taken away
+}
 
 // openIndex returns nil if there can be no index; it only saves time.
 func openIndex(dir string) *index {
 	if dir == "" || os.MkdirAll(dir, 0o700) != nil {
 		return nil
 	}
-	db, err := bolt.Open(filepath.Join(dir, "mailbox.db"), 0o600, &bolt.Options{Timeout: time.Second, NoFreelistSync: true})
+	x := &index{path: filepath.Join(dir, "mailbox.db")}
+	if want, err := os.ReadFile(x.sumPath()); err != nil || !bytes.Equal(want, x.sum()) {
+		if err := os.Remove(x.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	var err error
+	if x.db, err = bolt.Open(x.path, 0o600, &bolt.Options{Timeout: time.Second, NoFreelistSync: true}); err != nil {
+		return nil
+	}
+	return x
+}
+
+func (x *index) sumPath() string { return x.path + ".sha256" }
+
+// sum returns the checksum of the file, nil if it cannot be read.
+func (x *index) sum() []byte {
+	f, err := os.Open(x.path)
 	if err != nil {
 		return nil
 	}
-	return &index{db}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return nil
+	}
+	return h.Sum(nil)
+}
+
+// update changes the file.
+func (x *index) update(f func(*bolt.Tx) error) error {
+	if !x.torn {
+		if err := os.Remove(x.sumPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		x.torn = true
+	}
+	return x.db.Update(f)
 }
 
 func (x *index) close() {
-	if x != nil {
-		x.db.Close()
+	if x != nil && x.db.Close() == nil && x.torn {
+		os.WriteFile(x.sumPath(), x.sum(), 0o600) // without it the file is made anew
 	}
 }
 
@@ -53,8 +97,7 @@ func (u unit) state() []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(u.info.ModTime().UnixNano()))
 }
 
-// lookup reports whether the index knows the unit, and returns the message if
-// it has it.
+// lookup reports whether the index knows the unit, and returns the message if it has it.
 func (x *index) lookup(u unit, key []byte) (m *Message, known bool) {
 	if x == nil {
 		return nil, false
@@ -85,7 +128,7 @@ const batchSize = 10_000
 
 // An indexWriter learns a unit. A nil one learns nothing.
 type indexWriter struct {
-	db    *bolt.DB
+	index *index
 	unit  unit
 	batch []position
 	err   error
@@ -98,8 +141,8 @@ func (x *index) writer(u unit) *indexWriter {
 	if x == nil {
 		return nil
 	}
-	w := &indexWriter{db: x.db, unit: u}
-	w.err = w.db.Update(func(tx *bolt.Tx) error {
+	w := &indexWriter{index: x, unit: u}
+	w.err = x.update(func(tx *bolt.Tx) error {
 		name := []byte(u.path)
 		if tx.Bucket(name) != nil {
 			if err := tx.DeleteBucket(name); err != nil {
@@ -135,7 +178,7 @@ func (w *indexWriter) flush(state []byte) {
 	if w.err != nil {
 		return
 	}
-	w.err = w.db.Update(func(tx *bolt.Tx) error {
+	w.err = w.index.update(func(tx *bolt.Tx) error {
 		b := tx.Bucket([]byte(w.unit.path))
 		for _, p := range w.batch {
 			if b.Get(p.key) != nil {

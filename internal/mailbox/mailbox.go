@@ -1,6 +1,5 @@
-// Package mailbox finds messages in mail that was already received: mbox files
-// (RFC 4155) and Maildir folders. It only reads them. What it learns on the
-// way goes into an index elsewhere.
+// Package mailbox finds messages in mail that was already received: mbox files (RFC 4155) and
+// Maildir folders. It only reads them. What it learns on the way goes into an index elsewhere.
 package mailbox
 
 import (
@@ -27,8 +26,8 @@ type Boxes struct {
 	Cache string
 }
 
-// Default returns the mailboxes that the user has anyway: $MAIL and ~/Maildir,
-// those of them that exist.
+// Default returns the mailboxes that the user has anyway: $MAIL and ~/Maildir, those of them that
+// exist.
 func Default() []string {
 	var paths []string
 	candidates := []string{os.Getenv("MAIL")}
@@ -43,8 +42,8 @@ func Default() []string {
 	return paths
 }
 
-// DefaultCache returns the folder for the index: "urlget" in the user's cache
-// directory, or "" if there is none.
+// DefaultCache returns the folder for the index: "urlget" in the user's cache directory, or "" if
+// there is none.
 func DefaultCache() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -65,7 +64,7 @@ type Message struct {
 	contentIDs []string // of its parts, without angle brackets
 }
 
-// Open returns the text of the message, octet by octet as it is stored.
+// Open returns the text of the message, byte by byte as it is stored.
 func (m *Message) Open() (io.ReadCloser, error) {
 	f, err := os.Open(m.Path)
 	if err != nil {
@@ -91,8 +90,8 @@ func trimID(field string) string {
 	return strings.TrimSpace(id)
 }
 
-// All yields the messages of all mailboxes. A mailbox that cannot be read
-// yields an error, and the next one follows.
+// All yields the messages of all mailboxes. A mailbox that cannot be read yields an error, and the
+// next one follows.
 func (b *Boxes) All(ctx context.Context) iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		for _, path := range b.Paths {
@@ -111,16 +110,16 @@ func (b *Boxes) All(ctx context.Context) iter.Seq2[*Message, error] {
 	}
 }
 
-// A unit is what is scanned as a whole: an mbox file, or one of the folders
-// "cur" and "new" of a Maildir.
+// A unit is what is scanned as a whole: an mbox file, or one of the folders "cur" and "new" of a
+// Maildir.
 type unit struct {
 	path string
 	dir  bool
 	info fs.FileInfo
 }
 
-// unitsOf returns the units of a mailbox. The folders within a Maildir, which
-// begin with a dot, belong to it.
+// unitsOf returns the units of a mailbox. The folders within a Maildir, which begin with a dot,
+// belong to it.
 func unitsOf(path string) ([]unit, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -180,8 +179,7 @@ func (u unit) messages(ctx context.Context) iter.Seq2[*Message, error] {
 	}
 }
 
-// Find returns the message with a message identifier, given without angle
-// brackets.
+// Find returns the message with a message identifier, given without angle brackets.
 func (b *Boxes) Find(ctx context.Context, id string) (*Message, error) {
 	return b.find(ctx, keyOf(messageKey, id), func(m *Message) bool { return m.id() == id })
 }

@@ -1,10 +1,12 @@
 package mailbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -231,5 +233,51 @@ func TestCancelledScan(t *testing.T) {
 	cancel()
 	if _, err := boxes(t, "", 3).Find(ctx, "2@mbox"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestADamagedIndexIsMadeAnew overwrites parts of the index in many ways. No damage may end the
+// program or change what is found.
+func TestADamagedIndexIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	b := boxes(t, cache, 50)
+	file := filepath.Join(cache, "mailbox.db")
+	if _, err := b.Find(t.Context(), "33@mbox"); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	damages := [][]byte{nil, []byte("short"), good[:len(good)/2], make([]byte, len(good))}
+	for range 20 {
+		bad := bytes.Clone(good)
+		at := random.IntN(len(bad))
+		for i := range min(1+random.IntN(4096), len(bad)-at) {
+			bad[at+i] ^= byte(1 + random.IntN(255))
+		}
+		damages = append(damages, bad)
+	}
+	for i, bad := range damages {
+		if err := os.WriteFile(file, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if m, err := b.Find(t.Context(), "33@mbox"); err != nil || !strings.Contains(read(t, m), "<33@mbox>") {
+				t.Fatalf("damage %d: %v, %v", i, m, err)
+			}
+		}
+	}
+	// One that was not closed is not trusted either.
+	if err := os.Remove(file + ".sha256"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, make([]byte, len(good)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Find(t.Context(), "33@mbox"); err != nil {
+		t.Error(err)
 	}
 }

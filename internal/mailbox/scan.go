@@ -21,8 +21,7 @@ const (
 // maxContentIDs bounds the identifiers remembered of one message.
 const maxContentIDs = 1000
 
-// scanFile yields the messages of a file. It reports false if it was told to
-// stop.
+// scanFile yields the messages of a file. It reports false if it was told to stop.
 func scanFile(ctx context.Context, path string, how layout, yield func(*Message, error) bool) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -122,8 +121,7 @@ func (s *scanner) line(line []byte, bol bool) {
 	}
 }
 
-// contentID takes the value of a Content-ID field; it may follow on the next
-// line.
+// contentID takes the value of a Content-ID field; it may follow on the next line.
 func (s *scanner) contentID(value []byte) {
 	id := trimID(string(value[:min(len(value), 1000)]))
 	if s.idNext = id == ""; !s.idNext {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// The methods in this file need p.mu. Those that return connections leave it to the caller to close
-// them, without the lock.
+// The methods in this file require p.mu. Connections that they return must be closed by the caller,
+// without holding the lock.
 
-// put gives a connection to whoever waits longest, else keeps it idle.
+// put hands conn to the longest waiter or, if there is none, keeps it idle.
 func (p *Pool[K, C]) put(key K, conn C) (dead []C) {
 	if p.closed {
 		p.release(key)
@@ -32,7 +32,7 @@ func (p *Pool[K, C]) put(key K, conn C) (dead []C) {
 	return dead
 }
 
-// release takes back the leave to have a connection open, and gives it to whoever waits longest.
+// release gives up the right to have a connection open and passes it on to the longest waiter.
 func (p *Pool[K, C]) release(key K) {
 	h := p.hosts[key]
 	if h.grant(grant[C]{}) {
@@ -44,7 +44,7 @@ func (p *Pool[K, C]) release(key K) {
 	}
 }
 
-// grant ends the longest wait and reports whether there was one.
+// grant ends the longest wait, and reports whether there was one.
 func (h *host[C]) grant(g grant[C]) bool {
 	if len(h.waiters) == 0 {
 		return false
@@ -74,7 +74,7 @@ func (p *Pool[K, C]) takeIdle(h *host[C], prefer func(C) bool) (g grant[C], ok b
 	return g, true
 }
 
-// expire takes out the connections that have been idle for too long.
+// expire removes the connections that have been idle for too long.
 func (p *Pool[K, C]) expire(h *host[C], now time.Time) (dead []C) {
 	if p.opts.IdleTimeout <= 0 {
 		return nil
@@ -86,8 +86,8 @@ func (p *Pool[K, C]) expire(h *host[C], now time.Time) (dead []C) {
 	return p.evict(h, n)
 }
 
-// evict takes out the n connections that have been idle longest. Nobody waits for them: where there
-// are idle connections there are no waiters.
+// evict removes the n connections that have been idle longest. It need not grant anything: where
+// there are idle connections, there are no waiters.
 func (p *Pool[K, C]) evict(h *host[C], n int) (dead []C) {
 	for _, c := range h.idle[:n] {
 		dead = append(dead, c.conn)
@@ -98,7 +98,7 @@ func (p *Pool[K, C]) evict(h *host[C], n int) (dead []C) {
 	return dead
 }
 
-// drain takes out all idle connections.
+// drain removes all idle connections.
 func (p *Pool[K, C]) drain() (dead []C) {
 	for key, h := range p.hosts {
 		dead = append(dead, p.evict(h, len(h.idle))...)
@@ -109,7 +109,7 @@ func (p *Pool[K, C]) drain() (dead []C) {
 	return dead
 }
 
-// lessIdle counts, and stops the timer when nothing is left to expire.
+// lessIdle subtracts n from the idle count, and stops the timer when nothing is left to expire.
 func (p *Pool[K, C]) lessIdle(n int) {
 	p.idle -= n
 	if p.idle == 0 && p.timer != nil {
@@ -118,7 +118,8 @@ func (p *Pool[K, C]) lessIdle(n int) {
 	}
 }
 
-// sweep is what the timer does: it closes what has expired, and sets the timer for what comes next.
+// sweep is called by the timer. It closes what has expired, and resets the timer for what expires
+// next.
 func (p *Pool[K, C]) sweep() {
 	p.mu.Lock()
 	now := time.Now()

@@ -9,36 +9,36 @@ import (
 	"time"
 )
 
-// ErrClosed is the error of Get on a closed pool.
+// ErrClosed is returned by Get on a closed pool.
 var ErrClosed = errors.New("connection pool is closed")
 
-// Options say what a pool keeps. Limits are per key.
+// Options configures a Pool. Limits are per key.
 type Options[C any] struct {
-	MaxIdle     int           // connections kept idle; 0 keeps none
+	MaxIdle     int           // idle connections to keep; 0 keeps none
 	MaxOpen     int           // connections in use, being dialed or idle; 0 means no limit
 	IdleTimeout time.Duration // how long a connection may stay idle; 0 means no limit
 
-	// Valid, if not nil, reports whether an idle connection can still be used. It is called
-	// without locks, by Get, for a connection that nobody else has.
+	// Valid, if not nil, reports whether an idle connection can still be used. Get calls it without
+	// holding locks, for a connection that nobody else can see.
 	Valid func(C) bool
 	// Close closes a connection. It must not wait for the peer.
 	Close func(C)
 }
 
-// A Pool holds the connections of any number of keys. Connections under one key must be
-// interchangeable, so everything that makes a difference belongs in the key: host and port, but
-// also the user and the protection. All methods may be called at the same time.
+// A Pool holds connections under any number of keys. Connections with the same key must be
+// interchangeable, so the key must include everything that tells them apart: host and port, but
+// also user and protection. Methods may be called concurrently.
 type Pool[K comparable, C any] struct {
 	opts Options[C]
 
 	mu     sync.Mutex
-	hosts  map[K]*host[C] // only those with something open
+	hosts  map[K]*host[C] // only those with open connections
 	idle   int            // idle connections of all hosts
 	timer  *time.Timer    // set while there are idle connections that can expire
 	closed bool
 }
 
-// A host is what the pool has under one key.
+// A host is the state of the pool for one key.
 type host[C any] struct {
 	open    int             // idle, leased and being dialed
 	idle    []idleConn[C]   // longest idle first
@@ -50,8 +50,8 @@ type idleConn[C any] struct {
 	since time.Time
 }
 
-// A grant ends a wait: with a connection, with leave to dial one, or with an error. The first two
-// make the receiver one of those counted in host.open.
+// A grant ends a wait: with a connection, with the right to dial one, or with an error. In the
+// first two cases the receiver is counted in host.open.
 type grant[C any] struct {
 	conn C
 	have bool // conn is set
@@ -61,7 +61,7 @@ type grant[C any] struct {
 // A Lease is the use of one connection, until Put or Discard.
 type Lease[K comparable, C any] struct {
 	Conn   C
-	Reused bool // Conn was in use before
+	Reused bool // Conn has been used before
 
 	pool  *Pool[K, C]
 	key   K
@@ -73,12 +73,11 @@ func New[K comparable, C any](opts Options[C]) *Pool[K, C] {
 	return &Pool[K, C]{opts: opts, hosts: make(map[K]*host[C])}
 }
 
-// Get leases a connection: of the idle ones the one last used for which prefer reports true, else the
-// one last used of all, else a new one from dial. A nil prefer has no preference; prefer must not
-// call the pool. If the limit of open connections is reached, Get waits; those who wait are served
-// in the order in which they came.
+// Get leases a connection: the most recently used idle one for which prefer reports true, or else
+// the most recently used one, or else a new one from dial. Prefer may be nil; it must not call
+// methods of the pool. If MaxOpen is reached, Get waits; waiters are served in order of arrival.
 //
-// If ctx ends the wait, the error is context.Cause(ctx). Errors of dial are returned as they are.
+// If ctx ends the wait, the error is context.Cause(ctx). Errors of dial are returned unchanged.
 func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool, dial func(context.Context) (C, error)) (*Lease[K, C], error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -97,7 +96,7 @@ func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool, dial f
 	return p.dial(ctx, key, dial)
 }
 
-// acquire takes an idle connection, or leave to dial one, and waits if it must.
+// acquire takes an idle connection, or the right to dial one, waiting if necessary.
 func (p *Pool[K, C]) acquire(ctx context.Context, key K, prefer func(C) bool) grant[C] {
 	p.mu.Lock()
 	if p.closed {
@@ -135,8 +134,8 @@ func (p *Pool[K, C]) acquire(ctx context.Context, key K, prefer func(C) bool) gr
 	}
 }
 
-// another follows acquire when the connection was not valid: it takes the next idle one in its
-// place, or leave to dial.
+// another follows acquire if the connection was not valid: it takes the next idle one in its place,
+// or the right to dial.
 func (p *Pool[K, C]) another(key K, prefer func(C) bool) grant[C] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,7 +147,7 @@ func (p *Pool[K, C]) another(key K, prefer func(C) bool) grant[C] {
 	return g
 }
 
-// giveUp ends a wait. If the turn had come already, it goes to the next.
+// giveUp ends a wait. If the grant has already come, it is passed on.
 func (p *Pool[K, C]) giveUp(key K, h *host[C], turn chan grant[C]) {
 	p.mu.Lock()
 	var dead []C
@@ -165,7 +164,7 @@ func (p *Pool[K, C]) giveUp(key K, h *host[C], turn chan grant[C]) {
 
 func (p *Pool[K, C]) dial(ctx context.Context, key K, dial func(context.Context) (C, error)) (*Lease[K, C], error) {
 	done := false
-	defer func() { // also if dial panics
+	defer func() { // even if dial panics
 		if !done {
 			p.mu.Lock()
 			p.release(key)
@@ -186,8 +185,8 @@ func (p *Pool[K, C]) dial(ctx context.Context, key K, dial func(context.Context)
 	return &Lease[K, C]{Conn: conn, pool: p, key: key}, nil
 }
 
-// Put ends the lease and keeps the connection for others. Only the first of all calls of Put and
-// Discard has an effect.
+// Put ends the lease and keeps the connection for others. Only the first call to Put or Discard has
+// an effect.
 func (l *Lease[K, C]) Put() {
 	p := l.pool
 	p.mu.Lock()
@@ -210,7 +209,7 @@ func (l *Lease[K, C]) Discard() {
 	if ended {
 		return
 	}
-	p.opts.Close(l.Conn) // before anyone may open another in its place
+	p.opts.Close(l.Conn) // before another may be opened in its place
 	p.mu.Lock()
 	p.release(l.key)
 	p.mu.Unlock()
@@ -224,8 +223,8 @@ func (p *Pool[K, C]) CloseIdle() {
 	p.closeAll(dead)
 }
 
-// Close closes the idle connections, ends all waits and makes Get fail with ErrClosed. Leased
-// connections are closed when their leases end; Close does not wait for that.
+// Close closes the idle connections, ends all waits, and makes Get fail with ErrClosed. Leased
+// connections are closed when their leases end; Close does not wait for them.
 func (p *Pool[K, C]) Close() {
 	p.mu.Lock()
 	p.closed = true

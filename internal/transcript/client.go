@@ -11,9 +11,9 @@ import (
 )
 
 // Client plays the client's side of a conversation with the server at addr (host:port): the scripts
-// without ports to themselves one after the other, and each other script on a connection to the port
-// that the server names where the transcript has the variable. The test fails, with a diff, if the
-// server deviates. Lines marked "C?" are sent.
+// without ports to themselves one after the other, and each other script on a connection to the
+// port that the server names where the transcript has the variable. The test fails, with a diff, if
+// the server deviates. Lines marked "C?" are sent.
 func Client(t testing.TB, conv *Conversation, addr string) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(addr)

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// variable matches a variable and, as groups, its name and the name of its script, or its name only.
+// variable matches a variable and, as groups, its name and the name of its script, or its name
+// only.
 var variable = regexp.MustCompile(`\$(?:(PORT|EPSV|PASV)\{([^{}]*)\}|(HOST|PORT))`)
 
 // Parse reads a transcript from memory. Name is for messages.
@@ -125,8 +126,8 @@ func parseStep(text string) (step, error) {
 	return st, nil
 }
 
-// quote writes data as it stands behind the C or S of a step: as a line if it has variables or can be
-// seen as it is, else as a Go string.
+// quote writes data as it stands behind the C or S of a step: as a line if it has variables or can
+// be seen as it is, else as a Go string.
 func quote(data []byte, vars bool) string {
 	line, ok := strings.CutSuffix(string(data), "\r\n")
 	if vars || ok && plain(line) && !variable.MatchString(line) {

@@ -148,8 +148,8 @@ func (p *player) upcoming(want []byte) bool {
 	return true
 }
 
-// display completes bytes that were not expected with the rest of their line, as far as it has come,
-// and writes them as a step.
+// display completes bytes that were not expected with the rest of their line, as far as it has
+// come, and writes them as a step.
 func (p *player) display(got []byte) string {
 	for !bytes.HasSuffix(got, []byte("\n")) && p.r.Buffered() > 0 {
 		b, _ := p.r.ReadByte()

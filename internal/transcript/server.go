@@ -17,8 +17,29 @@ import (
 // before that.
 func Server(t testing.TB, conv *Conversation) (addr string) {
 	t.Helper()
-	s := &server{t: t, conv: conv, ports: map[string]string{}, played: map[string]chan struct{}{},
+	s := newServer(t, conv)
+	t.Cleanup(s.close)
+	return s.start()
+}
+
+// Lenient is Server for a client whose connections fail: it does not complain about what the client
+// does, says or leaves out. Stop ends the conversation wherever it is.
+func Lenient(t testing.TB, conv *Conversation) (addr string, stop func()) {
+	t.Helper()
+	s := newServer(t, conv)
+	s.lenient = true
+	return s.start(), s.close
+}
+
+func newServer(t testing.TB, conv *Conversation) *server {
+	return &server{t: t, conv: conv, ports: map[string]string{}, played: map[string]chan struct{}{},
 		awaited: map[*net.TCPListener]int{}}
+}
+
+// start begins to play and returns the address.
+func (s *server) start() (addr string) {
+	s.t.Helper()
+	conv := s.conv
 	main := s.listen()
 	s.ports[""] = port(main)
 	own := map[*script]*net.TCPListener{}
@@ -33,16 +54,16 @@ func Server(t testing.TB, conv *Conversation) (addr string) {
 	for sc, l := range own {
 		s.wg.Go(func() { s.accept(l, []*script{sc}) })
 	}
-	t.Cleanup(s.close)
 	return main.Addr().String()
 }
 
 type server struct {
-	t      testing.TB
-	conv   *Conversation
-	ports  map[string]string        // by script; "" is the server's
-	played map[string]chan struct{} // closed when the script has been played
-	wg     sync.WaitGroup
+	t       testing.TB
+	conv    *Conversation
+	lenient bool
+	ports   map[string]string        // by script; "" is the server's
+	played  map[string]chan struct{} // closed when the script has been played
+	wg      sync.WaitGroup
 
 	mu      sync.Mutex
 	awaited map[*net.TCPListener]int // how many connections are still to come
@@ -68,12 +89,12 @@ func (s *server) accept(l *net.TCPListener, scripts []*script) {
 		switch {
 		case err != nil:
 			for ; i < len(scripts); i++ {
-				s.t.Errorf("%s: the client made no connection for %q: %v", s.conv.name, scripts[i].name, err)
+				s.errorf("%s: the client made no connection for %q: %v", s.conv.name, scripts[i].name, err)
 				close(s.played[scripts[i].name])
 			}
 			return
 		case i >= len(scripts):
-			s.t.Errorf("%s: the client made one connection too many to the port of %q", s.conv.name, scripts[0].name)
+			s.errorf("%s: the client made one connection too many to the port of %q", s.conv.name, scripts[0].name)
 			conn.Close()
 		default:
 			s.wg.Go(func() { s.serve(conn, scripts[i]) })
@@ -87,13 +108,20 @@ func (s *server) expectConns(l *net.TCPListener, n int) {
 	defer s.mu.Unlock()
 	s.awaited[l] = n
 	if s.ending {
-		endAccept(l, n)
+		s.endAccept(l, n)
+	}
+}
+
+// errorf complains about the client.
+func (s *server) errorf(format string, args ...any) {
+	if !s.lenient {
+		s.t.Errorf(format, args...)
 	}
 }
 
 // endAccept ends the wait for connections: soon if some are awaited, for they may be under way.
-func endAccept(l *net.TCPListener, n int) {
-	if n > 0 {
+func (s *server) endAccept(l *net.TCPListener, n int) {
+	if n > 0 && !s.lenient {
 		l.SetDeadline(time.Now().Add(grace))
 	} else {
 		l.SetDeadline(time.Now())
@@ -108,11 +136,11 @@ func (s *server) serve(conn net.Conn, sc *script) {
 	s.mu.Lock()
 	s.players = append(s.players, p)
 	if s.ending {
-		p.end()
+		s.end(p)
 	}
 	s.mu.Unlock()
 	if d := p.play(); d != nil {
-		s.t.Error(p.diff(d))
+		s.errorf("%s", p.diff(d))
 	}
 }
 
@@ -140,13 +168,22 @@ func (s *server) close() {
 	s.mu.Lock()
 	s.ending = true
 	for l, n := range s.awaited {
-		endAccept(l, n)
+		s.endAccept(l, n)
 	}
 	for _, p := range s.players {
-		p.end()
+		s.end(p)
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
+}
+
+// end tells a player that the test is over.
+func (s *server) end(p *player) {
+	if s.lenient {
+		p.conn.Close()
+	} else {
+		p.end()
+	}
 }
 
 func port(l net.Listener) string {

@@ -6,36 +6,37 @@ import (
 	"iter"
 )
 
-// Unstuffing says which lines of a dot-terminated block lose their first dot.
+// Unstuffing says which lines of a dot-terminated block lose their leading dot.
 type Unstuffing uint8
 
 const (
-	// UnstuffAll removes the first dot of each line that begins with one (RFC 3977, section 3.1.1;
-	// RFC 1939, section 3).
+	// UnstuffAll removes the leading dot of every line that begins with one (RFC 3977, section
+	// 3.1.1; RFC 1939, section 3).
 	UnstuffAll Unstuffing = iota
-	// UnstuffDouble removes it only from lines that begin with two dots, for servers that stuff
-	// nothing, such as dictd: a line ".profile" stays as it is.
+	// UnstuffDouble removes it only from lines that begin with two dots, for servers such as dictd
+	// that do no dot-stuffing: the line ".profile" stays as it is.
 	UnstuffDouble
-	// UnstuffLone removes it only from a line that is "..", for servers that protect nothing but
-	// the line that would end the block, such as the Gopher server of Minnesota.
+	// UnstuffLone removes it only from the line "..", for servers that stuff nothing but the line
+	// that would otherwise end the block, such as the University of Minnesota Gopher server.
 	UnstuffLone
-	// UnstuffNone changes nothing.
+	// UnstuffNone leaves every line as it is.
 	UnstuffNone
 )
 
-// DotOptions are options for reading a dot-terminated block.
+// DotOptions says how to read a dot-terminated block.
 type DotOptions struct {
 	Unstuff Unstuffing
-	// LenientEnd lets a bare LF end a line, so that a dot between bare LFs ends the block, as does
-	// a dot that is the last byte of the stream. Otherwise only CRLF "." CRLF does.
+	// LenientEnd accepts a bare LF as a line ending, so that a dot between two bare LFs ends the
+	// block, and so does a dot that is the last byte of the stream. Without it, only CRLF "." CRLF
+	// ends the block.
 	LenientEnd bool
 }
 
-// A DotReader reads the content of a block that ends with a line of a single dot. Line ends stay as
-// they were sent. Read returns io.EOF after the dot, and io.ErrUnexpectedEOF if the stream ended
-// without it. Lines may be of any length.
+// A DotReader reads the content of a block that ends with a line consisting of a single dot. Line
+// endings are kept as they were sent. Read returns io.EOF after the final dot, and
+// io.ErrUnexpectedEOF if the stream ends without it. Lines may be of any length.
 //
-// What follows the block can be read from the Reader once the DotReader returned io.EOF.
+// Once the DotReader has returned io.EOF, whatever follows the block can be read from the Reader.
 type DotReader struct {
 	r    *Reader
 	opts DotOptions
@@ -44,7 +45,7 @@ type DotReader struct {
 	done bool
 }
 
-// Dot returns a reader of the block that begins here.
+// Dot returns a reader for the dot-terminated block at the current position.
 func (r *Reader) Dot(opts DotOptions) *DotReader {
 	return &DotReader{r: r, opts: opts, bol: true}
 }
@@ -83,8 +84,8 @@ func (d *DotReader) WriteTo(w io.Writer) (int64, error) {
 	}
 }
 
-// next returns up to max buffered bytes of content, or an error. They stay in the buffer until
-// advance.
+// next returns up to max buffered bytes of content, or an error. The bytes stay in the buffer until
+// advance is called.
 func (d *DotReader) next(max int) ([]byte, error) {
 	if d.done {
 		return nil, io.EOF
@@ -108,7 +109,7 @@ func (d *DotReader) next(max int) ([]byte, error) {
 	return buf, err
 }
 
-// beforeDot returns the line end after which a dot matters, and the dot.
+// beforeDot returns the line ending after which a dot is significant, followed by the dot.
 func (d *DotReader) beforeDot() []byte {
 	if d.opts.LenientEnd {
 		return []byte("\n.")
@@ -116,8 +117,8 @@ func (d *DotReader) beforeDot() []byte {
 	return []byte("\r\n.")
 }
 
-// dotLine deals with a dot at the beginning of a line: it reads the end of the block or a stuffed
-// dot. After it the buffer holds at least one byte of the line, which is content.
+// dotLine handles a dot at the beginning of a line: it consumes either the end of the block or a
+// stuffed dot. If it returns nil, the buffer holds at least one byte of content from the line.
 func (d *DotReader) dotLine() error {
 	lenient := d.opts.LenientEnd
 	b, err := d.r.br.Peek(2)
@@ -153,8 +154,8 @@ func (d *DotReader) dotLine() error {
 	return nil
 }
 
-// stuffed reports whether the dot at the beginning of this line, which does not end the block, is
-// to be removed.
+// stuffed reports whether the leading dot of this line, which does not end the block, should be
+// removed.
 func (d *DotReader) stuffed() (bool, error) {
 	switch d.opts.Unstuff {
 	case UnstuffAll:
@@ -171,8 +172,7 @@ func (d *DotReader) stuffed() (bool, error) {
 	return false, nil
 }
 
-// follows reports whether the stream goes on with s. It waits for no more bytes than it needs to
-// tell.
+// follows reports whether s comes next in the stream. It reads no further than it must to tell.
 func (d *DotReader) follows(s string) (bool, error) {
 	for i := range len(s) {
 		b, err := d.r.br.Peek(i + 1)
@@ -186,14 +186,14 @@ func (d *DotReader) follows(s string) (bool, error) {
 	return true, nil
 }
 
-// end reads the n bytes of the last line.
+// end consumes the n bytes of the final line.
 func (d *DotReader) end(n int) error {
 	d.r.br.Discard(n)
 	d.done = true
 	return io.EOF
 }
 
-// advance takes content that next returned out of the buffer.
+// advance discards content returned by next from the buffer.
 func (d *DotReader) advance(run []byte) {
 	if len(run) == 0 {
 		return
@@ -208,11 +208,12 @@ func (d *DotReader) advance(run []byte) {
 	d.r.br.Discard(len(run))
 }
 
-// DotLines iterates over the lines of the block that begins here, without their ends, which may be
-// bare LFs, and with dots removed as opts says. A slice is valid until the next step. A line of more
-// than maxLine bytes (0: as for the Reader; at most 64 KiB) is yielded cut off, with a
-// *LineTooLongError, and the iteration can go on. Every other error ends it; io.ErrUnexpectedEOF
-// says that the dot was missing. A loop that is left early leaves the rest of the block unread.
+// DotLines iterates over the lines of the dot-terminated block at the current position. Lines come
+// without their endings, which may be bare LFs, and with dots removed according to opts. A line is
+// valid until the next iteration. A line longer than maxLine bytes (0 means the limit of the
+// Reader; at most 64 KiB) is yielded truncated, with a *LineTooLongError, and the iteration may
+// continue. Any other error ends it; io.ErrUnexpectedEOF means that the final dot was missing.
+// Leaving the loop early leaves the rest of the block unread.
 func (r *Reader) DotLines(opts DotOptions, maxLine int) iter.Seq2[[]byte, error] {
 	if maxLine <= 0 {
 		maxLine = r.maxLine
@@ -240,7 +241,7 @@ func (r *Reader) DotLines(opts DotOptions, maxLine int) iter.Seq2[[]byte, error]
 	}
 }
 
-// unstuff removes the first dot of a whole line as the options say.
+// unstuff removes the leading dot of a complete line if the options say so.
 func (o DotOptions) unstuff(line []byte) []byte {
 	switch {
 	case o.Unstuff == UnstuffAll && bytes.HasPrefix(line, []byte(".")),

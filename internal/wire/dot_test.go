@@ -74,7 +74,7 @@ func TestDotReaderContent(t *testing.T) {
 		{name: "bare CR ends nothing", in: "a\r.\r\n.\r\n", want: "a\r.\r\n"},
 		{name: "CR CR LF", in: "a\r\r\n.\r\n", want: "a\r\r\n"},
 		{name: "dot and CR without LF", in: "a\r\n.\rb\r\n.\r\n", want: "a\r\n\rb\r\n"},
-		{name: "all octets", in: "\x00\xff\x80\r\n.\r\n", want: "\x00\xff\x80\r\n"},
+		{name: "all bytes", in: "\x00\xff\x80\r\n.\r\n", want: "\x00\xff\x80\r\n"},
 
 		{name: "cut at once", in: "", err: io.ErrUnexpectedEOF},
 		{name: "cut in a line", in: "a\r\nb", want: "a\r\nb", err: io.ErrUnexpectedEOF},

@@ -5,44 +5,61 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 )
 
-// Lines is a conversation in lines: commands go out, replies come in. Once something went wrong on
-// the connection, it is broken and every method fails with the first error. It is not safe for
-// concurrent use.
+// Lines is a conversation in lines: commands are sent and replies received. After an error on the
+// connection the conversation is broken, and every method returns that first error. It is not safe
+// for concurrent use.
 type Lines struct {
-	// Trace, if not nil, is told of each line sent and received, without its end. A line is data:
-	// it may hold control characters.
-	Trace func(sent bool, line string)
-	// DoubleIAC sends each octet 255 twice, as TELNET wants it (RFC 959, section 2.3; RFC 854).
+	// DoubleIAC sends every byte 255 twice, as Telnet requires (RFC 959, section 2.3; RFC 854).
 	DoubleIAC bool
-	// Limits bound each reply.
+	// Limits bounds each reply.
 	Limits ReplyLimits
 
-	conn  net.Conn
-	r     *Reader
-	out   []byte   // queued lines
-	shown []string // the same for the trace
-	err   error    // why the conversation is broken
+	conn   net.Conn
+	r      *Reader
+	out    []byte   // queued lines
+	masked []byte   // the same lines as they may be shown; nil if there is nothing to hide
+	shown  []string // the same lines for the trace
+	err    error    // why the conversation is broken
 }
 
-// NewLines begins a conversation on conn, usually a *Conn. MaxLine is as for NewReader.
+// A recorder is a connection whose conversation may be recorded.
+type recorder interface {
+	// Trace returns a function to be called with each line sent or received, without its line
+	// ending, or nil if there is no trace. Lines are untrusted data and may hold control
+	// characters.
+	Trace() func(sent bool, line string)
+	// WriteMasked is like Write, but records shown in place of p.
+	WriteMasked(p, shown []byte) (int, error)
+}
+
+// trace returns the trace function of the connection, or nil if it has none.
+func (l *Lines) trace() func(sent bool, line string) {
+	if r, ok := l.conn.(recorder); ok {
+		return r.Trace()
+	}
+	return nil
+}
+
+// NewLines begins a conversation on conn, usually a *fetch.Conn. MaxLine is as for NewReader.
 func NewLines(conn net.Conn, maxLine int) *Lines {
 	return &Lines{conn: conn, r: NewReader(conn, maxLine)}
 }
 
-// Reader returns the reader of the conversation, for what is not a reply. The caller must Break the
-// conversation if such a reading fails or stops half-way.
+// Reader returns the underlying reader, for data other than replies. If reading from it fails or
+// stops half-way, the caller must Break the conversation.
 func (l *Lines) Reader() *Reader { return l.r }
 
-// Conn returns the connection of the conversation.
+// Conn returns the underlying connection.
 func (l *Lines) Conn() net.Conn { return l.conn }
 
-// Err returns why the conversation is broken, or nil if it can go on.
+// Err returns the error that broke the conversation, or nil if it can continue.
 func (l *Lines) Err() error { return l.err }
 
-// Break marks the conversation as broken by err, unless it is already, and returns the error that
-// stands.
+// Break marks the conversation as broken by err, unless it is broken already, and returns the error
+// that broke it.
 func (l *Lines) Break(err error) error {
 	if l.err == nil {
 		l.err = err
@@ -50,11 +67,11 @@ func (l *Lines) Break(err error) error {
 	return l.err
 }
 
-// Send sends a line, and any lines queued before it, in one Write. A line that CheckLine refuses is
+// Send sends a line, after any queued lines, in a single Write. A line that CheckLine rejects is
 // not sent and does not break the conversation.
 func (l *Lines) Send(line string) error { return l.SendSecret(line, line) }
 
-// SendSecret is Send for a line that must not appear in traces, which see shown in its place.
+// SendSecret is like Send for a line that must not appear in traces, which get shown instead.
 func (l *Lines) SendSecret(line, shown string) error {
 	if err := l.queue(line, shown); err != nil {
 		return err
@@ -62,7 +79,7 @@ func (l *Lines) SendSecret(line, shown string) error {
 	return l.Flush()
 }
 
-// Queue prepares a line for the next Flush or Send, so that several commands travel together.
+// Queue adds a line to be sent by the next Flush or Send, so that several commands travel together.
 func (l *Lines) Queue(line string) error { return l.queue(line, line) }
 
 func (l *Lines) queue(line, shown string) error {
@@ -72,17 +89,27 @@ func (l *Lines) queue(line, shown string) error {
 	if err := CheckLine(line); err != nil {
 		return err
 	}
-	if l.DoubleIAC {
-		l.out = append(l.out, bytes.ReplaceAll([]byte(line), []byte{255}, []byte{255, 255})...)
-	} else {
-		l.out = append(l.out, line...)
+	if shown != line && l.masked == nil {
+		l.masked = append([]byte{}, l.out...)
 	}
-	l.out = append(l.out, "\r\n"...)
+	l.out = l.appendLine(l.out, line)
+	if l.masked != nil {
+		l.masked = l.appendLine(l.masked, shown)
+	}
 	l.shown = append(l.shown, shown)
 	return nil
 }
 
-// Flush sends the queued lines in one Write.
+func (l *Lines) appendLine(b []byte, line string) []byte {
+	if l.DoubleIAC {
+		b = append(b, bytes.ReplaceAll([]byte(line), []byte{255}, []byte{255, 255})...)
+	} else {
+		b = append(b, line...)
+	}
+	return append(b, "\r\n"...)
+}
+
+// Flush sends the queued lines in a single Write.
 func (l *Lines) Flush() error {
 	if l.err != nil {
 		return l.err
@@ -90,21 +117,47 @@ func (l *Lines) Flush() error {
 	if len(l.out) == 0 {
 		return nil
 	}
-	if l.Trace != nil {
+	if trace := l.trace(); trace != nil {
 		for _, line := range l.shown {
-			l.Trace(true, line)
+			trace(true, line)
 		}
 	}
-	_, err := l.conn.Write(l.out)
-	l.out, l.shown = l.out[:0], l.shown[:0]
+	err := l.write()
+	l.out, l.masked, l.shown = l.out[:0], nil, l.shown[:0]
 	if err != nil {
 		return l.Break(err)
 	}
-	quickAck(l.conn)
+	QuickAck(l.conn)
 	return nil
 }
 
-// Reply reads one reply within Limits. Every error breaks the conversation.
+// Send sends lines, followed by data verbatim, in a single Write, for exchanges that need no Lines.
+// Shown is what traces and recordings get in place of data.
+func Send(conn net.Conn, lines []string, data, shown string) error {
+	l := &Lines{conn: conn}
+	for _, line := range lines {
+		if err := l.Queue(line); err != nil {
+			return err
+		}
+	}
+	if data != "" {
+		l.masked = append(bytes.Clone(l.out), shown...)
+		l.out = append(l.out, data...)
+		l.shown = append(l.shown, strings.Split(strings.TrimSuffix(shown, "\r\n"), "\r\n")...)
+	}
+	return l.Flush()
+}
+
+func (l *Lines) write() error {
+	if r, ok := l.conn.(recorder); ok && l.masked != nil {
+		_, err := r.WriteMasked(l.out, l.masked)
+		return err
+	}
+	_, err := l.conn.Write(l.out)
+	return err
+}
+
+// Reply reads one reply within Limits. Any error breaks the conversation.
 func (l *Lines) Reply() (Reply, error) {
 	if l.err != nil {
 		return Reply{}, l.err
@@ -113,13 +166,13 @@ func (l *Lines) Reply() (Reply, error) {
 	if err != nil {
 		return Reply{}, l.Break(err)
 	}
-	if l.Trace != nil {
+	if trace := l.trace(); trace != nil {
 		for i, text := range reply.Lines {
 			sep := " "
 			if i < len(reply.Lines)-1 {
 				sep = "-"
 			}
-			l.Trace(false, fmt.Sprintf("%03d%s%s", reply.Code, sep, text))
+			trace(false, fmt.Sprintf("%03d%s%s", reply.Code, sep, text))
 		}
 	}
 	return reply, nil
@@ -134,8 +187,8 @@ func (l *Lines) Line() (string, error) {
 	if err != nil {
 		return string(line), l.Break(err)
 	}
-	if l.Trace != nil {
-		l.Trace(false, string(line))
+	if trace := l.trace(); trace != nil {
+		trace(false, string(line))
 	}
 	return string(line), nil
 }
@@ -148,25 +201,26 @@ func (l *Lines) Cmd(line string) (Reply, error) {
 	return l.Reply()
 }
 
-// errEarly is the error of a server that sent plain text where TLS was to begin.
-var errEarly = errors.New("the server sent data before TLS began")
+// ErrEarly is the error for a server that sends plaintext after agreeing to TLS.
+var ErrEarly = errors.New("the server sent data before TLS began")
 
-// Upgrade goes on over the connection that wrap makes of the present one, such as a TLS client,
-// after the server agreed to it. It fails if data from before is still unread: someone on the way
-// may have put it there to be taken for a protected reply (RFC 3207, section 5).
-func (l *Lines) Upgrade(wrap func(net.Conn) net.Conn) error {
+// Upgrade calls handshake to secure the connection, typically as a TLS client, once the server has
+// agreed to it, and returns its error. It fails if there is unread plaintext: an attacker may have
+// injected it to be mistaken for a protected reply (RFC 3207, section 5).
+func (l *Lines) Upgrade(handshake func() error) error {
 	if l.err != nil {
 		return l.err
 	}
 	if l.r.Buffered() > 0 {
-		return l.Break(errEarly)
+		return l.Break(ErrEarly)
 	}
-	l.conn = wrap(l.conn)
-	l.r = NewReader(l.conn, l.r.maxLine)
+	if err := handshake(); err != nil {
+		return l.Break(err)
+	}
 	return nil
 }
 
-// Close closes the connection, without waiting for the peer, and breaks the conversation.
+// Close closes the connection without waiting for the peer, and breaks the conversation.
 func (l *Lines) Close() error {
 	l.Break(net.ErrClosed)
 	return l.conn.Close()

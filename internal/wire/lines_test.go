@@ -1,16 +1,12 @@
 package wire
 
 import (
-	"bufio"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 )
 
 // A peer records what a Lines sends, one entry for each Write.
@@ -18,6 +14,8 @@ type peer struct {
 	net.Conn
 	in     io.Reader
 	writes []string
+	masked []string // what was to be recorded in place of some of them
+	trace  []string
 	fail   error
 	closed bool
 }
@@ -29,15 +27,21 @@ func (p *peer) Write(b []byte) (int, error) {
 }
 func (p *peer) Close() error { p.closed = true; return nil }
 
+func (p *peer) WriteMasked(b, shown []byte) (int, error) {
+	p.masked = append(p.masked, string(shown))
+	return p.Write(b)
+}
+
+func (p *peer) Trace() func(sent bool, line string) {
+	return func(sent bool, line string) {
+		p.trace = append(p.trace, map[bool]string{true: "> ", false: "< "}[sent]+line)
+	}
+}
+
 // talk returns a conversation with a server that has said everything already.
 func talk(server string) (*Lines, *peer, *[]string) {
 	p := &peer{in: strings.NewReader(server)}
-	l := NewLines(p, 0)
-	var trace []string
-	l.Trace = func(sent bool, line string) {
-		trace = append(trace, map[bool]string{true: "> ", false: "< "}[sent]+line)
-	}
-	return l, p, &trace
+	return NewLines(p, 0), p, &p.trace
 }
 
 func TestConversation(t *testing.T) {
@@ -57,6 +61,9 @@ func TestConversation(t *testing.T) {
 	}
 	if got, want := fmt.Sprintf("%q", p.writes), `["USER me\r\n" "PASS geheim\r\n"]`; got != want {
 		t.Errorf("sent %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprintf("%q", p.masked), `["PASS ***\r\n"]`; got != want {
+		t.Errorf("to be recorded: %s, want %s", got, want)
 	}
 	want := "< 220 ready|> USER me|< 331 password|> PASS ***|< 230-in|< 230-second|< 230 done"
 	if got := strings.Join(*trace, "|"); got != want {
@@ -144,10 +151,14 @@ func TestABrokenConversationStaysBroken(t *testing.T) {
 		{"failed write", "200 ok\r\n", func(l *Lines, p *peer) error { p.fail = fail; return l.Send("NOOP") }, fail},
 		{"broken by the caller", "200 ok\r\n", func(l *Lines, _ *peer) error { return l.Break(fail) }, fail},
 		{"closed", "200 ok\r\n", func(l *Lines, _ *peer) error { l.Close(); return l.Err() }, net.ErrClosed},
+		{"failed handshake", "234 go\r\n", func(l *Lines, _ *peer) error {
+			l.Reply()
+			return l.Upgrade(func() error { return fail })
+		}, fail},
 		{"data before TLS", "234 go\r\n230 logged in\r\n", func(l *Lines, _ *peer) error {
 			l.Reply()
-			return l.Upgrade(func(c net.Conn) net.Conn { return c })
-		}, errEarly},
+			return l.Upgrade(func() error { return nil })
+		}, ErrEarly},
 	}
 	for _, tt := range tests {
 		l, p, _ := talk(tt.server)
@@ -159,7 +170,7 @@ func TestABrokenConversationStaysBroken(t *testing.T) {
 		_, cmdErr := l.Cmd("NOOP")
 		_, replyErr := l.Reply()
 		_, lineErr := l.Line()
-		upgradeErr := l.Upgrade(func(c net.Conn) net.Conn { return c })
+		upgradeErr := l.Upgrade(func() error { return nil })
 		for _, err := range []error{cmdErr, replyErr, lineErr, upgradeErr, l.Queue("x"), l.Flush(), l.Break(fail)} {
 			if err != first {
 				t.Errorf("%s: then %v, want %v", tt.name, err, first)
@@ -191,33 +202,27 @@ func TestPlainLines(t *testing.T) {
 	}
 }
 
-func TestUpgradeToTLS(t *testing.T) {
+func TestSend(t *testing.T) {
 	t.Parallel()
-	clientConfig, serverConfig := testTLS(t)
-	client, server := tcpPair(t)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() {
-		r := bufio.NewReader(server)
-		r.ReadString('\n')
-		io.WriteString(server, "234 go\r\n")
-		s := tls.Server(server, serverConfig)
-		line, _ := bufio.NewReader(s).ReadString('\n')
-		fmt.Fprintf(s, "200 %s", line)
-		io.Copy(io.Discard, s)
-	})
-	l := NewLines(NewConn(client, time.Minute), 0)
-	defer l.Close()
-	if r, err := l.Cmd("AUTH TLS"); r.Code != 234 || err != nil {
-		t.Fatalf("AUTH TLS: %v, %v", r, err)
+	near, far := net.Pipe()
+	defer near.Close()
+	defer far.Close()
+	got := make(chan string, 1)
+	go func() {
+		p := make([]byte, 100)
+		n, _ := far.Read(p)
+		got <- string(p[:n])
+	}()
+	if err := Send(near, []string{"a", "b\n"}, "", ""); !errors.Is(err, ErrUnsafe) {
+		t.Errorf("a line feed in a line: %v", err)
 	}
-	if err := l.Upgrade(func(c net.Conn) net.Conn { return tls.Client(c, clientConfig) }); err != nil {
-		t.Fatal(err)
+	if err := Send(near, []string{"a", "b"}, "data\r\n", "shown"); err != nil {
+		t.Error(err)
 	}
-	if r, err := l.Cmd("NOOP"); r.String() != "200 NOOP" || err != nil {
-		t.Errorf("NOOP: %v, %v", r, err)
+	if got := <-got; got != "a\r\nb\r\ndata\r\n" {
+		t.Errorf("sent %q", got)
 	}
-	if _, ok := l.Conn().(*tls.Conn); !ok {
-		t.Errorf("the connection is a %T", l.Conn())
+	if err := Send(near, nil, "", ""); err != nil {
+		t.Errorf("nothing to send: %v", err)
 	}
 }

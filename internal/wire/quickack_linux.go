@@ -5,11 +5,11 @@ import (
 	"syscall"
 )
 
-// quickAck asks the kernel to acknowledge what comes next at once. A server
-// that sends its reply in two pieces waits with the second, by Nagle's
-// algorithm, until the first is acknowledged, and the kernel may take 40 ms
-// for that. It forgets the wish soon, so each command repeats it.
-func quickAck(c net.Conn) {
+// QuickAck asks the kernel to acknowledge the next incoming data at once. A server that sends a
+// reply in two segments holds back the second, because of Nagle's algorithm, until the first is
+// acknowledged, and the kernel may delay that by 40 ms. The setting does not last, so it is
+// repeated for each command.
+func QuickAck(c net.Conn) {
 	for {
 		switch inner := c.(type) {
 		case *net.TCPConn:
@@ -17,7 +17,7 @@ func quickAck(c net.Conn) {
 			if err != nil {
 				return
 			}
-			// If it fails, the reply comes a little later.
+			// On failure the reply merely arrives a little later.
 			raw.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1) })
 			return
 		case interface{ NetConn() net.Conn }:

@@ -4,5 +4,5 @@ package wire
 
 import "net"
 
-// quickAck does nothing: only Linux can be asked.
-func quickAck(net.Conn) {}
+// QuickAck does nothing: only Linux has this option.
+func QuickAck(net.Conn) {}

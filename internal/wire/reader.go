@@ -11,16 +11,16 @@ const (
 	defaultMaxLine = 8 << 10
 )
 
-// A Reader reads what a server sends in lines, replies and dot-terminated blocks, and hands on the
-// bytes behind them. It is not safe for concurrent use.
+// A Reader reads lines, replies and dot-terminated blocks from a server, and the bytes that follow
+// them. It is not safe for concurrent use.
 type Reader struct {
 	br      *bufio.Reader
 	maxLine int
-	skip    bool // the rest of a line that was too long is still to come
+	skip    bool // the rest of an overlong line has yet to be skipped
 }
 
-// NewReader returns a Reader with a buffer of 64 KiB. No line may be longer than maxLine bytes, not
-// counting its end; 0 means 8 KiB.
+// NewReader returns a Reader with a buffer of at least 64 KiB. Lines may be at most maxLine bytes
+// long, not counting the line ending; 0 means 8 KiB.
 func NewReader(r io.Reader, maxLine int) *Reader {
 	if maxLine <= 0 {
 		maxLine = defaultMaxLine
@@ -28,19 +28,19 @@ func NewReader(r io.Reader, maxLine int) *Reader {
 	return &Reader{br: bufio.NewReaderSize(r, max(bufferSize, maxLine+2)), maxLine: maxLine}
 }
 
-// Line reads a line and returns it without its CRLF or bare LF. The slice is valid until the next
-// call of a method.
+// Line reads a line and returns it without its CRLF or LF. The slice is valid until the next method
+// call.
 //
-// The error is io.EOF only if the stream ended between lines. If it ended within one, Line returns
-// the beginning and io.ErrUnexpectedEOF. If the line is too long, Line returns its beginning and a
-// *LineTooLongError, and the next call reads the line after it. After any other error, such as a
-// timeout, nothing is lost: Line may be called again.
+// The error is io.EOF only if the stream ended between two lines. If it ended within a line, Line
+// returns what there is of it and io.ErrUnexpectedEOF. If the line is too long, Line returns the
+// beginning of it and a *LineTooLongError, and the next call returns the line after it. After any
+// other error, such as a timeout, no data is lost, and Line may be called again.
 func (r *Reader) Line() ([]byte, error) {
 	line, err := r.RawLine()
 	return trimEnd(line), err
 }
 
-// RawLine is Line, but keeps the line end.
+// RawLine is like Line but keeps the line ending.
 func (r *Reader) RawLine() ([]byte, error) { return r.rawLine(r.maxLine) }
 
 func (r *Reader) rawLine(max int) ([]byte, error) {
@@ -74,7 +74,7 @@ func (r *Reader) rawLine(max int) ([]byte, error) {
 	}
 }
 
-// skipLine drops everything up to and with the next LF.
+// skipLine discards everything up to and including the next LF.
 func (r *Reader) skipLine() error {
 	for {
 		_, err := r.br.ReadSlice('\n')
@@ -88,7 +88,7 @@ func (r *Reader) skipLine() error {
 	}
 }
 
-// trimEnd cuts off one CRLF or LF.
+// trimEnd removes one trailing CRLF or LF.
 func trimEnd(line []byte) []byte {
 	if cut, ok := bytes.CutSuffix(line, []byte("\n")); ok {
 		return bytes.TrimSuffix(cut, []byte("\r"))
@@ -96,24 +96,25 @@ func trimEnd(line []byte) []byte {
 	return line
 }
 
-// Read implements io.Reader, starting with what is buffered.
+// Read implements io.Reader. It returns buffered data first.
 func (r *Reader) Read(p []byte) (int, error) { return r.br.Read(p) }
 
-// WriteTo implements io.WriterTo. After the buffer it uses the WriteTo of the underlying reader, so
-// that a Conn can splice.
+// WriteTo implements io.WriterTo. Once the buffer is empty it uses the WriteTo of the underlying
+// reader, so that a Conn can splice.
 func (r *Reader) WriteTo(w io.Writer) (int64, error) { return r.br.WriteTo(w) }
 
 // ReadByte implements io.ByteReader.
 func (r *Reader) ReadByte() (byte, error) { return r.br.ReadByte() }
 
-// Peek returns the next n bytes, at most 64 KiB, without reading them. With fewer it returns those
-// and an error. The slice is valid until the next call of a method.
+// Peek returns the next n bytes, at most 64 KiB, without consuming them. If there are fewer, it
+// returns those and an error. The slice is valid until the next method call.
 func (r *Reader) Peek(n int) ([]byte, error) { return r.br.Peek(n) }
 
-// Buffered returns how many bytes were received and not read yet.
+// Buffered returns the number of bytes that have been received but not yet read.
 func (r *Reader) Buffered() int { return r.br.Buffered() }
 
-// unexpected is for an end of the stream where the protocol has none.
+// unexpected turns io.EOF into io.ErrUnexpectedEOF, where the protocol does not allow the stream to
+// end.
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

@@ -27,7 +27,7 @@ func TestCheckLine(t *testing.T) {
 		var unsafe *UnsafeError
 		if !errors.As(err, &unsafe) || *unsafe != want || !errors.Is(err, ErrUnsafe) {
 			t.Errorf("CheckLine(%q) = %v, want %v", s, err, want)
-		} else if strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), map[byte]string{'\r': "CR", '\n': "LF", 0: "NUL"}[want.Octet]) {
+		} else if strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), map[byte]string{'\r': "CR", '\n': "LF", 0: "NUL"}[want.Byte]) {
 			t.Errorf("text of CheckLine(%q): %v", s, err)
 		}
 	}
@@ -63,7 +63,7 @@ func TestLine(t *testing.T) {
 		{"nothing", "", []string{"!EOF"}, nil},
 		{"CRLF", "a\r\n\r\nb\r\n", []string{"a", "", "b", "!EOF"}, []string{"a\r\n", "\r\n", "b\r\n", "!EOF"}},
 		{"bare LF", "a\n\nb\n", []string{"a", "", "b", "!EOF"}, []string{"a\n", "\n", "b\n", "!EOF"}},
-		{"other octets stay", "a\rb\x00\xff\r\r\n", []string{"a\rb\x00\xff\r", "!EOF"}, nil},
+		{"other bytes stay", "a\rb\x00\xff\r\r\n", []string{"a\rb\x00\xff\r", "!EOF"}, nil},
 		{"cut", "a\r\nb", []string{"a", "b!unexpected EOF"}, nil},
 		{"cut after a move in the buffer", "\n001", []string{"", "001!unexpected EOF"}, nil},
 		{"cut after CR", "b\r", []string{"b\r!unexpected EOF"}, nil},

@@ -8,22 +8,22 @@ import (
 // A Reply is a numeric reply as in FTP and NNTP (RFC 959, section 4.2).
 type Reply struct {
 	Code  int      // 100 to 999
-	Lines []string // the texts, without the code where a line has it; at least one, perhaps ""
+	Lines []string // the text of each line, without the code; at least one, which may be empty
 }
 
 // Text returns the lines joined by LF. It is what the server said, byte for byte, and may hold any
-// control character but CR LF and LF within a line.
+// control characters other than line endings.
 func (r Reply) Text() string { return strings.Join(r.Lines, "\n") }
 
-// String returns the reply for messages and logs: code and text.
+// String returns code and text, for messages and logs.
 func (r Reply) String() string {
 	return strings.TrimRight(fmt.Sprintf("%03d %s", r.Code, r.Text()), " ")
 }
 
-// ReplyLimits bound a reply. Zero means the default.
+// ReplyLimits bounds a reply. Zero means the default.
 type ReplyLimits struct {
-	Lines int // 1000
-	Bytes int // of all texts, 64 KiB
+	Lines int // default 1000
+	Bytes int // of all text together; default 64 KiB
 }
 
 const (
@@ -31,13 +31,13 @@ const (
 	defaultReplyBytes = 64 << 10
 )
 
-// Reply reads one reply: a line "ddd text", or lines from "ddd-text" up to "ddd text" with the same
-// code, where the lines between may begin with anything. Lines between that repeat the code as
-// "ddd-" lose it.
+// Reply reads one reply: a line "ddd text", or several lines from "ddd-text" to "ddd text" with the
+// same code. Lines in between may begin with anything; if they repeat the code as "ddd-", it is
+// removed.
 //
-// A first line of another form gives an error that matches ErrMalformed and quotes the line. A reply
-// beyond the limits gives ErrReplyTooLong. The error is io.EOF only if the stream ended before the
-// reply began, and io.ErrUnexpectedEOF if it ended within.
+// If the first line has any other form, the error matches ErrMalformed and quotes the line. If the
+// reply exceeds the limits, the error is ErrReplyTooLong. If the stream ends, the error is io.EOF
+// before the beginning of a reply and io.ErrUnexpectedEOF within one.
 func (r *Reader) Reply(limits ReplyLimits) (Reply, error) {
 	if limits.Lines <= 0 {
 		limits.Lines = defaultReplyLines
@@ -72,7 +72,7 @@ func (r *Reader) Reply(limits ReplyLimits) (Reply, error) {
 	return reply, nil
 }
 
-// splitReply splits "ddd text", "ddd-text" and "ddd". More tells that the hyphen was there.
+// splitReply splits "ddd text", "ddd-text" and "ddd". More reports whether the hyphen was present.
 func splitReply(line []byte) (code int, more bool, text []byte, ok bool) {
 	if len(line) < 3 || line[0] == '0' {
 		return 0, false, nil, false

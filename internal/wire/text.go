@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns server text whose charset nobody declared in UTF-8: as it is if it is valid UTF-8,
-// else read as Latin-1, which gives each octet a meaning.
+// Text returns server text of undeclared charset as UTF-8: unchanged if it is valid UTF-8,
+// otherwise decoded as Latin-1, in which every byte has a meaning.
 func Text(s string) string {
 	if utf8.ValidString(s) {
 		return s

@@ -40,6 +40,8 @@ func TestHeadersAreThoseCaptured(t *testing.T) {
 		{"the first of a long reply", "07 33 33 00 01 00 00", reply[0][:7]},
 		{"a full window", "0c 33 33 00 10 00 00 00 01 00 00 80", reply[15][:12]},
 		{"the last packet", "07 33 33 00 19 00 19", reply[24][:7]},
+		{"a wish to wait", "0b 33 33 00 00 00 00 00 00 00 05", Patience(0x3333, 5)},
+		{"a place in the queue", "14 33 33 00 00 00 00 00 00 03 84 00 fe 03 00 03 00 00 03 84", Queued(0x3333, 900, 3)},
 		{"an acknowledgement", "09 33 33 00 00 00 00 00 10", Acknowledgement(0x3333, 16)},
 	}
 	for _, tt := range tests {
@@ -57,9 +59,14 @@ func TestParse(t *testing.T) {
 		payload  string
 		err      error
 	}{
-		{"one octet", "01 41", Header{Seq: 1, Total: 1}, "A", nil},
+		{"one byte", "01 41", Header{Seq: 1, Total: 1}, "A", nil},
 		{"a connection", "03 32 32 41", Header{CID: 0x3232, Seq: 1, Total: 1}, "A", nil},
 		{"a packet of several", "07 31 31 00 02 00 02 41", Header{CID: 0x3131, Seq: 2, Total: 2}, "A", nil},
+		{"a place in the queue", "14 31 31 00 00 00 00 00 00 03 84 00 fe 03 00 03 00 00 03 84",
+			Header{CID: 0x3131, Wait: 900, Option: OptionQueue, Position: 3}, "", nil},
+		{"a place that is not told", "14 31 31 00 00 00 00 00 00 03 84 00 fe 02 00 03 00 00 03 84",
+			Header{CID: 0x3131, Wait: 900, Option: OptionQueue}, "", nil},
+		{"a place cut off", "0e 31 31 00 00 00 00 00 00 03 84 00 fe 01", Header{CID: 0x3131, Wait: 900, Option: OptionQueue}, "", nil},
 		{"a wish to wait", "0b 31 31 00 00 00 00 00 00 00 05", Header{CID: 0x3131, Wait: 5}, "", nil},
 		{"more than we know", "0f 31 31 00 01 00 01 00 00 00 00 80 01 07 07 41",
 			Header{CID: 0x3131, Seq: 1, Total: 1, Flags: FlagAcknowledge, Option: OptionRefused}, "A", nil},
@@ -91,8 +98,8 @@ func pair(t *testing.T) (client net.Conn, server net.PacketConn) {
 	return client, server
 }
 
-// serve answers as the original server does, until the socket is closed. Each
-// packet sent passes fate, which returns what the network makes of it.
+// serve answers as the original server does, until the socket is closed. Each packet sent passes
+// fate, which returns what the network makes of it.
 func serve(t *testing.T, server net.PacketConn, message []byte, fate func(packet []byte) [][]byte) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -168,7 +175,7 @@ func TestAReplySurvivesABadNetwork(t *testing.T) {
 			}
 			got, err := io.ReadAll(x)
 			if err != nil || !bytes.Equal(got, message) {
-				t.Errorf("%d octets, %v", len(got), err)
+				t.Errorf("%d bytes, %v", len(got), err)
 			}
 		})
 	}
@@ -223,6 +230,12 @@ func TestWhatServersMaySay(t *testing.T) {
 		{"an empty answer", func(cid uint16) [][]byte { return ReplyPackets(cid, nil) }, "", nil},
 		{"too much", func(cid uint16) [][]byte { return ReplyPackets(cid, make([]byte, 1000)) }, "", ErrTooLong},
 		{"a beginning", func(cid uint16) [][]byte { return ReplyPackets(cid, make([]byte, MaxPayload+1))[:1] }, "", ErrTooLong},
+		{"a total that shrinks", func(cid uint16) [][]byte {
+			return [][]byte{Header{CID: cid, Seq: 1, Total: 5}.Append(nil, 7, []byte("a")), Header{CID: cid, Seq: 2, Total: 2}.Append(nil, 7, []byte("b"))}
+		}, "a", ErrMalformed},
+		{"a packet beyond the total", func(cid uint16) [][]byte {
+			return [][]byte{Header{CID: cid, Seq: 3}.Append(nil, 7, []byte("c")), Header{CID: cid, Seq: 1, Total: 2}.Append(nil, 7, []byte("a"))}
+		}, "", ErrMalformed},
 		{"half of it", func(cid uint16) [][]byte {
 			return [][]byte{Header{CID: cid, Seq: 1}.Append(nil, 7, []byte("half"))}
 		}, "half", io.ErrUnexpectedEOF},

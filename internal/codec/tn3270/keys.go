@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Key is what a key of the caller's terminal, or a few in a row, means. One
-// field is set; none if it means nothing.
+// A Key is what a key of the caller's terminal, or a few in a row, means. One field is set; none if
+// it means nothing.
 type Key struct {
 	AID   AID
 	Move  Move
@@ -41,14 +41,14 @@ var keymap = func() map[string]Key {
 	return m
 }()
 
-// longest is the length of the longest sequence in keymap, in octets.
+// longest is the length of the longest sequence in keymap, in bytes.
 const longest = 5
 
-// ParseKey decodes the key that p begins with, and how many octets it has; 0 if
-// more must come to tell.
+// ParseKey decodes the key that p begins with, and how many bytes it has; 0 if more must come to
+// tell.
 //
-// Characters, Enter, Tab, Shift-Tab, Backspace and the arrows are as on the
-// keyboard of an ANSI terminal. The others are
+// Characters, Enter, Tab, Shift-Tab, Backspace and the arrows are as on the keyboard of an ANSI
+// terminal. The others are
 //
 //	PF1 to PF12    F1 to F12
 //	PF1 to PF9     Esc 1 to Esc 9
@@ -79,11 +79,11 @@ func ParseKey(p []byte) (k Key, n int) {
 	return Key{Rune: r}, n
 }
 
-// maxSequence bounds a control sequence that is to be skipped, in octets.
+// maxSequence bounds a control sequence that is to be skipped, in bytes.
 const maxSequence = 32
 
-// unknownSequence returns the length of an escape sequence that is no key; 0 if
-// it goes on. A control sequence ends with an octet from 0x40 (ECMA-48).
+// unknownSequence returns the length of an escape sequence that is no key; 0 if it goes on. A
+// control sequence ends with a byte from 0x40 (ECMA-48).
 func unknownSequence(p []byte) int {
 	if p[1] != '[' {
 		return 2

@@ -1,10 +1,9 @@
-// Package tn3270 is the display of an IBM 3278 terminal: it applies the 3270
-// data stream that hosts send (RFC 1576; IBM GA23-0059, "3270 Information
-// Display System: Data Stream Programmer's Reference") to a screen of text, and
-// encodes what is typed there.
+// Package tn3270 is the display of an IBM 3278 terminal: it applies the 3270 data stream that hosts
+// send (RFC 1576; IBM GA23-0059, "3270 Information Display System: Data Stream Programmer's
+// Reference") to a screen of text, and encodes what is typed there.
 //
-// It does without colours, the extended attributes, and the functions that a
-// host uses only after TN3270E (RFC 2355) was negotiated.
+// It does without colours, the extended attributes, and the functions that a host uses only after
+// TN3270E (RFC 2355) was negotiated.
 package tn3270
 
 import (
@@ -12,8 +11,8 @@ import (
 	"fmt"
 )
 
-// The commands (GA23-0059, "Commands"), in the two codes that hosts use: local
-// and remote attachment.
+// The commands (GA23-0059, "Commands"), in the two codes that hosts use: local and remote
+// attachment.
 const (
 	cmdWrite        = 0xf1
 	cmdEraseWrite   = 0xf5
@@ -51,15 +50,14 @@ const (
 	wccRestore       = 0x02 // the keyboard
 )
 
-// attrField is the type of the field attribute among the attributes of a
-// field.
+// attrField is the type of the field attribute among the attributes of a field.
 const attrField = 0xc0
 
 var errShort = errors.New("the record ends within an order")
 
-// Apply does what a record of the host says, without its IAC EOR, and returns
-// what to answer: nil unless the record asks something. On an error, which is
-// the host's, the screen has what came before it.
+// Apply does what a record of the host says, without its IAC EOR, and returns what to answer: nil
+// unless the record asks something. On an error, which is the host's, the screen has what came
+// before it.
 func (s *Screen) Apply(record []byte) (answer []byte, err error) {
 	if len(record) == 0 {
 		return nil, nil
@@ -161,7 +159,7 @@ func (w *writer) step() error {
 	return err
 }
 
-// take returns the next n octets.
+// take returns the next n bytes.
 func (w *writer) take(n int) ([]byte, error) {
 	if len(w.rest) < n {
 		return nil, errShort
@@ -179,8 +177,7 @@ func (w *writer) address() (int, error) {
 	return parseAddress(p[0], p[1])
 }
 
-// character returns the character that begins with c, which may be a Graphic
-// Escape.
+// character returns the character that begins with c, which may be a Graphic Escape.
 func (w *writer) character(c byte) (cell, error) {
 	if c != orderGE {
 		return cell{code: c}, nil
@@ -200,8 +197,7 @@ func (w *writer) put(c cell) {
 
 func (w *writer) startField(attr byte) { w.put(cell{field: true, code: attr}) }
 
-// attributes takes the pairs of SFE and MF, and returns the field attribute
-// among them.
+// attributes takes the pairs of SFE and MF, and returns the field attribute among them.
 func (w *writer) attributes() (attr byte, found bool, err error) {
 	p, err := w.take(1)
 	if err != nil {
@@ -257,8 +253,8 @@ func (w *writer) repeat() error {
 	}
 }
 
-// programTab goes to the next field that can be typed into. After a character
-// it clears what is left of the field before. It reports whether it did.
+// programTab goes to the next field that can be typed into. After a character it clears what is
+// left of the field before. It reports whether it did.
 func (w *writer) programTab() (cleared bool) {
 	if c := w.cells[w.at]; c.field && !c.protected() {
 		w.at = next(w.at)

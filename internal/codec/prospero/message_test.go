@@ -1,4 +1,4 @@
-package message
+package prospero
 
 import (
 	"errors"
@@ -37,11 +37,11 @@ func TestScanner(t *testing.T) {
 		{"quoting within a token", "DATA A' pear is a fruit.\n'\nB", []Line{{"DATA", "A pear is a fruit.\n"}, {"B"}}},
 		{"an empty token", "A '' B", []Line{{"A", "", "B"}}},
 		{"a quote in quotes", "'it''s' ''''", []Line{{"it's", "'"}}},
-		{"any octet in quotes", "'\x00\xff\r'", []Line{{"\x00\xff\r"}}},
+		{"any byte in quotes", "'\x00\xff\r'", []Line{{"\x00\xff\r"}}},
 		{"nothing", "", nil},
 	}
 	for _, tt := range tests {
-		for name, r := range map[string]io.Reader{"": strings.NewReader(tt.in), ", octet by octet": iotest.OneByteReader(strings.NewReader(tt.in))} {
+		for name, r := range map[string]io.Reader{"": strings.NewReader(tt.in), ", byte by byte": iotest.OneByteReader(strings.NewReader(tt.in))} {
 			got, err := lines(NewScanner(r))
 			if d := cmp.Diff(tt.want, got); d != "" || err != nil {
 				t.Errorf("%s%s: %v\n%s", tt.name, name, err, d)
@@ -91,7 +91,7 @@ func TestALongTokenIsStreamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(long); string(got) != data || err != nil {
-		t.Errorf("%d octets, %v", len(got), err)
+		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	if rest, err := s.Rest(); len(rest) != 0 || err != nil {
 		t.Errorf("rest of the line %q, %v", rest, err)

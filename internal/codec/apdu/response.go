@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
-// A Response answers a Search of either kind. Its status octet is not part of
-// it, as servers disagree on what it means.
+// A Response answers a Search of either kind. Its status byte is not part of it, as servers
+// disagree on what it means.
 type Response struct {
+	Seed        string // the words as the server understood them; many leave it out
 	Hits        []Hit
 	Text        []byte // of a retrieval
 	HasText     bool   // there is a Text, which may be empty
@@ -18,7 +19,7 @@ type Response struct {
 type Hit struct {
 	ID       []byte
 	Score    int64 // 0 to 1000
-	Length   int64 // octets
+	Length   int64 // bytes
 	Lines    int64
 	Types    []string // "TEXT", "WSRC", …
 	Date     string   // yymmdd or "0"
@@ -27,8 +28,8 @@ type Hit struct {
 	City     string
 }
 
-// A Diagnostic is what a server has to say against a request. Code is "S1"
-// (permanent system error), "T2" (access), "SF" (out of range) or the like.
+// A Diagnostic is what a server has to say against a request. Code is "S1" (permanent system
+// error), "T2" (access), "SF" (out of range) or the like.
 type Diagnostic struct{ Code, Text string }
 
 // String returns code and text.
@@ -37,8 +38,8 @@ func (d Diagnostic) String() string { return d.Code + " " + d.Text }
 // OutOfRange is the code of the diagnostic that ends a document.
 const OutOfRange = "SF"
 
-// Encode encodes m as an APDU, in the odd way of freeWAIS: status 1 for a
-// search, 0 for a retrieval, and a result count of 0.
+// Encode encodes m as an APDU, in the odd way of freeWAIS: status 1 for a search, 0 for a
+// retrieval, and a result count of 0.
 func (m Response) Encode() []byte {
 	records := len(m.Hits) + len(m.Diagnostics)
 	status := byte(1)
@@ -49,6 +50,9 @@ func (m Response) Encode() []byte {
 	fixed := []byte{status, 0, 0, 0, 0, byte(records >> 8), byte(records), 0, 0, 0}
 	fixed = AppendTLV(fixed, tagPresentStatus, []byte{0})
 	var user []byte
+	if m.Seed != "" {
+		user = AppendString(user, tagSeedUsed, m.Seed)
+	}
 	for _, h := range m.Hits {
 		user = AppendTLV(user, tagHeader, h.encode())
 	}
@@ -114,6 +118,8 @@ func DecodeResponse(apdu []byte) (Response, error) {
 			m.Hits = append(m.Hits, record.hit())
 		case tagDocumentText:
 			m.text(record)
+		case tagSeedUsed:
+			m.Seed = string(value)
 		}
 		if record.err != nil {
 			return m, record.err
@@ -167,9 +173,8 @@ func (r *reader) hit() Hit {
 	return h
 }
 
-// diagnostic reads the one record that is not a tagged value: the tag, a
-// length of two octets, so many octets (code, text, surrogate flag), and one
-// more octet.
+// diagnostic reads the one record that is not a tagged value: the tag, a length of two bytes, so
+// many bytes (code, text, surrogate flag), and one more byte.
 func (r *reader) diagnostic() Diagnostic {
 	r.take(1)
 	body := r.take(uint64(r.fixed(2)))

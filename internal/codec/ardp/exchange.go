@@ -17,15 +17,19 @@ var (
 	ErrTooLong  = errors.New("reply too long")
 )
 
-// Timing says how long to wait. The zero value is what the protocol's authors
-// chose.
+// Timing says how long to wait. The zero value is what the protocol's authors chose.
 type Timing struct {
 	First time.Duration // before the first repetition, doubled for each; 0 means 4 s
 	Tries int           // repetitions before giving up; 0 means 3
+	// Limit bounds the wait for the next new packet of the reply, whatever else comes meanwhile:
+	// also a server's request to wait longer. 0 means ten minutes.
+	Limit time.Duration
+	// Waiting, if not nil, is called when the server asks to wait.
+	Waiting func(time.Duration)
 }
 
-// maxServerWait bounds how long a server may ask to be waited for.
-const maxServerWait = 10 * time.Minute
+// defaultLimit is what Timing.Limit 0 means.
+const defaultLimit = 10 * time.Minute
 
 // An Exchange is a request and the stream of its reply.
 type Exchange struct {
@@ -41,14 +45,17 @@ type Exchange struct {
 	ready    []byte            // what is not yet read of packet next-1
 	received int64
 	packet   [2048]byte
-	wait     time.Duration // before the next repetition
+	wait     time.Duration // between the last repetition and the next
+	due      time.Time     // of the next repetition
+	until    time.Time     // when to give up
+	asked    time.Duration // what the server asked to be waited for, at last
 	repeated int           // times since something new came
 	err      error
 }
 
-// Start sends a request over a UDP connection and returns the stream of the
-// reply, at most limit octets of it. Datagrams of other exchanges are dropped.
-// Reads end when the connection's deadline is moved to the past.
+// Start sends a request over a UDP connection and returns the stream of the reply, at most limit
+// bytes of it. Datagrams of other exchanges are dropped. Reads end when the connection's deadline
+// is moved to the past.
 func Start(conn net.Conn, request []byte, limit int64, timing Timing) (*Exchange, error) {
 	if timing.First == 0 {
 		timing.First = 4 * time.Second
@@ -56,12 +63,23 @@ func Start(conn net.Conn, request []byte, limit int64, timing Timing) (*Exchange
 	if timing.Tries == 0 {
 		timing.Tries = 3
 	}
-	// Two equal octets: servers on little-endian machines swap them.
-	octet := uint16(1 + rand.IntN(255))
-	cid := octet<<8 | octet
+	if timing.Limit == 0 {
+		timing.Limit = defaultLimit
+	}
+	// Two equal bytes: servers on little-endian machines swap them.
+	half := uint16(1 + rand.IntN(255))
+	cid := half<<8 | half
 	x := &Exchange{conn: conn, cid: cid, request: Packets(cid, request), timing: timing, limit: limit,
-		next: 1, early: make(map[uint16][]byte), wait: timing.First}
+		next: 1, early: make(map[uint16][]byte)}
+	x.progress()
 	return x, x.send(x.request...)
+}
+
+// progress starts all waits anew.
+func (x *Exchange) progress() {
+	now := time.Now()
+	x.wait, x.repeated, x.asked = x.timing.First, 0, 0
+	x.due, x.until = now.Add(x.wait), now.Add(x.timing.Limit)
 }
 
 func (x *Exchange) send(packets ...[]byte) error {
@@ -73,8 +91,8 @@ func (x *Exchange) send(packets ...[]byte) error {
 	return nil
 }
 
-// Read implements io.Reader. It returns io.EOF when the last packet of the
-// reply has been delivered.
+// Read implements io.Reader. It returns io.EOF when the last packet of the reply has been
+// delivered.
 func (x *Exchange) Read(p []byte) (int, error) {
 	for len(x.ready) == 0 {
 		if x.err == nil {
@@ -89,8 +107,7 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// advance makes the next packet ready, from those that came early or from the
-// network.
+// advance makes the next packet ready, from those that came early or from the network.
 func (x *Exchange) advance() error {
 	for {
 		if data, ok := x.early[x.next]; ok {
@@ -110,7 +127,11 @@ func (x *Exchange) advance() error {
 
 // receive takes one datagram, or repeats what may have been lost.
 func (x *Exchange) receive() error {
-	x.conn.SetReadDeadline(time.Now().Add(x.wait))
+	deadline := x.due
+	if x.until.Before(deadline) {
+		deadline = x.until
+	}
+	x.conn.SetReadDeadline(deadline)
 	n, err := x.conn.Read(x.packet[:])
 	x.conn.SetReadDeadline(time.Time{})
 	switch {
@@ -130,8 +151,11 @@ func (x *Exchange) receive() error {
 		return fmt.Errorf("%w: it names another server", ErrRefused)
 	}
 	if h.Wait != 0 {
-		x.wait = min(time.Duration(h.Wait)*time.Second, maxServerWait)
-		x.repeated = 0
+		x.asked = time.Duration(h.Wait) * time.Second
+		x.due, x.repeated = time.Now().Add(x.asked), 0
+		if x.timing.Waiting != nil {
+			x.timing.Waiting(x.asked)
+		}
 	}
 	if h.Seq != 0 {
 		if err := x.accept(h, payload); err != nil {
@@ -146,23 +170,38 @@ func (x *Exchange) receive() error {
 
 // accept keeps the payload of a packet, if it is new and not far ahead.
 func (x *Exchange) accept(h Header, payload []byte) error {
-	if h.Total != 0 {
+	switch {
+	case h.Total != 0 && x.total != 0 && h.Total != x.total:
+		return fmt.Errorf("%w: first %d packets were announced, then %d", ErrMalformed, x.total, h.Total)
+	case h.Total != 0 && h.Total < x.highest():
+		return fmt.Errorf("%w: packet %d of %d", ErrMalformed, x.highest(), h.Total)
+	case h.Total != 0:
 		x.total = h.Total
+	case x.total != 0 && h.Seq > x.total:
+		return fmt.Errorf("%w: packet %d of %d", ErrMalformed, h.Seq, x.total)
 	}
 	ahead := h.Seq - x.next
 	if _, have := x.early[h.Seq]; have || h.Seq < x.next || ahead > 2*Window {
 		return nil
 	}
 	if x.received += int64(len(payload)); x.received > x.limit {
-		return fmt.Errorf("%w: more than %d octets", ErrTooLong, x.limit)
+		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, x.limit)
 	}
 	x.early[h.Seq] = append([]byte(nil), payload...)
-	x.wait, x.repeated = x.timing.First, 0
+	x.progress()
 	return nil
 }
 
-// acknowledge tells what arrived without a gap, from which the server sees
-// what to send again.
+// highest returns the highest number of a packet that has come.
+func (x *Exchange) highest() uint16 {
+	highest := x.next - 1
+	for seq := range x.early {
+		highest = max(highest, seq)
+	}
+	return highest
+}
+
+// acknowledge tells what arrived without a gap, from which the server sees what to send again.
 func (x *Exchange) acknowledge() error {
 	through := x.next - 1
 	for {
@@ -174,16 +213,23 @@ func (x *Exchange) acknowledge() error {
 	return x.send(Acknowledgement(x.cid, through))
 }
 
-// repeat asks again after a silence: by the request if nothing has come yet,
-// else by an acknowledgement.
+// repeat asks again after a silence: by the request if nothing has come yet, else by an
+// acknowledgement.
 func (x *Exchange) repeat(silence error) error {
-	if x.repeated++; x.repeated > x.timing.Tries {
-		if x.next == 1 && len(x.early) == 0 {
-			return fmt.Errorf("%w after %d repetitions: %w", ErrNoAnswer, x.timing.Tries, silence)
+	over := !time.Now().Before(x.until)
+	if x.repeated++; over || x.repeated > x.timing.Tries {
+		switch {
+		case over && x.asked > 0:
+			return fmt.Errorf("%w within %v: the server asks to wait %v", ErrNoAnswer, x.timing.Limit, x.asked)
+		case x.next > 1 || len(x.early) > 0:
+			return io.ErrUnexpectedEOF
+		case over:
+			return fmt.Errorf("%w within %v: %w", ErrNoAnswer, x.timing.Limit, silence)
 		}
-		return io.ErrUnexpectedEOF
+		return fmt.Errorf("%w after %d repetitions: %w", ErrNoAnswer, x.timing.Tries, silence)
 	}
-	x.wait = min(2*x.wait, maxServerWait)
+	x.wait *= 2
+	x.due = time.Now().Add(x.wait)
 	if x.next == 1 && len(x.early) == 0 {
 		return x.send(x.request...)
 	}

@@ -24,8 +24,8 @@ const (
 	attrModified  = 0x01
 )
 
-// A cell is a position of the screen: a character, or the attribute of the
-// field that begins after it.
+// A cell is a position of the screen: a character, or the attribute of the field that begins after
+// it.
 type cell struct {
 	field   bool
 	graphic bool // of the alternative character set
@@ -52,9 +52,9 @@ func (c cell) rune() rune {
 	return ' '
 }
 
-// A Screen is a screen of 24 lines of 80 characters, with a cursor and a
-// keyboard. The zero Screen is empty, and its keyboard is locked until the host
-// restores it. It is not safe for concurrent use.
+// A Screen is a screen of 24 lines of 80 characters, with a cursor and a keyboard. The zero Screen
+// is empty, and its keyboard is locked until the host restores it. It is not safe for concurrent
+// use.
 type Screen struct {
 	cells  [size]cell
 	cursor int
@@ -78,8 +78,8 @@ func (s *Screen) erase() {
 	s.cells, s.cursor = [size]cell{}, 0
 }
 
-// field returns where the field begins that has the position at, and its
-// attribute. On a screen without fields start is -1, and all can be typed into.
+// field returns where the field begins that has the position at, and its attribute. On a screen
+// without fields start is -1, and all can be typed into.
 func (s *Screen) field(at int) (start int, attr cell) {
 	for i, n := at, 0; n < size; i, n = back(i), n+1 {
 		if s.cells[i].field {
@@ -98,8 +98,8 @@ func (s *Screen) resetModified() {
 	}
 }
 
-// eraseUnprotected clears what can be typed into from a position up to another;
-// all of the screen if they are the same.
+// eraseUnprotected clears what can be typed into from a position up to another; all of the screen
+// if they are the same.
 func (s *Screen) eraseUnprotected(from, stop int) {
 	_, attr := s.field(from)
 	for i := from; ; {
@@ -126,8 +126,8 @@ func (s *Screen) eraseAllUnprotected() {
 	s.Reset()
 }
 
-// firstInput returns the next position that begins a field to be typed into,
-// with the attribute at or after at; 0 if there is none.
+// firstInput returns the next position that begins a field to be typed into, with the attribute at
+// or after at; 0 if there is none.
 func (s *Screen) firstInput(at int) int {
 	for i, n := at, 0; n < size; i, n = next(i), n+1 {
 		if c := s.cells[i]; c.field && !c.protected() && !s.cells[next(i)].field {
@@ -137,9 +137,9 @@ func (s *Screen) firstInput(at int) int {
 	return 0
 }
 
-// Text returns the screen as it looks: at most 24 lines, each ended by a line
-// feed, without the blanks at their ends and without empty lines at the end.
-// There is no control character in it but the line feeds.
+// Text returns the screen as it looks: at most 24 lines, each ended by a line feed, without the
+// blanks at their ends and without empty lines at the end. There is no control character in it but
+// the line feeds.
 func (s *Screen) Text() string {
 	var b strings.Builder
 	_, attr := s.field(size - 1)
@@ -154,9 +154,9 @@ func (s *Screen) Text() string {
 	return text + "\n"
 }
 
-// line returns the first limit characters of a line of the screen. Attr is the attribute that holds where it
-// begins, and then the one that holds after it. Mark, if not nil, returns what
-// to put before a character whose brightness differs from the one before.
+// line returns the first limit characters of a line of the screen. Attr is the attribute that holds
+// where it begins, and then the one that holds after it. Mark, if not nil, returns what to put
+// before a character whose brightness differs from the one before.
 func (s *Screen) line(row, limit int, attr *cell, mark func(bright bool) string) string {
 	var b strings.Builder
 	bright := false
@@ -184,9 +184,9 @@ func (s *Screen) line(row, limit int, attr *cell, mark func(bright bool) string)
 	return b.String()
 }
 
-// Draw appends what draws the screen on a terminal by the control sequences of
-// ECMA-48. All of them are made here: the host's text has none. A terminal of
-// fewer columns or rows gets the upper left part.
+// Draw appends what draws the screen on a terminal by the control sequences of ECMA-48. All of them
+// are made here: the host's text has none. A terminal of fewer columns or rows gets the upper left
+// part.
 func (s *Screen) Draw(dst []byte, columns, rows int) []byte {
 	_, attr := s.field(size - 1)
 	for row := range min(Rows, rows) {

@@ -1,6 +1,6 @@
-// Package message reads and writes the text of Prospero's messages: lines of
-// tokens, which may be quoted and then hold anything.
-package message
+// Package prospero reads and writes the text of Prospero's messages: lines of tokens, which may be
+// quoted and then hold anything.
+package prospero
 
 import (
 	"bufio"
@@ -20,9 +20,9 @@ const (
 // ErrMalformed is the error for what is no message.
 var ErrMalformed = errors.New("malformed Prospero message")
 
-// A Scanner takes a message apart: lines of tokens between blanks. Single
-// quotes quote anything, a doubled one inside stands for itself, and quoting
-// may start and stop within a token, so that a token may hold line ends.
+// A Scanner takes a message apart: lines of tokens between blanks. Single quotes quote anything, a
+// doubled one inside stands for itself, and quoting may start and stop within a token, so that a
+// token may hold line ends.
 type Scanner struct {
 	// NoQuote is set for version 1, which knows no quoting.
 	NoQuote bool
@@ -39,8 +39,8 @@ func NewScanner(r io.Reader) *Scanner {
 // Reader returns what is not yet scanned.
 func (s *Scanner) Reader() io.Reader { return s.r }
 
-// token reads the next token of the line; it is nil at the line's end. The
-// error is io.EOF only in front of a line.
+// token reads the next token of the line; it is nil at the line's end. The error is io.EOF only in
+// front of a line.
 func (s *Scanner) token() ([]byte, error) {
 	t, err := s.Token()
 	if t == nil || err != nil {
@@ -48,33 +48,33 @@ func (s *Scanner) token() ([]byte, error) {
 	}
 	b := []byte{}
 	for {
-		octet, err := t.next()
+		c, err := t.next()
 		switch {
 		case err == io.EOF:
 			return b, nil
 		case err != nil:
 			return nil, err
 		case len(b) == maxToken:
-			return nil, fmt.Errorf("%w: token longer than %d octets", ErrMalformed, maxToken)
+			return nil, fmt.Errorf("%w: token longer than %d bytes", ErrMalformed, maxToken)
 		}
-		b = append(b, octet)
+		b = append(b, c)
 	}
 }
 
-// Token finds the next token of the line; nil if there is none. The token must
-// be read to its end before the scanner is used again.
+// Token finds the next token of the line; nil if there is none. The token must be read to its end
+// before the scanner is used again.
 func (s *Scanner) Token() (*Token, error) {
 	for {
-		octet, err := s.r.ReadByte()
+		c, err := s.r.ReadByte()
 		switch {
 		case err == io.EOF && s.inLine:
 			s.inLine = false
 			return nil, nil // the last line needs no end
 		case err != nil:
 			return nil, err
-		case octet == ' ':
+		case c == ' ':
 			s.inLine = true
-		case octet == '\n':
+		case c == '\n':
 			s.inLine = false
 			return nil, nil
 		default:
@@ -102,8 +102,7 @@ func (s *Scanner) Rest() (Line, error) {
 	}
 }
 
-// Line reads the next line that is not empty. The error is io.EOF after the
-// last.
+// Line reads the next line that is not empty. The error is io.EOF after the last.
 func (s *Scanner) Line() (Line, error) {
 	for {
 		if l, err := s.Rest(); len(l) > 0 || err != nil {
@@ -112,8 +111,7 @@ func (s *Scanner) Line() (Line, error) {
 	}
 }
 
-// Word returns the word at the beginning of the line, at most max octets of
-// it, without reading it.
+// Word returns the word at the beginning of the line, at most max bytes of it, without reading it.
 func (s *Scanner) Word(max int) (string, error) {
 	for n := 1; ; n++ {
 		ahead, err := s.r.Peek(n)
@@ -129,54 +127,53 @@ func (s *Scanner) Word(max int) (string, error) {
 	}
 }
 
-// A Token is read octet by octet, as it may be a whole file.
+// A Token is read byte by byte, as it may be a whole file.
 type Token struct {
 	s      *Scanner
 	quoted bool
 	err    error
 }
 
-// next returns the next octet, io.EOF at the token's end.
+// next returns the next byte, io.EOF at the token's end.
 func (t *Token) next() (byte, error) {
 	if t.err != nil {
 		return 0, t.err
 	}
-	octet, err := t.step()
+	c, err := t.step()
 	t.err = err
-	return octet, err
+	return c, err
 }
 
 func (t *Token) step() (byte, error) {
 	for {
-		octet, err := t.s.r.ReadByte()
+		c, err := t.s.r.ReadByte()
 		switch {
 		case err == io.EOF && t.quoted:
 			return 0, fmt.Errorf("%w: a quote is not closed", ErrMalformed)
 		case err != nil:
 			return 0, err
-		case octet == '\'' && !t.s.NoQuote:
+		case c == '\'' && !t.s.NoQuote:
 			if !t.quoted {
 				t.quoted = true
 				continue
 			}
 			if ahead, err := t.s.r.Peek(1); err == nil && ahead[0] == '\'' {
 				t.s.r.Discard(1)
-				return octet, nil
+				return c, nil
 			} else if err != nil && err != io.EOF {
 				return 0, err
 			}
 			t.quoted = false
-		case !t.quoted && (octet == ' ' || octet == '\n'):
+		case !t.quoted && (c == ' ' || c == '\n'):
 			t.s.r.UnreadByte()
 			return 0, io.EOF
 		default:
-			return octet, nil
+			return c, nil
 		}
 	}
 }
 
-// Read implements io.Reader for long tokens. It takes runs without a special
-// octet at once.
+// Read implements io.Reader for long tokens. It takes runs without a special byte at once.
 func (t *Token) Read(p []byte) (int, error) {
 	n := 0
 	for n < len(p) && t.err == nil {
@@ -186,11 +183,11 @@ func (t *Token) Read(p []byte) (int, error) {
 				continue
 			}
 		}
-		octet, err := t.next()
+		c, err := t.next()
 		if err != nil {
 			break
 		}
-		p[n] = octet
+		p[n] = c
 		n++
 		if t.s.r.Buffered() == 0 {
 			return n, nil // rather deliver than wait
@@ -202,7 +199,7 @@ func (t *Token) Read(p []byte) (int, error) {
 	return 0, t.err
 }
 
-// run copies quoted octets up to the next quote out of the buffer.
+// run copies quoted bytes up to the next quote out of the buffer.
 func (t *Token) run(p []byte) int {
 	ahead, _ := t.s.r.Peek(t.s.r.Buffered())
 	if i := bytes.IndexByte(ahead, '\''); i >= 0 {
@@ -234,10 +231,10 @@ func (l Line) Text(i int) string {
 
 // Quote writes a token of a request. What is not plainly a word is quoted.
 func Quote(s string) string {
-	if s != "" && strings.Trim(s, wordOctets) == "" {
+	if s != "" && strings.Trim(s, wordBytes) == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
-const wordOctets = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/.-_#*~:@%=,;?!$&<>[]{}|^`\"\\"
+const wordBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/.-_#*~:@%=,;?!$&<>[]{}|^`\"\\"

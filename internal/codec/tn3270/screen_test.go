@@ -62,7 +62,7 @@ func TestAddresses(t *testing.T) {
 		}
 		for _, c := range p { // each must be a graphic character
 			if r := charmap.CodePage037.DecodeByte(c); !unicode.IsPrint(r) || r > unicode.MaxASCII && !strings.ContainsRune("¢¬¦", r) {
-				t.Fatalf("%d has the octet %02x", n, c)
+				t.Fatalf("%d has the byte %02x", n, c)
 			}
 		}
 	}
@@ -225,7 +225,7 @@ func TestKeysInPieces(t *testing.T) {
 			}
 		}
 		if k, n := ParseKey([]byte(s + "x")); n != len(s) || k != want {
-			t.Errorf("%q is %v, %d octets", s, k, n)
+			t.Errorf("%q is %v, %d bytes", s, k, n)
 		}
 	}
 	for i := 1; i <= 24; i++ {
@@ -264,7 +264,7 @@ func FuzzApply(f *testing.F) {
 		for p := []byte(keys); len(p) > 0; {
 			k, n := ParseKey(p)
 			if n < 0 || n > len(p) {
-				t.Fatalf("a key of %d octets", n)
+				t.Fatalf("a key of %d bytes", n)
 			}
 			if n == 0 {
 				break
@@ -283,7 +283,7 @@ func FuzzApply(f *testing.F) {
 // check looks at what leaves the screen.
 func check(t *testing.T, s *Screen, sent []byte) {
 	if len(sent) > 3*size+3 {
-		t.Fatalf("%d octets to be sent", len(sent))
+		t.Fatalf("%d bytes to be sent", len(sent))
 	}
 	lines := strings.Split(strings.TrimSuffix(s.Text(), "\n"), "\n")
 	if len(lines) > Rows {

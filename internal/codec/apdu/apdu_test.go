@@ -14,8 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// unhex reads octets as they stand in captures: hexadecimal, with text in
-// double quotes.
+// unhex reads bytes as they stand in captures: hexadecimal, with text in double quotes.
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
 	var b []byte
@@ -24,11 +23,11 @@ func unhex(t testing.TB, s string) []byte {
 			b = append(b, part...)
 			continue
 		}
-		octets, err := hex.DecodeString(strings.Join(strings.Fields(part), ""))
+		raw, err := hex.DecodeString(strings.Join(strings.Fields(part), ""))
 		if err != nil {
 			t.Fatal(err)
 		}
-		b = append(b, octets...)
+		b = append(b, raw...)
 	}
 	return b
 }
@@ -93,7 +92,7 @@ func TestAPacketHasTheCapturedHeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := "0000000026z2wais        0"; !strings.HasPrefix(b.String(), want) {
-		t.Errorf("header %q, want %q", b.String()[:headerSize], want)
+		t.Errorf("header %q, want %q", b.String()[:HeaderSize], want)
 	}
 }
 
@@ -185,7 +184,7 @@ func TestReadPacket(t *testing.T) {
 	}{
 		{"an APDU", "0000000003z2wais        0abc", nil},
 		{"letters of any case", "0000000003Z2WAIS        0abc", nil},
-		{"octets in front", "\r\nnoise 0000000003z2            0abc", nil},
+		{"bytes in front", "\r\nnoise 0000000003z2            0abc", nil},
 		{"no content", "0000000000z2wais        0", ErrEmpty},
 		{"an acknowledgement", "0000000003a2wais        0abc", ErrMalformed},
 		{"compressed", "0000000003z2wais      u 0abc", ErrMalformed},
@@ -212,12 +211,12 @@ func TestAHostileLengthAllocatesLittle(t *testing.T) {
 	if _, err := ReadPacket(strings.NewReader(packet)); err == nil {
 		t.Error("a packet cut off was taken")
 	}
-	if _, err := DecodeResponse([]byte(packet[headerSize:])); err == nil {
+	if _, err := DecodeResponse([]byte(packet[HeaderSize:])); err == nil {
 		t.Error("a value beyond its packet was taken")
 	}
 	runtime.ReadMemStats(&after)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
-		t.Errorf("%d octets allocated", got)
+		t.Errorf("%d bytes allocated", got)
 	}
 }
 
@@ -250,7 +249,7 @@ func FuzzDecodeResponse(f *testing.F) {
 			t.Errorf("error %v is not ErrMalformed", err)
 		}
 		if size := len(m.Text) + len(m.Hits) + len(m.Diagnostics); size > len(apdu) {
-			t.Errorf("%d octets gave %d of content", len(apdu), size)
+			t.Errorf("%d bytes gave %d of content", len(apdu), size)
 		}
 	})
 }
@@ -277,8 +276,8 @@ func FuzzReadPacket(f *testing.F) {
 	f.Add([]byte("0000000003z2wais        0abc"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		apdu, err := ReadPacket(bytes.NewReader(in))
-		if err == nil && len(apdu) > len(in)-headerSize {
-			t.Errorf("%d octets of %d", len(apdu), len(in))
+		if err == nil && len(apdu) > len(in)-HeaderSize {
+			t.Errorf("%d bytes of %d", len(apdu), len(in))
 		}
 	})
 }

@@ -2,6 +2,9 @@ package apdu
 
 import "github.com/urlget/urlget/fetch/uri"
 
+// LocalID is the tag of the field of an identifier that only its server understands.
+const LocalID = 3
+
 // EncodeID makes a document identifier of its fields.
 func EncodeID(fields []uri.WAISField) []byte {
 	var b []byte
@@ -11,10 +14,9 @@ func EncodeID(fields []uri.WAISField) []byte {
 	return b
 }
 
-// IDPath writes a document identifier for a URL. If it consists of tagged
-// values it gets the form that libwww gave it, with the document's size in
-// front if that is known; any other is written as opaque octets. Either way
-// the octets can be had back exactly.
+// IDPath writes a document identifier for a URL. If it consists of tagged values it gets the form
+// that libwww gave it, with the document's size in front if that is known; any other is written as
+// opaque bytes. Either way the bytes can be had back exactly.
 func IDPath(id []byte, size int64) string {
 	r := &reader{b: id}
 	var fields []uri.WAISField
@@ -28,8 +30,8 @@ func IDPath(id []byte, size int64) string {
 	return uri.FormatWAISPath(fields, size)
 }
 
-// IDFromURL returns the document identifier that a URL holds, in whichever
-// form it is written there.
+// IDFromURL returns the document identifier that a URL holds, in whichever form it is written
+// there.
 func IDFromURL(w uri.WAIS) []byte {
 	if fields, _, ok := w.RawFields(); ok {
 		return EncodeID(fields)

@@ -2,8 +2,7 @@ package tn3270
 
 import "golang.org/x/text/encoding/charmap"
 
-// An AID is a key that tells the host something (GA23-0059, "Attention
-// identification").
+// An AID is a key that tells the host something (GA23-0059, "Attention identification").
 type AID byte
 
 // The keys. Those of PF1 to PF24 are PF(n).
@@ -27,8 +26,8 @@ func PF(n int) AID { return functionKeys[n-1] }
 // short reports whether the key sends nothing but itself.
 func (a AID) short() bool { return a == Clear || a == PA1 || a == PA2 || a == PA3 }
 
-// Press presses a key and returns what to send. It locks the keyboard until the
-// host restores it, and returns nil if it is locked.
+// Press presses a key and returns what to send. It locks the keyboard until the host restores it,
+// and returns nil if it is locked.
 func (s *Screen) Press(key AID) []byte {
 	if !s.ready {
 		return nil
@@ -43,8 +42,7 @@ func (s *Screen) Press(key AID) []byte {
 	return s.readModified(key)
 }
 
-// readModified encodes the fields that were typed into; all of a screen that
-// has no fields.
+// readModified encodes the fields that were typed into; all of a screen that has no fields.
 func (s *Screen) readModified(key AID) []byte {
 	out := s.header(key)
 	formatted := false
@@ -101,8 +99,8 @@ func appendCharacter(dst []byte, c cell, nulls bool) []byte {
 	return dst
 }
 
-// Type puts a character at the cursor. It reports whether it could: not if the
-// keyboard is locked, the place is protected, or EBCDIC has no such character.
+// Type puts a character at the cursor. It reports whether it could: not if the keyboard is locked,
+// the place is protected, or EBCDIC has no such character.
 func (s *Screen) Type(r rune) bool {
 	code, ok := charmap.CodePage037.EncodeRune(r)
 	if !ok || code < 0x40 || !s.change(s.cursor, code) {
@@ -119,8 +117,7 @@ func (s *Screen) Type(r rune) bool {
 	return true
 }
 
-// change sets a character that may be typed, and notes that its field is
-// modified.
+// change sets a character that may be typed, and notes that its field is modified.
 func (s *Screen) change(at int, code byte) bool {
 	start, attr := s.field(at)
 	if !s.ready || start == at || attr.protected() {

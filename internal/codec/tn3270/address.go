@@ -5,8 +5,8 @@ import "fmt"
 // size is the number of positions of the screen.
 const size = Rows * Columns
 
-// codes are the octets by which 12-bit addresses, and other six-bit values,
-// travel: all of them graphic characters (GA23-0059, "Buffer addresses").
+// codes are the bytes by which 12-bit addresses, and other six-bit values, travel: all of them
+// graphic characters (GA23-0059, "Buffer addresses").
 var codes = func() (c [64]byte) {
 	for i := range c {
 		c[i] = 0x40 | byte(i)
@@ -17,9 +17,8 @@ var codes = func() (c [64]byte) {
 	return c
 }()
 
-// parseAddress decodes a buffer address. The two highest bits tell its form:
-// 00 is a binary number of 14 bits, 01 and 11 are two characters of six bits
-// each, and 10 is reserved.
+// parseAddress decodes a buffer address. The two highest bits tell its form: 00 is a binary number
+// of 14 bits, 01 and 11 are two characters of six bits each, and 10 is reserved.
 func parseAddress(a, b byte) (int, error) {
 	var n int
 	switch a >> 6 {

@@ -6,12 +6,11 @@ import (
 	"fmt"
 )
 
-// Sizes in octets and packets.
+// Sizes in bytes and packets.
 const (
 	// MaxPayload is how much of a message travels in one packet.
 	MaxPayload = 1250
-	// Window is how many packets a server sends before it wants to know
-	// what arrived.
+	// Window is how many packets a server sends before it wants to know what arrived.
 	Window = 16
 )
 
@@ -25,13 +24,14 @@ const (
 const (
 	OptionRefused  = 1
 	OptionRedirect = 4
+	OptionQueue    = 254 // how long the client has to wait
 )
 
 // ErrMalformed is the error for what is no ARDP packet.
 var ErrMalformed = errors.New("malformed ARDP packet")
 
-// A Header stands in front of each packet. Fields at the end that have their
-// usual values are left out.
+// A Header stands in front of each packet. Fields at the end that have their usual values are left
+// out.
 type Header struct {
 	CID      uint16 // which exchange the packet belongs to
 	Seq      uint16 // number of the packet, from 1; 0 for control packets
@@ -40,6 +40,7 @@ type Header struct {
 	Wait     uint16 // seconds to wait before asking again; 0 for the usual
 	Flags    byte
 	Option   byte
+	Position uint16 // place in the server's queue, from 1; 0 if it does not tell
 }
 
 // Offsets behind the fields.
@@ -50,6 +51,13 @@ const (
 	endWait     = 11
 	endFlags    = 12
 	endOption   = 13
+	endQueue    = 20 // of OptionQueue: what is known, the position, the time in seconds
+)
+
+// What is known of OptionQueue.
+const (
+	knownPosition = 1
+	knownTime     = 2
 )
 
 // Parse splits a packet into header and payload.
@@ -59,7 +67,7 @@ func Parse(packet []byte) (Header, []byte, error) {
 	}
 	n := int(packet[0] & 0x3f)
 	if packet[0]>>6 != 0 || n == 0 || n > len(packet) {
-		return Header{}, nil, fmt.Errorf("%w: first octet %#02x before %d octets", ErrMalformed, packet[0], len(packet)-1)
+		return Header{}, nil, fmt.Errorf("%w: first byte %#02x before %d bytes", ErrMalformed, packet[0], len(packet)-1)
 	}
 	head := packet[:n]
 	number := func(at int, absent uint16) uint16 {
@@ -80,11 +88,14 @@ func Parse(packet []byte) (Header, []byte, error) {
 	if n >= endOption {
 		h.Option = head[12]
 	}
+	if h.Option == OptionQueue && n > endOption && h.Flags&0x0f == 0 && head[endOption]&knownPosition != 0 {
+		h.Position = number(endOption+1, 0)
+	}
 	return h, packet[n:], nil
 }
 
-// Append appends the header and then the payload to b. The header has the
-// shortest form that holds size octets at least.
+// Append appends the header and then the payload to b. The header has the shortest form that holds
+// size bytes at least.
 func (h Header) Append(b []byte, size int, payload []byte) []byte {
 	var head [endOption]byte
 	head[0] = byte(size)
@@ -108,26 +119,32 @@ func Packets(cid uint16, message []byte) [][]byte {
 	return packets
 }
 
-// ReplyPackets cuts a reply into packets as the Prospero server does: without
-// numbers if one will do, else with the total only in the last, and a wish
-// for an acknowledgement in each that fills a window.
+// ReplyPackets cuts a reply into packets as the Prospero server does: without numbers if one will
+// do, else with the total only in the last, and a wish for an acknowledgement in each that fills a
+// window.
 func ReplyPackets(cid uint16, message []byte) [][]byte {
-	if len(message) <= MaxPayload {
-		return [][]byte{Header{CID: cid}.Append(nil, endCID, message)}
-	}
-	total := (len(message) + MaxPayload - 1) / MaxPayload
+	total := max(1, (len(message)+MaxPayload-1)/MaxPayload)
 	packets := make([][]byte, total)
 	for i := range packets {
-		h, size := Header{CID: cid, Seq: uint16(i + 1)}, endTotal
-		switch {
-		case i+1 == total:
-			h.Total = uint16(total)
-		case (i+1)%Window == 0:
-			h.Received, h.Flags, size = 1, FlagAcknowledge, endFlags
+		number := 0
+		if i+1 == total {
+			number = total
 		}
-		packets[i] = h.Append(nil, size, message[i*MaxPayload:min(len(message), (i+1)*MaxPayload)])
+		packets[i] = ReplyPacket(cid, uint16(i+1), uint16(number), message[i*MaxPayload:min(len(message), (i+1)*MaxPayload)])
 	}
 	return packets
+}
+
+// ReplyPacket is one of ReplyPackets. Total is 0 if the packet is not the last.
+func ReplyPacket(cid, seq, total uint16, payload []byte) []byte {
+	h, size := Header{CID: cid, Seq: seq, Total: total}, endTotal
+	switch {
+	case seq == 1 && total == 1:
+		size = endCID
+	case total == 0 && seq%Window == 0:
+		h.Received, h.Flags, size = 1, FlagAcknowledge, endFlags
+	}
+	return h.Append(nil, size, payload)
 }
 
 // Acknowledgement is the control packet that says what arrived.
@@ -140,8 +157,17 @@ func Refusal(cid uint16) []byte {
 	return Header{CID: cid, Flags: FlagControl, Option: OptionRefused}.Append(nil, endOption, nil)
 }
 
-// Patience is the control packet that asks the client to wait for so many
-// seconds before it asks again.
+// Patience is the control packet that asks the client to wait for so many seconds before it asks
+// again.
 func Patience(cid, seconds uint16) []byte {
 	return Header{CID: cid, Wait: seconds}.Append(nil, endWait, nil)
+}
+
+// Queued is Patience that tells the client its place in the queue too.
+func Queued(cid, seconds, position uint16) []byte {
+	packet := Header{CID: cid, Wait: seconds, Option: OptionQueue}.Append(nil, endOption, nil)
+	packet[0] = endQueue
+	packet = append(packet, knownPosition|knownTime)
+	packet = binary.BigEndian.AppendUint16(packet, position)
+	return binary.BigEndian.AppendUint32(packet, uint32(seconds))
 }

@@ -41,6 +41,7 @@ const (
 	tagSeedWords     = 106
 	tagDateFactor    = 111
 	tagMaxDocuments  = 114
+	tagSeedUsed      = 115
 	tagDocumentID    = 116
 	tagScore         = 118
 	tagLength        = 120
@@ -58,8 +59,7 @@ const (
 	tagDocumentText  = 153
 )
 
-// seal puts the header length and the APDU type in front of fixed, and the
-// user information behind.
+// seal puts the header length and the APDU type in front of fixed, and the user information behind.
 func seal(apduType byte, fixed, user []byte) []byte {
 	b := binary.BigEndian.AppendUint16(nil, uint16(len(fixed)+1))
 	b = append(b, apduType)
@@ -82,14 +82,14 @@ func open(apdu []byte, want byte) (fixed, user *reader, err error) {
 
 // An Init is the proposal or the agreement that begins a session.
 type Init struct {
-	Size     uint32 // largest record, in octets
+	Size     uint32 // largest record, in bytes
 	Accepted bool   // in responses
 	// ID says who speaks: free text.
 	ID string
 }
 
-// Encode encodes a proposal. The options say "search" and nothing else:
-// servers reject a client that wants more.
+// Encode encodes a proposal. The options say "search" and nothing else: servers reject a client
+// that wants more.
 func (m Init) Encode() []byte { return seal(typeInit, m.values(tagID), nil) }
 
 // EncodeResponse encodes an answer.
@@ -147,20 +147,19 @@ func decodeInit(r *reader) (Init, error) {
 	return m, r.err
 }
 
-// A Search asks for documents by words (query type 3), or for octets of one
-// document (query type 1), which is how WAIS retrieves.
+// A Search asks for documents by words (query type 3), or for bytes of one document (query type 1),
+// which is how WAIS retrieves.
 type Search struct {
 	Database string // "" for the server's directory of databases
 	Words    string // for a search
 	MaxHits  uint32
 	Document []byte // identifier, for a retrieval
 	Type     string // one type of the document
-	From, To int64  // octets wanted, half open
+	From, To int64  // bytes wanted, half open
 }
 
-// searchBounds are small-set-upper-bound, large-set-lower-bound,
-// medium-set-present-number and the replace indicator, as clients send them;
-// servers ignore them.
+// searchBounds are small-set-upper-bound, large-set-lower-bound, medium-set-present-number and the
+// replace indicator, as clients send them; servers ignore them.
 var searchBounds = []byte{0, 0, 10, 0, 0, 16, 0, 0, 15, 1}
 
 // Encode encodes m as an APDU.
@@ -183,8 +182,8 @@ func (m Search) Encode() []byte {
 	}
 	fixed = AppendString(fixed, tagElements, " \x1fDocument Text")
 	fixed = AppendString(fixed, tagReferenceID, "3")
-	// Terms in reverse Polish order. The type must be there: without it
-	// freeWAIS ends the connection.
+	// Terms in reverse Polish order. The type must be there: without it freeWAIS ends the
+	// connection.
 	query := AppendString(nil, tagAttributes, "un re ig ig ig ig")
 	query = AppendTLV(query, tagTerm, m.Document)
 	and := func(attributes, term string) {
@@ -244,7 +243,7 @@ func (m *Search) decodeTerms(r *reader) error {
 			attributes = string(value)
 		case tagTerm:
 			use, relation, _ := strings.Cut(attributes, " ")
-			octets, err := strconv.ParseInt(string(value), 10, 64)
+			n, err := strconv.ParseInt(string(value), 10, 64)
 			switch {
 			case use == "un":
 				m.Document = value
@@ -253,9 +252,9 @@ func (m *Search) decodeTerms(r *reader) error {
 			case use == "wb" && err != nil:
 				r.fail("range is not a number")
 			case use == "wb" && strings.HasPrefix(relation, "ro"):
-				m.From = octets
+				m.From = n
 			case use == "wb" && strings.HasPrefix(relation, "rl"):
-				m.To = octets
+				m.To = n
 			}
 		}
 	}

@@ -6,16 +6,16 @@ import (
 	"errors"
 )
 
-// The structured field that has an answer: Read Partition with the operations
-// Query and Query List (GA23-0059, "Structured fields").
+// The structured field that has an answer: Read Partition with the operations Query and Query List
+// (GA23-0059, "Structured fields").
 const (
 	sfReadPartition = 0x01
 	opQuery         = 0x02
 	opQueryList     = 0x03
 )
 
-// queryReply answers a query: it names its two parts, and says how large the
-// screen is (GA23-0059, "Query Reply (Summary)" and "(Usable Area)").
+// queryReply answers a query: it names its two parts, and says how large the screen is (GA23-0059,
+// "Query Reply (Summary)" and "(Usable Area)").
 var queryReply = []byte{aidStructured,
 	0, 6, 0x81, 0x80, 0x80, 0x81,
 	0, 23, 0x81, 0x81,
@@ -28,8 +28,7 @@ var queryReply = []byte{aidStructured,
 	size >> 8, size & 0xff,
 }
 
-// structuredFields answers the queries in a Write Structured Field, and ignores
-// the rest of it.
+// structuredFields answers the queries in a Write Structured Field, and ignores the rest of it.
 func structuredFields(p []byte) (answer []byte, err error) {
 	for len(p) > 0 {
 		if len(p) < 3 {

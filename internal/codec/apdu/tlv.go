@@ -2,8 +2,8 @@ package apdu
 
 import "fmt"
 
-// AppendInt appends a compressed integer: base 128, most significant group
-// first, bit 7 set in all octets but the last.
+// AppendInt appends a compressed integer: base 128, most significant group first, bit 7 set in all
+// bytes but the last.
 func AppendInt(b []byte, v uint32) []byte {
 	for shift := 28; shift > 0; shift -= 7 {
 		if v>>shift != 0 {
@@ -25,14 +25,14 @@ func AppendString(b []byte, tag uint32, value string) []byte {
 	return AppendTLV(b, tag, []byte(value))
 }
 
-// AppendNumber appends a tagged number: 1 to 4 octets, as few as possible.
+// AppendNumber appends a tagged number: 1 to 4 bytes, as few as possible.
 func AppendNumber(b []byte, tag uint32, v uint32) []byte {
-	octets := [4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}
+	raw := [4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}
 	i := 0
-	for i < 3 && octets[i] == 0 {
+	for i < 3 && raw[i] == 0 {
 		i++
 	}
-	return AppendTLV(b, tag, octets[i:])
+	return AppendTLV(b, tag, raw[i:])
 }
 
 // A reader takes a message apart. Its first error stays.
@@ -48,10 +48,10 @@ func (r *reader) fail(what string) {
 	}
 }
 
-// take returns the next n octets. n comes from the wire.
+// take returns the next n bytes. n comes from the wire.
 func (r *reader) take(n uint64) []byte {
 	if n > uint64(len(r.b)) {
-		r.fail(fmt.Sprintf("%d octets announced, %d there", n, len(r.b)))
+		r.fail(fmt.Sprintf("%d bytes announced, %d there", n, len(r.b)))
 		return nil
 	}
 	v := r.b[:n:n]
@@ -59,32 +59,32 @@ func (r *reader) take(n uint64) []byte {
 	return v
 }
 
-// fixed returns a big-endian number of n octets.
+// fixed returns a big-endian number of n bytes.
 func (r *reader) fixed(n int) uint32 {
 	var v uint32
-	for _, octet := range r.take(uint64(n)) {
-		v = v<<8 | uint32(octet)
+	for _, c := range r.take(uint64(n)) {
+		v = v<<8 | uint32(c)
 	}
 	return v
 }
 
-// maxIntOctets allows for padding on the left by 0x80.
-const maxIntOctets = 10
+// maxIntBytes allows for padding on the left by 0x80.
+const maxIntBytes = 10
 
 // compressed reads a compressed integer.
 func (r *reader) compressed() uint64 {
 	var v uint64
-	for i := range maxIntOctets {
+	for i := range maxIntBytes {
 		if i >= len(r.b) {
 			r.fail("number cut off")
 			return 0
 		}
-		octet := r.b[i]
+		c := r.b[i]
 		if v > 1<<32 {
 			break
 		}
-		v = v<<7 | uint64(octet&0x7f)
-		if octet&0x80 == 0 {
+		v = v<<7 | uint64(c&0x7f)
+		if c&0x80 == 0 {
 			r.b = r.b[i+1:]
 			return v
 		}
@@ -105,8 +105,8 @@ func number(value []byte) int64 {
 		return -1
 	}
 	var v int64
-	for _, octet := range value {
-		v = v<<8 | int64(octet)
+	for _, c := range value {
+		v = v<<8 | int64(c)
 	}
 	return v
 }

@@ -9,36 +9,34 @@ import (
 
 // The errors of this package.
 var (
-	// ErrEmpty means that the server sent a packet without content: it
-	// could not read the request, or the answer does not fit its buffer.
+	// ErrEmpty means that the server sent a packet without content: it could not read the request,
+	// or the answer does not fit its buffer.
 	ErrEmpty     = errors.New("empty WAIS packet")
 	ErrMalformed = errors.New("malformed WAIS message")
 )
 
-// MaxPacket bounds the content of a packet, in octets. Servers in use stop at
-// 100,000.
+// MaxPacket bounds the content of a packet, in bytes. Servers in use stop at 100,000.
 const MaxPacket = 512 << 10
 
-const (
-	headerSize = 25
-	// maxSkip bounds what is skipped in front of a header.
-	maxSkip = 1024
-)
+// HeaderSize is how many bytes stand before the content of a packet.
+const HeaderSize = 25
+
+// maxSkip bounds what is skipped in front of a header.
+const maxSkip = 1024
 
 // WritePacket sends an APDU without compression or encoding.
 func WritePacket(w io.Writer, apdu []byte) error {
-	packet := make([]byte, 0, headerSize+len(apdu))
+	packet := make([]byte, 0, HeaderSize+len(apdu))
 	packet = fmt.Appendf(packet, "%010dz2%-10s  0", len(apdu), "wais")
 	_, err := w.Write(append(packet, apdu...))
 	return err
 }
 
-// ReadPacket receives an APDU. Octets before the first "0", with which each
-// header begins, are skipped, as WAIS clients always did. The error matches
-// ErrEmpty for a packet without content, ErrMalformed for what is none, and
-// is io.EOF only if the stream ended before a packet.
+// ReadPacket receives an APDU. Bytes before the first "0", with which each header begins, are
+// skipped, as WAIS clients always did. The error matches ErrEmpty for a packet without content,
+// ErrMalformed for what is none, and is io.EOF only if the stream ended before a packet.
 func ReadPacket(r io.Reader) ([]byte, error) {
-	var header [headerSize]byte
+	var header [HeaderSize]byte
 	for skipped := 0; header[0] != '0'; skipped++ {
 		if skipped > maxSkip {
 			return nil, fmt.Errorf("%w: no packet header", ErrMalformed)
@@ -62,7 +60,7 @@ func ReadPacket(r io.Reader) ([]byte, error) {
 	case header[22] != ' ' || header[23] != ' ':
 		return nil, fmt.Errorf("%w: compression %q or encoding %q, which was not asked for", ErrMalformed, header[22], header[23])
 	case n > MaxPacket:
-		return nil, fmt.Errorf("%w: packet of %d octets", ErrMalformed, n)
+		return nil, fmt.Errorf("%w: packet of %d bytes", ErrMalformed, n)
 	case n == 0:
 		return nil, ErrEmpty
 	}
