@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// ErrControl reports a percent-encoded CR, LF or NUL in a place where the
-// decoded text could reach a command line (RFC 1738, section 6). An [*Error]
-// with this cause matches it by [errors.Is].
+// ErrControl is the cause of an [*Error] about CR, LF or NUL in text that could reach the command
+// line of a protocol (RFC 1738, section 6).
 var ErrControl = errors.New("encoded CR, LF or NUL")
 
-// An Error says why a text is not a URI, or a URI not one of its scheme.
+// An Error says why a text is not a URI, why a URI is not a valid one of its scheme, or why a URI
+// cannot be written.
 type Error struct {
-	Input  string // the text, without a password, shortened if it is very long
+	Input  string // the text, without its password, shortened if it is very long
 	Reason string // what is wrong, in a few words
-	Offset int    // where, in octets from the start of the text; -1 if that is not known
+	Offset int    // where, in bytes from the start of the text; -1 if that is not known
 	Err    error  // the cause, such as ErrControl, or nil
 }
 
@@ -23,7 +23,7 @@ type Error struct {
 func (e *Error) Error() string {
 	msg := "malformed URL " + strconv.Quote(e.Input) + ": " + e.Reason
 	if e.Offset >= 0 {
-		msg += " at octet " + strconv.Itoa(e.Offset)
+		msg += " at byte " + strconv.Itoa(e.Offset)
 	}
 	return msg
 }
@@ -34,9 +34,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // maxErrorInput bounds the text that an Error repeats.
 const maxErrorInput = 200
 
-// redactText removes what may be a password from a text that did not parse. If
-// there is an "@" behind a colon, all between them goes, even where a "/" or
-// "?" that should have been encoded makes the authority look shorter.
+// redactText removes what may be a password from a text that did not parse: everything between a
+// colon and an "@" after it, even if a "/" or "?" that should have been encoded makes the authority
+// look shorter.
 func redactText(s string) string {
 	if i := strings.Index(s, "//"); i >= 0 {
 		rest := s[i+2:]

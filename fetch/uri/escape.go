@@ -2,18 +2,18 @@ package uri
 
 import "strings"
 
-// Classes of octets. A set bit means that the octet may stand bare there.
+// Classes of bytes. A set bit means that the byte need not be encoded there.
 const (
 	inScheme     = 1 << iota // scheme, after its first letter
 	inUser                   // user information
 	inName                   // registered name of a host
 	inText                   // path, query and fragment
-	isUnreserved             // nowhere of any meaning: RFC 3986, section 2.3
-	isPlain                  // written bare by Escape
-	inOpaque                 // written bare by escapeOpaque
+	isUnreserved             // without meaning anywhere: RFC 3986, section 2.3
+	isPlain                  // not encoded by Escape
+	inOpaque                 // not encoded by escapeOpaque
 )
 
-// What the octets of one row of the table below have in common.
+// The combinations of classes that occur in the table below.
 const (
 	clsWord    = inScheme | inUser | inName | inText | isUnreserved | isPlain | inOpaque
 	clsMark    = inUser | inName | inText | isUnreserved | isPlain | inOpaque
@@ -25,11 +25,11 @@ const (
 	clsAllowed = inText
 )
 
-// class has the bits of every octet. An octet without bits, such as "%", a
-// space or a control character, never stands bare for itself.
+// class has the bits of every byte. A byte without bits, such as "%", a space or a control
+// character, must be encoded everywhere.
 //
-// "|", "[" and "]" are in RFC 1738's list of unsafe characters. They are let
-// through because "file:///C|/x" and "?a[]=1" have always been written so.
+// "|", "[" and "]" are in RFC 1738's list of unsafe characters. They are accepted because
+// "file:///C|/x" and "?a[]=1" have always been written that way.
 var class = [256]uint8{
 	'0': clsWord, '1': clsWord, '2': clsWord, '3': clsWord, '4': clsWord, '5': clsWord,
 	'6': clsWord, '7': clsWord, '8': clsWord, '9': clsWord,
@@ -56,18 +56,16 @@ var class = [256]uint8{
 
 const upperHex = "0123456789ABCDEF"
 
-// Escape encodes s so that it can stand as one segment of a path or one word
-// of a query in any scheme. All but letters, digits and "-._~!$'()*," is
-// encoded (RFC 1738, section 2.2; "~" is as in RFC 3986). The names "." and
-// ".." cannot be protected in this way.
+// Escape encodes s so that it can stand as one segment of a path or one word of a query in any
+// scheme. All but letters, digits and "-._~!$'()*," is encoded (RFC 1738, section 2.2; "~" is as in
+// RFC 3986). No encoding makes the names "." and ".." ordinary.
 func Escape(s string) string { return escape(s, isPlain) }
 
-// escapeOpaque encodes s for a url-path in which nothing is reserved. It
-// leaves the slashes, but encodes "?", which other programs would take for
-// the start of a query.
+// escapeOpaque encodes s for a url-path in which nothing is reserved. It keeps slashes but encodes
+// "?", which other programs would take for the start of a query.
 func escapeOpaque(s string) string { return escape(s, inOpaque) }
 
-// escape encodes the octets of s that lack the bits of keep.
+// escape encodes the bytes of s that lack the bits of keep.
 func escape(s string, keep uint8) string {
 	n := 0
 	for i := range len(s) {
@@ -96,9 +94,8 @@ func writeEscaped(b *strings.Builder, c byte) {
 	b.WriteByte(upperHex[c&15])
 }
 
-// Unescape decodes the percent-encoding of s. It fails with [ErrControl] if
-// CR, LF or NUL is among the decoded octets, and with an [*Error] if a "%" is
-// not followed by two hexadecimal digits.
+// Unescape decodes the percent-encoding of s. It fails with [ErrControl] if CR, LF or NUL is among
+// the decoded bytes, and with an [*Error] if a "%" is not followed by two hexadecimal digits.
 func Unescape(s string) (string, error) {
 	for i := range len(s) {
 		if s[i] == '%' && !isEscape(s, i) {
@@ -112,9 +109,8 @@ func Unescape(s string) (string, error) {
 	return d, nil
 }
 
-// UnescapeRaw decodes the percent-encoding of s, whatever octets come out. A
-// "%" that is not followed by two hexadecimal digits stands for itself; in the
-// components of a [URI] there is none.
+// UnescapeRaw decodes the percent-encoding of s, whatever bytes result. A "%" that is not
+// followed by two hexadecimal digits stands for itself; in the components of a [URI] there is none.
 func UnescapeRaw(s string) string {
 	i := strings.IndexByte(s, '%')
 	if i < 0 {
@@ -142,7 +138,7 @@ func isEscape(s string, i int) bool {
 	return i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2])
 }
 
-// decoded returns the octet that the escape at s[i] stands for.
+// decoded returns the byte that the escape at s[i] stands for.
 func decoded(s string, i int) byte { return unhex(s[i+1])<<4 | unhex(s[i+2]) }
 
 func isHex(c byte) bool {

@@ -27,13 +27,15 @@ func ExampleParse_error() {
 	_, err := uri.Parse("http://example.com:99999/")
 	fmt.Println(err)
 	// Output:
-	// malformed URL "http://example.com:99999/": port above 65535 at octet 19
+	// malformed URL "http://example.com:99999/": port above 65535 at byte 19
 }
 
 func ExampleParseLoose() {
 	for _, s := range []string{
 		" <URL:ftp://ftp.example/pub/\n   file> ",
 		"http://example.com/my file",
+		"“http:/example.com/”",
+		"www.example.com:8080/x",
 	} {
 		u, err := uri.ParseLoose(s)
 		if err != nil {
@@ -45,6 +47,8 @@ func ExampleParseLoose() {
 	// Output:
 	// ftp://ftp.example/pub/file
 	// http://example.com/my%20file
+	// http://example.com/
+	// http://www.example.com:8080/x
 }
 
 func ExampleExtract() {
@@ -68,6 +72,51 @@ func ExampleURI_Resolve() {
 	// http://example.com/d
 	// http://example.com/a/b?r
 	// http://other.example/
+}
+
+// Each name is encoded by the rules of the scheme, and nothing leads out of the base.
+func ExampleURI_JoinPath() {
+	for _, base := range []string{
+		"http://www.example/docs/?q",
+		"ftp://ftp.example/pub;type=d",
+		"gopher://gopher.example",
+		"file:///srv",
+	} {
+		u, err := uri.MustParse(base).JoinPath("a*b?", "c")
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(u)
+	}
+	_, err := uri.MustParse("ftp://ftp.example/pub/").JoinPath("../etc/passwd")
+	fmt.Println(err)
+	// Output:
+	// http://www.example/docs/a*b%3F/c
+	// ftp://ftp.example/pub/a%2Ab%3F/c
+	// gopher://gopher.example/1/a*b%3F/c
+	// file:///srv/a*b%3F/c
+	// malformed URL "ftp://ftp.example/pub/": ".." in a name to add to it
+}
+
+func ExampleNearestScheme() {
+	known := []string{"ftp", "gopher", "http", "https"}
+	for _, name := range []string{"htp", "htttps", "gohper", "gemini"} {
+		fmt.Printf("%s: %q\n", name, uri.NearestScheme(name, known))
+	}
+	// Output:
+	// htp: "http"
+	// htttps: "https"
+	// gohper: "gopher"
+	// gemini: ""
+}
+
+// A driver of a scheme of its own writes its URLs from their parts.
+func ExampleParts() {
+	u, err := uri.Parts{Scheme: "x-thing", Host: "::1", Port: 4711, Path: "/" + uri.Escape("a/b")}.URI()
+	fmt.Println(u, err)
+	// Output:
+	// x-thing://[::1]:4711/a%2Fb <nil>
 }
 
 func ExampleURI_Normalize() {
@@ -106,7 +155,7 @@ func ExampleParseFTP() {
 	// ["" "etc"] motd
 }
 
-// Octets that would end a command line do not come out of a decoder.
+// Bytes that would end a command line do not come out of a decoder.
 func ExampleParseGopher() {
 	_, err := uri.ParseGopher(uri.MustParse("gopher://gopher.example/0a%0D%0AQUIT"))
 	fmt.Println(errors.Is(err, uri.ErrControl))
@@ -115,7 +164,12 @@ func ExampleParseGopher() {
 }
 
 func ExampleFTP_URI() {
-	fmt.Println(uri.FTP{Host: "ftp.example", CWD: []string{"/etc"}, Name: "a;b"}.URI())
+	u, err := uri.FTP{Host: "ftp.example", CWD: []string{"/etc"}, Name: "a;b"}.URI()
+	fmt.Println(u, err)
+
+	_, err = uri.FTP{Host: "ftp example"}.URI()
+	fmt.Println(err)
 	// Output:
-	// ftp://ftp.example/%2Fetc/a%3Bb
+	// ftp://ftp.example/%2Fetc/a%3Bb <nil>
+	// malformed URL "ftp://ftp%20example/": space in the decoded host at byte 6
 }

@@ -1,16 +1,19 @@
 package uri
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // File is the decoded form of a file URL (RFC 1738, section 3.10; RFC 8089).
 type File struct {
-	Host string // as written; see IsLocal
-	Path string // with slashes between the names, and one in front
+	Host string // as URI.Host returns it; see IsLocal
+	Path string // with slashes between the names and a leading one
 }
 
-// ParseFile decodes a file URL. A "?" is part of a name, as RFC 1738 has it.
-// An encoded slash is refused, since no name on a system with slashes can hold
-// one. The short form "file:/path" of RFC 8089 is taken.
+// ParseFile decodes a file URL. A "?" is part of a name, as in RFC 1738. An encoded slash is
+// refused, since no name on a system with slashes can have one. The short form "file:/path" of RFC
+// 8089 is accepted.
 func ParseFile(u URI) (File, error) {
 	d := decode(u, "file")
 	d.noLogin()
@@ -32,15 +35,15 @@ func ParseFile(u URI) (File, error) {
 	return finish(d, f)
 }
 
-// IsLocal reports whether the host is empty or "localhost", which both mean
-// the machine that interprets the URL.
+// IsLocal reports whether the host is empty or "localhost", which both mean the machine that
+// interprets the URL.
 func (f File) IsLocal() bool { return f.Host == "" || f.Host == "localhost" }
 
-// URI writes f as a URL. It returns the zero URI if Host is not a host or Path
-// does not start with a slash.
-func (f File) URI() URI {
+// URI writes f as a URL. It fails if Host is not a host or Path does not start with a slash.
+func (f File) URI() (URI, error) {
+	var wrong error
 	if !strings.HasPrefix(f.Path, "/") {
-		return URI{}
+		wrong = errors.New("file path without a leading slash")
 	}
-	return build("file", Userinfo{}, f.Host, 0, escapeOpaque(f.Path))
+	return Parts{Scheme: "file", Host: f.Host, Path: escapeOpaque(f.Path)}.build(wrong)
 }

@@ -1,6 +1,8 @@
 package uri
 
 import (
+	"cmp"
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -14,27 +16,29 @@ type FTP struct {
 	CWD    []string // one command each; "" is sent as "CWD "
 	Name   string   // "" for the directory that CWD leads to
 
-	// Type is 'a', 'i' or 'd', RFC 1630's 'e' or 'l', or 0 when the client
-	// must guess.
+	// Type is 'a', 'i' or 'd', RFC 1630's 'e' or 'l', or 0 when the client must guess.
 	Type byte
-	// Form is the second argument of TYPE in the notation of RFC 1630: "N",
-	// "T" or "C" for 'a' and 'e', the byte size for 'l', otherwise "".
+	// Form is the second argument of TYPE in the notation of RFC 1630: "N", "T" or "C" for 'a' and
+	// 'e', the byte size for 'l', otherwise "".
 	Form string
 }
 
-// ParseFTP decodes an ftp or ftps URL. The segments of the path are decoded
-// one by one, so "%2Fetc/motd" changes to the directory "/etc" while
-// "/etc/motd" changes to "" and then to "etc" (RFC 1738, section 3.2.2).
+// typeMark stands before the type code, in any case.
+const typeMark = ";type="
+
+// ParseFTP decodes an ftp or ftps URL. The segments of the path are decoded one by one, so
+// "%2Fetc/motd" changes to the directory "/etc" while "/etc/motd" changes to "" and then to "etc"
+// (RFC 1738, section 3.2.2).
 //
-// The type code is taken in the forms of RFC 1738 and, with or without the
-// space, of RFC 1630. A ";" that does not start a type code is part of a name.
+// The type code is accepted in the forms of RFC 1738 and, with or without the space, of RFC 1630. A
+// ";" that does not start a type code is part of the name.
 func ParseFTP(u URI) (FTP, error) {
 	d := decode(u, "ftp", "ftps")
 	d.server()
 	f := FTP{Scheme: u.Scheme(), Host: u.Host(), Port: d.port(), Login: u.Userinfo()}
 	path := u.URLPath()
 	last := strings.LastIndexByte(path, '/') + 1
-	name, code, ok := cutFold(path[last:], ";type=")
+	name, code, ok := cutFold(path[last:], typeMark)
 	if ok {
 		f.Type, f.Form = d.typeCode(code)
 	}
@@ -49,55 +53,70 @@ func ParseFTP(u URI) (FTP, error) {
 	return finish(d, f)
 }
 
-// typeCode reads what follows ";type=".
+// typeCode decodes what follows ";type=".
 func (d *decoder) typeCode(code string) (typ byte, form string) {
-	code = strings.ToUpper(d.text(code))
-	if code == "" {
-		d.fail("empty FTP type code")
-		return 0, ""
-	}
-	typ, form = code[0]|0x20, strings.TrimLeft(code[1:], " ")
-	valid := false
-	switch typ {
-	case 'i', 'd':
-		valid = code[1:] == ""
-	case 'a', 'e':
-		valid = form == "N" || form == "T" || form == "C" || code[1:] == ""
-	case 'l':
-		size, err := strconv.ParseUint(form, 10, 8)
-		valid = err == nil && size > 0
-		form = strconv.FormatUint(size, 10)
-	}
-	if !valid {
+	typ, form, ok := parseTypeCode(d.text(code))
+	if !ok {
 		d.fail("unknown FTP type code")
 	}
 	return typ, form
 }
 
-// IsDir reports whether the URL asks for a directory: by type "d" (RFC 1738)
-// or by a final slash (RFC 1630).
-func (f FTP) IsDir() bool { return f.Type == 'd' || f.Name == "" }
-
-// URI writes f as a URL, or returns the zero URI if Host is not a host.
-func (f FTP) URI() URI {
-	var path strings.Builder
-	for _, dir := range f.CWD {
-		path.WriteString("/" + Escape(dir))
+// parseTypeCode reads a type code. It reports false if there is no such type.
+func parseTypeCode(code string) (typ byte, form string, ok bool) {
+	if code == "" {
+		return 0, "", false
 	}
-	path.WriteString("/" + Escape(f.Name))
-	switch {
-	case f.Type == 'a' && f.Form == "", f.Type == 'i', f.Type == 'd':
-		path.WriteString(";type=" + string(rune(f.Type)))
-	case f.Type != 0:
-		path.WriteString(";type=" + strings.ToUpper(string(rune(f.Type))) + f.Form)
+	rest := strings.ToUpper(code[1:])
+	typ, form = code[0]|0x20, strings.TrimLeft(rest, " ")
+	switch typ {
+	case 'i', 'd':
+		ok = rest == ""
+	case 'a', 'e':
+		ok = form == "N" || form == "T" || form == "C" || rest == ""
+	case 'l':
+		size, err := strconv.ParseUint(form, 10, 8)
+		ok = err == nil && size > 0
+		form = strconv.FormatUint(size, 10)
 	}
-	return build(orDefault(f.Scheme, "ftp"), f.Login, f.Host, f.Port, path.String())
+	return typ, form, ok
 }
 
-// orDefault returns scheme, or def if it is "".
-func orDefault(scheme, def string) string {
-	if scheme == "" {
-		return def
+// IsDir reports whether the URL asks for a directory: by type "d" (RFC 1738) or by a final slash
+// (RFC 1630).
+func (f FTP) IsDir() bool { return f.Type == 'd' || f.Name == "" }
+
+// URI writes f as a URL. CWD and Name are names and not patterns, so asterisks in them are encoded.
+// It fails if Host is not a host, or if Type and Form are not a type code.
+func (f FTP) URI() (URI, error) {
+	var path strings.Builder
+	for _, dir := range f.CWD {
+		path.WriteString("/" + escapeFTP(dir))
 	}
-	return scheme
+	path.WriteString("/" + escapeFTP(f.Name))
+	var wrong error
+	if f.Type != 0 || f.Form != "" {
+		code := string(rune(f.Type)) + f.Form
+		if typ, form, ok := parseTypeCode(code); !ok || typ != f.Type || form != f.Form {
+			wrong = errors.New("unknown FTP type code")
+		}
+		if f.Form != "" || f.Type == 'e' {
+			code = strings.ToUpper(code) // as in RFC 1630
+		}
+		path.WriteString(typeMark + code)
+	}
+	p := Parts{Scheme: cmp.Or(f.Scheme, "ftp"), Login: f.Login, Host: f.Host, Port: f.Port, Path: path.String()}
+	return p.build(wrong)
+}
+
+// escapeFTP encodes one segment of the path.
+func escapeFTP(name string) string {
+	return strings.ReplaceAll(Escape(name), "*", "%2A")
+}
+
+// ftpBase returns path without a type code.
+func ftpBase(path string) string {
+	last := strings.LastIndexByte(path, '/') + 1
+	name, _, _ := cutFold(path[last:], typeMark)
+	return path[:last] + name
 }

@@ -2,6 +2,7 @@ package uri
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,7 +37,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q: printed as %q", s, u)
 		}
 		if strings.ContainsAny(u.Path()+u.Host(), "\x00\r\n\t ") || hasControl(u.LastSegment()) {
-			t.Errorf("%q: control octet in path %q, host %q or name %q", s, u.Path(), u.Host(), u.LastSegment())
+			t.Errorf("%q: control byte in path %q, host %q or name %q", s, u.Path(), u.Host(), u.LastSegment())
 		}
 		login := u.Userinfo()
 		if hasControl(login.Name) || hasControl(login.Password) {
@@ -63,12 +64,14 @@ func FuzzParseLoose(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		u, err := ParseLoose(s)
-		if err != nil {
-			return
-		}
-		if again, err := Parse(u.String()); err != nil || again != u {
-			t.Errorf("%q gives %q, which parses to %q, %v", s, u, again, err)
+		for _, parse := range []func(string) (URI, error){ParseLoose, ParseRef} {
+			u, err := parse(s)
+			if err != nil {
+				continue
+			}
+			if again, err := Parse(u.String()); err != nil || again != u {
+				t.Errorf("%q gives %q, which parses to %q, %v", s, u, again, err)
+			}
 		}
 	})
 }
@@ -127,6 +130,52 @@ func FuzzResolve(f *testing.F) {
 	})
 }
 
+func FuzzJoinPath(f *testing.F) {
+	for _, s := range seeds {
+		f.Add(s, "a", "b/c d")
+		f.Add(s, "..", "*?%2F;type=a/")
+	}
+	f.Fuzz(func(t *testing.T, base, one, two string) {
+		b, err := Parse(base)
+		if err != nil {
+			return
+		}
+		u, err := b.JoinPath(one, two)
+		if err != nil {
+			if !u.IsZero() {
+				t.Errorf("%q with %q and %q: %q beside the error %v", base, one, two, u, err)
+			}
+			return
+		}
+		if again, err := Parse(u.String()); err != nil || again != u {
+			t.Errorf("%q with %q and %q: %q parses to %q, %v", base, one, two, u, again, err)
+		}
+		if u.Scheme() != b.Scheme() || u.Origin() != b.Origin() || u.Userinfo() != b.Userinfo() {
+			t.Errorf("%q with %q and %q: %q is on another server", base, one, two, u)
+		}
+		// What is added is below the base: no CWD or segment of it means another place.
+		if f, err := ParseFTP(u); err == nil {
+			from, err := ParseFTP(Must(b.JoinPath()))
+			if err != nil {
+				t.Fatalf("%q: %v", base, err)
+			}
+			dir := from.CWD
+			if from.Name != "" {
+				dir = append(slices.Clip(dir), from.Name)
+			}
+			all := append(slices.Clip(f.CWD), f.Name)
+			if len(all) < len(dir) || !slices.Equal(all[:len(dir)], dir) {
+				t.Fatalf("%q with %q and %q: %q is not below it", base, one, two, u)
+			}
+			for _, name := range all[len(dir):] {
+				if name == ".." || strings.Contains(name, "/") {
+					t.Errorf("%q with %q and %q: %q in %q", base, one, two, name, u)
+				}
+			}
+		}
+	})
+}
+
 func FuzzDecoders(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)
@@ -141,7 +190,10 @@ func FuzzDecoders(f *testing.F) {
 			return
 		}
 		checkNoControl(t, s, reflect.ValueOf(v))
-		printed := v.URI()
+		printed, err := v.URI()
+		if err != nil {
+			t.Fatalf("%q: %#v cannot be written: %v", s, v, err)
+		}
 		again, err := decodeURL(printed)
 		if err != nil || !reflect.DeepEqual(again, v) {
 			t.Errorf("%q: %#v is written %q, which gives %#v, %v", s, v, printed, again, err)

@@ -1,30 +1,31 @@
 package uri
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 	"strings"
 )
 
-// Gopher is the decoded form of a gopher URL (RFC 1738, section 3.4), or of
-// one of the scheme gophers, which is the same over TLS.
+// Gopher is the decoded form of a gopher URL (RFC 1738, section 3.4), or of a gophers URL, which is
+// the same over TLS.
 type Gopher struct {
 	Scheme   string // "gopher" or "gophers"; "" means "gopher"
 	Host     string
 	Port     uint16 // 0 means 70; ParseGopher fills it in
 	Type     byte   // the item type; 0 means '1'
-	Selector string // without the type; it often starts with a copy of it
+	Selector string // without the type, of which it often starts with a copy
 
 	Search    string // what follows the first tab
 	HasSearch bool   // there is a first tab
 
-	// Plus is what follows the second tab: "+" for the default view of a
-	// Gopher+ item, "+" and a view, "?" for a form to fill in, "!" or "$" for
-	// attributes.
+	// Plus is what follows the second tab: "+" for the default view of a Gopher+ item, "+" and a
+	// view, "?" for a form to fill in, "!" or "$" for attributes.
 	Plus    string
 	HasPlus bool // there is a second tab
 
-	// Form holds the values of a form that is filled in (section 3.4.9), one
-	// line each; nil means that there is no form.
+	// Form holds the values of a form that is filled in (RFC 1738, section 3.4.9), one line each;
+	// nil means that there is no form.
 	Form []string
 }
 
@@ -34,10 +35,9 @@ const (
 	formEnd   = ".\r\n"
 )
 
-// ParseGopher decodes a gopher or gophers URL. In the path no character is
-// reserved, so a "?" is an ordinary part of it; only "%09" divides. CR, LF and
-// NUL are refused everywhere, but the line ends between the values of a form
-// divide them.
+// ParseGopher decodes a gopher or gophers URL. No character is reserved in the path, so a "?" is an
+// ordinary part of it; only "%09" divides. CR, LF and NUL are refused, except for the line ends
+// that divide the values of a form.
 func ParseGopher(u URI) (Gopher, error) {
 	d := decode(u, "gopher", "gophers")
 	d.server()
@@ -84,9 +84,8 @@ func (d *decoder) form(block string) []string {
 	return lines
 }
 
-// RawForm returns the form as it is sent after the Gopher+ string, with tab,
-// CR and LF, or "" if there is none. The line end of the request is not
-// needed after it.
+// RawForm returns the form as it is sent after the Gopher+ string, with tab, CR and LF, or "" if
+// there is none. The line end of the request is not needed after it.
 func (g Gopher) RawForm() string {
 	if g.Form == nil {
 		return ""
@@ -100,16 +99,11 @@ func (g Gopher) RawForm() string {
 	return b.String()
 }
 
-// URI writes g as a URL. It returns the zero URI if Host is not a host, or if
-// the selector or search has a tab, which would divide them.
-func (g Gopher) URI() URI {
-	if strings.Contains(g.Selector, "\t") || strings.Contains(g.Search, "\t") {
-		return URI{}
-	}
-	typ := g.Type
-	if typ == 0 {
-		typ = '1'
-	}
+// URI writes g as a URL. It fails if Host is not a host, if Type is a space or control character,
+// if Selector or Search has a tab, which would divide them, or Plus or a line of Form has CR, LF or
+// NUL.
+func (g Gopher) URI() (URI, error) {
+	typ := cmp.Or(g.Type, '1')
 	path := "/" + escapeOpaque(string([]byte{typ})+g.Selector)
 	hasPlus := g.HasPlus || g.Plus != "" || g.Form != nil
 	if g.HasSearch || g.Search != "" || hasPlus {
@@ -118,5 +112,37 @@ func (g Gopher) URI() URI {
 	if hasPlus {
 		path += "%09" + escapeOpaque(g.Plus+g.RawForm())
 	}
-	return build(orDefault(g.Scheme, "gopher"), Userinfo{}, g.Host, g.Port, path)
+	return Parts{Scheme: cmp.Or(g.Scheme, "gopher"), Host: g.Host, Port: g.Port, Path: path}.build(g.check())
+}
+
+// check returns what keeps g from being written, or nil.
+func (g Gopher) check() error {
+	switch {
+	case g.Type != 0 && (g.Type <= ' ' || g.Type == 0x7f):
+		return errors.New("no gopher type")
+	case strings.Contains(g.Selector, "\t"):
+		return errors.New("tab in a gopher selector")
+	case strings.Contains(g.Search, "\t"):
+		return errors.New("tab in a gopher search")
+	case hasControl(g.Plus):
+		return ErrControl
+	}
+	for _, line := range g.Form {
+		if line == "." {
+			return errors.New("line of a Gopher+ form that would end it")
+		}
+		if hasControl(line) {
+			return ErrControl
+		}
+	}
+	return nil
+}
+
+// gopherBase returns the item type and selector of a path, with the slash before them.
+func gopherBase(path string) string {
+	path, _, _ = strings.Cut(path, "%09")
+	if path == "" || path == "/" {
+		return "/1"
+	}
+	return path
 }

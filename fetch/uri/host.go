@@ -9,9 +9,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// nameProfile maps international names as browsers do (UTS #46, without the
-// transitional mappings). It allows "_", leading hyphens and "--", which
-// stand in names that are in use.
+// nameProfile maps international names as browsers do (UTS #46, without the transitional mappings).
+// It allows "_", leading hyphens and "--", which occur in names that are in use.
 var nameProfile = sync.OnceValue(func() *idna.Profile {
 	return idna.New(
 		idna.MapForLookup(),
@@ -22,8 +21,8 @@ var nameProfile = sync.OnceValue(func() *idna.Profile {
 	)
 })
 
-// canonicalHost returns the canonical form of a host as it stands in a URI.
-// If it is not a host, reason says why.
+// canonicalHost returns the canonical form of a host that is written as in a URI. If it is not a
+// host, reason says why.
 func canonicalHost(raw string) (host, reason string) {
 	if strings.HasPrefix(raw, "[") {
 		return canonicalIPv6(raw[1 : len(raw)-1])
@@ -57,8 +56,7 @@ func canonicalHost(raw string) (host, reason string) {
 	return host, ""
 }
 
-// decodeName decodes a name that is percent-encoded or not ASCII, and maps it
-// to lower-case ASCII.
+// decodeName decodes a name that is percent-encoded or not ASCII, and maps it to lower-case ASCII.
 func decodeName(raw string) (name, reason string) {
 	name = UnescapeRaw(raw)
 	if !utf8.ValidString(name) {
@@ -80,7 +78,7 @@ func decodeName(raw string) (name, reason string) {
 	if name == "" {
 		return "", "host has no visible character"
 	}
-	// Decoding and mapping can both produce characters that delimit.
+	// Decoding and mapping can both produce delimiters.
 	for i := range len(name) {
 		if class[name[i]]&inName == 0 {
 			return "", describe(name[i]) + " in the decoded host"
@@ -89,9 +87,8 @@ func decodeName(raw string) (name, reason string) {
 	return name, ""
 }
 
-// canonicalIPv6 checks an address literal without its brackets. A zone follows
-// after "%25" (RFC 6874). The version forms that RFC 3986 leaves for the
-// future have no meaning yet and are refused.
+// canonicalIPv6 checks an address literal without its brackets. A zone follows after "%25" (RFC
+// 6874). The version forms that RFC 3986 leaves for the future have no meaning yet and are refused.
 func canonicalIPv6(raw string) (host, reason string) {
 	literal, zone, hasZone := strings.Cut(raw, "%25")
 	addr, err := netip.ParseAddr(literal)
@@ -118,9 +115,9 @@ func canonicalIPv6(raw string) (host, reason string) {
 	return addr.String(), ""
 }
 
-// endsInNumber reports whether the last label of name, apart from an empty
-// one, is a number in the sense of inet_aton. No domain name ends so (RFC
-// 1738, section 3.1), and some resolvers would take it for an address.
+// endsInNumber reports whether the last label of name, apart from an empty one, is a number in the
+// sense of inet_aton. No domain name ends that way (RFC 1738, section 3.1), and some resolvers
+// would take it for an address.
 func endsInNumber(name string) bool {
 	label := strings.TrimRight(name, ".")
 	label = label[strings.LastIndexByte(label, '.')+1:]
@@ -139,9 +136,9 @@ func endsInNumber(name string) bool {
 	return true
 }
 
-// canonicalIPv4 reads an address as inet_aton does: one to four numbers,
-// decimal, octal after "0" or hexadecimal after "0x", the last of which fills
-// the octets that are left. The name is in lower case.
+// canonicalIPv4 reads an address as inet_aton does: one to four numbers, decimal, octal after "0"
+// or hexadecimal after "0x", the last of which fills the remaining bytes. The name is in lower
+// case.
 func canonicalIPv4(name string) (host, reason string) {
 	const bad = "malformed IPv4 address"
 	if addr, err := netip.ParseAddr(name); err == nil && addr.Is4() {
@@ -170,8 +167,8 @@ func canonicalIPv4(name string) (host, reason string) {
 	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}).String(), ""
 }
 
-// parseNumber reads one part of an IPv4 address. It reports false if the part
-// is not a number or does not fit 32 bits.
+// parseNumber reads one part of an IPv4 address. It reports false if the part is not a number or
+// does not fit 32 bits.
 func parseNumber(s string) (uint64, bool) {
 	base := uint64(10)
 	switch {

@@ -34,7 +34,7 @@ func TestHost(t *testing.T) {
 		{"one number", "2130706433", "127.0.0.1"},
 		{"two numbers", "127.1", "127.0.0.1"},
 		{"three numbers", "127.0.1", "127.0.0.1"},
-		{"last number over several octets", "10.66051", "10.1.2.3"},
+		{"last number over several bytes", "10.66051", "10.1.2.3"},
 		{"all ones", "0xffffffff", "255.255.255.255"},
 		{"zero", "0", "0.0.0.0"},
 		{"encoded digits", "%31%32%37.1", "127.0.0.1"},

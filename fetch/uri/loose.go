@@ -1,26 +1,46 @@
 package uri
 
 import (
-	"iter"
+	"net/netip"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // blanks are the white space characters of RFC 1738's appendix.
 const blanks = " \t\r\n\v\f"
 
-// ParseLoose parses what people type and paste, and what stands in documents.
-// It removes white space around the URL, a "<...>" wrapper and the prefix
-// "URL:", and the white space that lines were broken with: all of it inside a
-// wrapper, otherwise tabs, line breaks and the blanks beside them. A hyphen
-// before a line break stays (RFC 1738, appendix).
+// ParseLoose parses a URL that was typed or pasted. It accepts what [ParseRef] accepts and also
+// corrects mistakes that leave no doubt about what was meant:
 //
-// Then, if [Parse] refuses the text, characters that should have been encoded
-// are encoded: spaces, control and non-ASCII characters and the like, a second
-// "#", a "%" that starts no escape, an "@" in a user name, and the "%" of an
-// IPv6 zone. What a backslash in the authority means is disputed, so that is
-// refused, as is whatever does not make a host or a port.
+//   - Quotation marks and brackets around the URL, as in “http://h/x” and (http://h/x), and
+//     invisible characters before and after it are removed.
+//   - The slashes and the colon are corrected in http:/h/x, http:///h/x and http//h/x, and likewise
+//     for every scheme of the table (see the package comment) whose URLs must name a host.
+//   - A host and port without a scheme, as in h.example:8080/x and 127.0.0.1:8080, get https if the
+//     port is 443 and http otherwise. The host must be an address or have a dot, since
+//     "localhost:8080" could be a URL of a scheme localhost.
+//
+// A text without a scheme and a port is a relative reference: no scheme is guessed for it.
 func ParseLoose(s string) (URI, error) {
-	text := unwrap(s)
+	return parseRepaired(respell(unquote(s)))
+}
+
+// ParseRef parses a reference in a document, such as the value of an HTML attribute or of a
+// Location field. It removes white space around the URL, a "<...>" wrapper and the prefix "URL:".
+// It also removes the white space that breaks lines: all of it inside a wrapper, otherwise tabs,
+// line breaks and the blanks beside them. A hyphen before a line break stays (RFC 1738, appendix).
+//
+// Then, if [Parse] refuses the text, characters that should have been encoded are encoded: spaces,
+// control and non-ASCII characters and the like, a second "#", a "%" that starts no escape, an "@"
+// in a user name, and the "%" of an IPv6 zone. A backslash in the authority is refused, since
+// programs disagree about its meaning. Errors are of type [*Error].
+func ParseRef(s string) (URI, error) {
+	return parseRepaired(unwrap(s))
+}
+
+// parseRepaired parses a text, after repair if need be.
+func parseRepaired(text string) (URI, error) {
 	u, err := parse(text)
 	if err != nil && len(text) <= MaxLen {
 		u, err = parse(repair(text))
@@ -32,41 +52,127 @@ func ParseLoose(s string) (URI, error) {
 	return u, nil
 }
 
-// Extract yields every URL that stands in text as "<URL:...>", in the order of
-// the text. White space inside the brackets is ignored, as [ParseLoose] does;
-// the URL must be absolute. A malformed one is yielded as an error of type
-// [*Error], and the iteration goes on.
-func Extract(text string) iter.Seq2[URI, error] {
-	const open = "<URL:"
-	return func(yield func(URI, error) bool) {
-		for {
-			i := strings.IndexByte(text, '<')
-			if i < 0 {
-				return
-			}
-			text = text[i:]
-			// A "<" cannot be part of the URL: what it follows is not closed.
-			end := strings.IndexAny(text[1:], "<>") + 1
-			if end == 0 {
-				return
-			}
-			if text[end] == '<' || len(text) < len(open) || !strings.EqualFold(text[:len(open)], open) {
-				text = text[end:]
-				continue
-			}
-			u, err := ParseLoose(text[:end+1])
-			if err == nil && !u.IsAbs() {
-				u, err = URI{}, &Error{Input: redactText(u.text), Reason: "no scheme", Offset: -1}
-			}
-			if !yield(u, err) {
-				return
-			}
-			text = text[end+1:]
+// unquote is unwrap for a URL that may also be in quotation marks or brackets. They stay unless an
+// absolute URL is inside.
+func unquote(s string) string {
+	s = strings.TrimFunc(s, isInvisible)
+	inner := s
+	for {
+		open, n := utf8.DecodeRuneInString(inner)
+		last, m := utf8.DecodeLastRuneInString(inner)
+		if n+m > len(inner) || !strings.ContainsRune(closing(open), last) {
+			break
+		}
+		inner = strings.TrimFunc(inner[n:len(inner)-m], isInvisible)
+	}
+	if len(inner) < len(s) {
+		if text := unwrap(inner); isAbsolute(respell(text)) {
+			return text
 		}
 	}
+	return unwrap(s)
 }
 
-// unwrap removes what may stand around a URL and the white space within it.
+// closing returns the marks that close what mark opens in one language or another.
+func closing(mark rune) string {
+	switch mark {
+	case '“', '”':
+		return "”"
+	case '„':
+		return "“”"
+	case '‘', '’':
+		return "’"
+	case '‚':
+		return "‘’"
+	case '«':
+		return "»"
+	case '»':
+		return "«"
+	case '‹':
+		return "›"
+	case '›':
+		return "‹"
+	case '「':
+		return "」"
+	case '"', '\'', '`':
+		return string(mark)
+	case '(':
+		return ")"
+	case '[':
+		return "]"
+	case '{':
+		return "}"
+	}
+	return ""
+}
+
+// isInvisible reports whether r leaves no mark on a screen.
+func isInvisible(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == ' ' || '\t' <= r && r <= '\r'
+	}
+	return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r)
+}
+
+func isAbsolute(s string) bool {
+	i, ok := schemeEnd(s)
+	return ok && i > 0
+}
+
+// respell corrects the beginning of a URL.
+func respell(s string) string {
+	i := strings.IndexAny(s, ":/?#")
+	if i < 0 {
+		return s
+	}
+	name, rest := s[:i], s[i:]
+	switch {
+	case !lookup(strings.ToLower(name)).host:
+		if scheme := hostPortScheme(s); scheme != "" {
+			return scheme + "://" + s
+		}
+	case strings.HasPrefix(rest, "//"):
+		return name + ":" + rest
+	case strings.HasPrefix(rest, ":/"):
+		host := strings.TrimLeft(rest[1:], "/")
+		if len(rest) != len("://")+len(host) && host != "" && host[0] != '?' && host[0] != '#' {
+			return name + "://" + host
+		}
+	}
+	return s
+}
+
+// hostPortScheme returns the scheme to put before s if it begins with a host and a port, otherwise
+// "".
+func hostPortScheme(s string) string {
+	s = s[:authorityEnd(s, 0)]
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 || !isDigits(s[i+1:]) {
+		return ""
+	}
+	var u URI
+	u.text = s
+	if err := u.parseAuthority(0, len(s)); err != nil || u.port == 0 || u.at > 0 {
+		return ""
+	}
+	// "12:30" is not the port 30 of 0.0.0.12, so the address must be written in full.
+	if _, err := netip.ParseAddr(strings.Trim(s[:i], "[]")); err != nil && !isDomain(u.host) {
+		return ""
+	}
+	if u.port == 443 {
+		return "https"
+	}
+	return "http"
+}
+
+// isDomain reports whether host has several labels and the last one could be a top-level domain.
+func isDomain(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	i := strings.LastIndexByte(host, '.')
+	return i > 0 && len(host)-i > 2 && 'a' <= host[i+1] && host[i+1] <= 'z'
+}
+
+// unwrap removes the wrapper and the prefix of a URL, and the white space around and within it.
 func unwrap(s string) string {
 	s = strings.Trim(s, blanks)
 	wrapped := len(s) > 1 && s[0] == '<' && s[len(s)-1] == '>'
@@ -96,8 +202,7 @@ func unwrap(s string) string {
 	return b.String()
 }
 
-// repair encodes the characters that [parse] refuses, where that leaves no
-// doubt about the meaning.
+// repair encodes the characters that parse refuses, where their meaning is clear.
 func repair(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 16)
@@ -138,7 +243,7 @@ func repairAuthority(b *strings.Builder, auth string) {
 	b.WriteString(host)
 }
 
-// repairText copies s and encodes the octets that lack the bits of keep.
+// repairText copies s and encodes the bytes that lack the bits of keep.
 func repairText(b *strings.Builder, s string, keep uint8) {
 	for i := range len(s) {
 		if c := s[i]; class[c]&keep != 0 || c == '%' && isEscape(s, i) {

@@ -43,17 +43,79 @@ func TestParseLoose(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			u, err := ParseLoose(c.in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if u.String() != c.want {
-				t.Errorf("%q: got %q, want %q", c.in, u, c.want)
-			}
-			if again, err := Parse(u.String()); err != nil || again != u {
-				t.Errorf("%q parses to %q, %v", u, again, err)
+			for name, parse := range map[string]func(string) (URI, error){"ParseLoose": ParseLoose, "ParseRef": ParseRef} {
+				u, err := parse(c.in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if u.String() != c.want {
+					t.Errorf("%s of %q: got %q, want %q", name, c.in, u, c.want)
+				}
+				if again, err := Parse(u.String()); err != nil || again != u {
+					t.Errorf("%q parses to %q, %v", u, again, err)
+				}
 			}
 		})
+	}
+}
+
+// ParseLoose corrects what was typed wrong. ParseRef, for documents, gives ref.
+func TestParseLooseCorrectsMistakes(t *testing.T) {
+	t.Parallel()
+	const bad = "error"
+	for _, c := range []struct{ name, in, want, ref string }{
+		{"one slash", "http:/h.example/x", "http://h.example/x", "http:/h.example/x"},
+		{"three slashes", "HTTPS:///h/x", "HTTPS://h/x", "HTTPS:///h/x"},
+		{"no colon", "http//h/x", "http://h/x", "http//h/x"},
+		{"other schemes with a host", "gopher:/h/1x", "gopher://h/1x", "gopher:/h/1x"},
+		{"login", "ftp:/u:p@h/x", "ftp://u:p@h/x", "ftp:/u:p@h/x"},
+		{"no host to mend", "http:/", "http:/", "http:/"},
+		{"no host but a query", "http:/?x", "http:/?x", "http:/?x"},
+		{"file may be without a host", "file:/etc", "file:/etc", "file:/etc"},
+		{"unknown scheme", "x:/h/x", "x:/h/x", "x:/h/x"},
+
+		{"address and port", "127.0.0.1:8080/x", "http://127.0.0.1:8080/x", bad},
+		{"address and port only", "127.0.0.1:8080", "http://127.0.0.1:8080", bad},
+		{"IPv6 address and port", "[::1]:8080/a b", "http://[::1]:8080/a%20b", bad},
+		{"name and port", "h.example:8080/x?y#z", "http://h.example:8080/x?y#z", "h.example:8080/x?y#z"},
+		{"international name and port", "bücher.example:81/", "http://bücher.example:81/", bad},
+		{"port of https", "h.example:443/x", "https://h.example:443/x", "h.example:443/x"},
+		{"one label", "localhost:8080/x", "localhost:8080/x", "localhost:8080/x"},
+		{"scheme with a dot", "z39.50r:80/x", "z39.50r:80/x", "z39.50r:80/x"},
+		{"no number", "h.example:x", "h.example:x", "h.example:x"},
+		{"no port", "h.example/x", "h.example/x", "h.example/x"},
+		{"no real port", "h.example:0/x", "h.example:0/x", "h.example:0/x"},
+		{"user", "u@h.example:8080", bad, bad},
+
+		{"quotes", "“http://h/x”", "http://h/x", bad},
+		{"German quotes", "„http://h/x“", "http://h/x", bad},
+		{"French quotes", "«\u00a0http://h/x\u00a0»", "http://h/x", bad},
+		{"straight quotes", `"http://h/x"`, "http://h/x", bad},
+		{"single quotes", "'http://h/x'", "http://h/x", bad},
+		{"parentheses", "(http://h/x)", "http://h/x", bad},
+		{"brackets", "[ http://h/x ]", "http://h/x", bad},
+		{"several", "(“<URL:http://h/a\n b>”)", "http://h/ab", bad},
+		{"quotes around a mistake", "“http//h/x”", "http://h/x", "%E2%80%9Chttp//h/x%E2%80%9D"},
+		{"quotes around a host and port", "'127.0.0.1:80'", "http://127.0.0.1:80", bad},
+		{"quotes around a word", "'x'", "'x'", "'x'"},
+		{"parentheses that belong there", "http://h/(x)", "http://h/(x)", "http://h/(x)"},
+		{"an open one", "(http://h/x", bad, bad},
+		{"unlike ones", "(http://h/x”", bad, bad},
+		{"one alone", "(", "(", "("},
+		{"unseen characters", "\ufeffhttp://h/x\u200b\u00a0", "http://h/x", bad},
+	} {
+		for name, p := range map[string]struct {
+			parse func(string) (URI, error)
+			want  string
+		}{"ParseLoose": {ParseLoose, c.want}, "ParseRef": {ParseRef, c.ref}} {
+			got := bad
+			if u, err := p.parse(c.in); err == nil {
+				got = u.String()
+			}
+			if got != p.want {
+				t.Errorf("%s: %s of %q: got %q, want %q", c.name, name, c.in, got, p.want)
+			}
+		}
 	}
 }
 
@@ -69,7 +131,7 @@ func TestParseLooseRefused(t *testing.T) {
 		if !errors.As(err, &e) || !u.IsZero() {
 			t.Errorf("%.40q: got %.40q and error %v, want an *Error", s, u, err)
 		} else if len(e.Input) > maxErrorInput+3 {
-			t.Errorf("%.40q: the error repeats %d octets", s, len(e.Input))
+			t.Errorf("%.40q: the error repeats %d bytes", s, len(e.Input))
 		}
 	}
 }

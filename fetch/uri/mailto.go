@@ -1,9 +1,12 @@
 package uri
 
-import "strings"
+import (
+	"errors"
+	"slices"
+	"strings"
+)
 
-// Mailto is the decoded form of a mailto URL (RFC 1738, section 3.5; RFC
-// 6068).
+// Mailto is the decoded form of a mailto URL (RFC 1738, section 3.5; RFC 6068).
 type Mailto struct {
 	To     []string // addresses, those of "to" fields too
 	Header []MailtoField
@@ -13,8 +16,8 @@ type Mailto struct {
 // A MailtoField is a field of the message header that the URL proposes.
 type MailtoField struct{ Name, Value string }
 
-// ParseMailto decodes a mailto URL. CR, LF and NUL are refused, but the line
-// ends of a body divide its lines.
+// ParseMailto decodes a mailto URL. CR, LF and NUL are refused, except for line ends in the body,
+// which divide its lines.
 func ParseMailto(u URI) (Mailto, error) {
 	d := decode(u, "mailto")
 	d.noAuthority()
@@ -50,7 +53,7 @@ func ParseMailto(u URI) (Mailto, error) {
 	return finish(d, m)
 }
 
-// addresses appends the addresses of a list, which commas divide.
+// addresses appends the addresses of a comma-separated list.
 func (d *decoder) addresses(to []string, list string) []string {
 	for address := range strings.SplitSeq(list, ",") {
 		if address != "" {
@@ -60,27 +63,49 @@ func (d *decoder) addresses(to []string, list string) []string {
 	return to
 }
 
-// URI writes m as a URL.
-func (m Mailto) URI() URI {
-	var b strings.Builder
+// URI writes m as a URL. It fails if m is empty, if an address or the name of a field is empty, if
+// a field of Header is "to" or "body", or if a line of Body has CR, LF or NUL.
+func (m Mailto) URI() (URI, error) {
+	var to, query strings.Builder
 	for i, address := range m.To {
 		if i > 0 {
-			b.WriteByte(',')
+			to.WriteByte(',')
 		}
-		b.WriteString(escapeAddress(address))
+		to.WriteString(escapeAddress(address))
 	}
 	mark := "?"
 	field := func(name, value string) {
-		b.WriteString(mark + escapeAddress(name) + "=" + escapeAddress(value))
+		query.WriteString(mark + escapeAddress(name) + "=" + escapeAddress(value))
 		mark = "&"
 	}
 	for _, f := range m.Header {
 		field(f.Name, f.Value)
 	}
-	if m.Body != nil {
+	if len(m.Body) > 0 {
 		field("body", strings.Join(m.Body, "\r\n"))
 	}
-	return buildOpaque("mailto", b.String())
+	return buildOpaque("mailto", to.String(), query.String(), m.check())
+}
+
+// check returns what keeps m from being written, or nil.
+func (m Mailto) check() error {
+	if len(m.To)+len(m.Header)+len(m.Body) == 0 || slices.Contains(m.To, "") {
+		return errors.New("no mail address")
+	}
+	for _, f := range m.Header {
+		switch strings.ToLower(f.Name) {
+		case "":
+			return errors.New("mailto field without a name")
+		case "to", "body":
+			return errors.New("to or body among the mailto fields")
+		}
+	}
+	for _, line := range m.Body {
+		if hasControl(line) {
+			return ErrControl
+		}
+	}
+	return nil
 }
 
 // escapeAddress encodes one address, or another word of a mailto URL.

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// NetURL returns u for use with net/http. A request for the result carries
-// path and query as they are written in u, octet by octet. The fragment, which
-// is never sent, is left out. The decoded Path, which net/http does not send, may
-// hold any octet. URLs other than http and https have no such form, because
+// NetURL returns u for use with net/http. A request for the result has the path and query of u,
+// byte by byte. The fragment, which is never sent, is left out. The decoded Path, which net/http
+// does not send, may hold any byte. URLs other than http and https have no such form, because
 // net/url splits them differently; they are refused.
 func (u URI) NetURL() (*url.URL, error) {
 	scheme := u.Scheme()
@@ -40,9 +39,8 @@ func (u URI) NetURL() (*url.URL, error) {
 			n.User = url.UserPassword(name, password)
 		}
 	}
-	// Net/url would write "|" as "%7C". An Opaque goes out as it is, in the
-	// absolute form of a request, which servers and proxies alike must accept
-	// (RFC 9112, section 3.2.2).
+	// Net/url would write "|" as "%7C". An Opaque goes out as it is, in the absolute form of a
+	// request, which servers and proxies alike must accept (RFC 9112, section 3.2.2).
 	if n.EscapedPath() != n.RawPath {
 		n.Opaque = "//" + n.Host + n.RawPath
 	}

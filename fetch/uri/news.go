@@ -1,12 +1,14 @@
 package uri
 
 import (
+	"cmp"
+	"errors"
 	"strconv"
 	"strings"
 )
 
-// News is the decoded form of a news or snews URL (RFC 1738, section 3.6; RFC
-// 5538). Exactly one of Group and MessageID is set.
+// News is the decoded form of a news or snews URL (RFC 1738, section 3.6; RFC 5538). Exactly one of
+// Group and MessageID is set.
 type News struct {
 	Scheme    string // "news" or "snews"; "" means "news"
 	Host      string // "" means the reader's own server
@@ -16,8 +18,8 @@ type News struct {
 	MessageID string // without the "<" and ">" around it
 }
 
-// ParseNews decodes a news or snews URL. An "@" tells a message identifier
-// from a newsgroup. Without either the URL means all groups.
+// ParseNews decodes a news or snews URL. An "@" distinguishes a message identifier from a
+// newsgroup. If there is neither, the URL means all groups.
 func ParseNews(u URI) (News, error) {
 	d := decode(u, "news", "snews")
 	n := News{Scheme: u.Scheme()}
@@ -45,8 +47,8 @@ func (d *decoder) newsServer() (host string, port uint16, login Userinfo) {
 	return d.u.Host(), d.port(), d.u.Userinfo()
 }
 
-// messageID checks a decoded message identifier. The angle brackets do not
-// belong there, but are often written.
+// messageID checks a decoded message identifier. The angle brackets do not belong there, but are
+// often written.
 func (d *decoder) messageID(id string) string {
 	if strings.HasPrefix(id, "<") && strings.HasSuffix(id, ">") {
 		id = id[1 : len(id)-1]
@@ -57,17 +59,33 @@ func (d *decoder) messageID(id string) string {
 	return id
 }
 
-// URI writes n as a URL, or returns the zero URI if Host is not a host.
-func (n News) URI() URI {
-	scheme, name := orDefault(n.Scheme, "news"), escapeOpaque(n.Group+n.MessageID)
-	if n.Host == "" {
-		return buildOpaque(scheme, name)
+// URI writes n as a URL. It fails if Host is not a host, if both Group and MessageID are set, or if
+// one would be read as the other: only message identifiers have an "@".
+func (n News) URI() (URI, error) {
+	var wrong error
+	switch {
+	case n.Group != "" && n.MessageID != "":
+		wrong = errors.New("both a newsgroup and a message identifier")
+	case strings.ContainsAny(n.Group, "@/"):
+		wrong = errors.New("not a newsgroup name")
+	case n.MessageID != "" && !strings.Contains(n.MessageID, "@"):
+		wrong = errors.New("message identifier without @")
 	}
-	return build(scheme, n.Login, n.Host, n.Port, "/"+name)
+	return buildNews(cmp.Or(n.Scheme, "news"), n.Login, n.Host, n.Port, escapeOpaque(n.Group+n.MessageID), wrong)
 }
 
-// NNTP is the decoded form of an nntp or nntps URL (RFC 1738, section 3.7; RFC
-// 5538).
+// buildNews writes a URL that need not name a server, or fails if cause is not nil.
+func buildNews(scheme string, login Userinfo, host string, port uint16, path string, cause error) (URI, error) {
+	if host != "" {
+		return Parts{Scheme: scheme, Login: login, Host: host, Port: port, Path: "/" + path}.build(cause)
+	}
+	if cause == nil && (login != Userinfo{} || port != 0) {
+		cause = errors.New("login or port without a host")
+	}
+	return buildOpaque(scheme, path, "", cause)
+}
+
+// NNTP is the decoded form of an nntp or nntps URL (RFC 1738, section 3.7; RFC 5538).
 type NNTP struct {
 	Scheme string // "nntp" or "nntps"; "" means "nntp"
 	Host   string // "" means the reader's own server, as in RFC 1630
@@ -77,8 +95,8 @@ type NNTP struct {
 	Number uint64 // of the article; 0 means the whole group
 }
 
-// ParseNNTP decodes an nntp or nntps URL. RFC 1630's form without a host,
-// "nntp:group/number", is taken too.
+// ParseNNTP decodes an nntp or nntps URL. RFC 1630's form without a host, "nntp:group/number", is
+// accepted too.
 func ParseNNTP(u URI) (NNTP, error) {
 	d := decode(u, "nntp", "nntps")
 	n := NNTP{Scheme: u.Scheme()}
@@ -101,14 +119,15 @@ func ParseNNTP(u URI) (NNTP, error) {
 	return finish(d, n)
 }
 
-// URI writes n as a URL, or returns the zero URI if Host is not a host.
-func (n NNTP) URI() URI {
-	scheme, path := orDefault(n.Scheme, "nntp"), Escape(n.Group)
+// URI writes n as a URL. It fails if Host is not a host or Group is not a newsgroup name.
+func (n NNTP) URI() (URI, error) {
+	var wrong error
+	if n.Group == "" || strings.ContainsAny(n.Group, "@/") {
+		wrong = errors.New("not a newsgroup name")
+	}
+	path := Escape(n.Group)
 	if n.Number > 0 {
 		path += "/" + strconv.FormatUint(n.Number, 10)
 	}
-	if n.Host == "" {
-		return buildOpaque(scheme, path)
-	}
-	return build(scheme, n.Login, n.Host, n.Port, "/"+path)
+	return buildNews(cmp.Or(n.Scheme, "nntp"), n.Login, n.Host, n.Port, path, wrong)
 }

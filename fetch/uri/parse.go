@@ -10,15 +10,14 @@ const (
 	reasonScheme  = "missing or malformed scheme before the colon"
 )
 
-// Parse parses an absolute or relative reference by the rules of RFC 3986,
-// section 4.1. It knows no schemes: a "?" starts a query in all of them, and
-// [URI.URLPath] undoes that where a scheme wants it so.
+// Parse parses an absolute or relative reference by the rules of RFC 3986, section 4.1. It knows no
+// schemes: a "?" starts a query in all of them, and [URI.URLPath] is there for those in which it
+// does not.
 //
-// It refuses spaces, control characters and the other characters that must be
-// encoded, except "|", "[" and "]" in path, query and fragment; a "%" without
-// two hexadecimal digits; a port that is not in 1 to 65535; an encoded CR, LF
-// or NUL in user information; and a host that is neither a name nor an
-// address. A host name may be in UTF-8. Errors are of type [*Error].
+// It refuses spaces, control characters and the other characters that must be encoded, except "|",
+// "[" and "]" in path, query and fragment; a "%" without two hexadecimal digits; a port that is not
+// in 1 to 65535; an encoded CR, LF or NUL in user information; and a host that is neither a name
+// nor an address. A host name may be in UTF-8. Errors are of type [*Error].
 func Parse(s string) (URI, error) {
 	u, err := parse(s)
 	if err != nil {
@@ -28,10 +27,14 @@ func Parse(s string) (URI, error) {
 	return u, nil
 }
 
-// MustParse is [Parse] for texts that are known to be right, such as
-// constants. It panics on an error.
+// MustParse is like [Parse] but panics if s cannot be parsed. It is for constants.
 func MustParse(s string) URI {
-	u, err := Parse(s)
+	return Must(Parse(s))
+}
+
+// Must returns u and panics if err is not nil. It wraps a call that returns both, such as
+// [FTP.URI], where that cannot fail.
+func Must(u URI, err error) URI {
 	if err != nil {
 		panic(err)
 	}
@@ -45,7 +48,7 @@ func malformed(offset int, reason string) *Error {
 // parse does the work of Parse. The Input of an error is left to the caller.
 func parse(s string) (URI, *Error) {
 	if len(s) > MaxLen {
-		return URI{}, malformed(-1, "longer than "+strconv.Itoa(MaxLen)+" octets")
+		return URI{}, malformed(-1, "longer than "+strconv.Itoa(MaxLen)+" bytes")
 	}
 	u := URI{text: s}
 	i, ok := schemeEnd(s)
@@ -87,10 +90,9 @@ func parse(s string) (URI, *Error) {
 	return u, nil
 }
 
-// schemeEnd returns the offset of the colon that ends the scheme, or 0 if s
-// is relative. It reports false, and the offset of the colon, if what stands
-// before the first colon is not a scheme: a relative reference cannot have a
-// colon there (RFC 3986, section 4.2).
+// schemeEnd returns the offset of the colon that ends the scheme, or 0 if s is relative. It reports
+// false, and the offset of the colon, if what stands before the first colon is not a scheme: a
+// relative reference cannot have a colon there (RFC 3986, section 4.2).
 func schemeEnd(s string) (int, bool) {
 	valid := true
 	for i := range len(s) {
@@ -118,8 +120,7 @@ func authorityEnd(s string, i int) int {
 	return i
 }
 
-// parseAuthority parses [user [":" password] "@"] host [":" port], which is
-// u.text[start:end].
+// parseAuthority parses [user [":" password] "@"] host [":" port], which is u.text[start:end].
 func (u *URI) parseAuthority(start, end int) *Error {
 	u.authority = true
 	auth := u.text[start:end]
@@ -155,8 +156,8 @@ func (u *URI) parseAuthority(start, end int) *Error {
 	return nil
 }
 
-// parsePort reads the port with its colon at u.text[start:end]. The digits may
-// be missing (RFC 3986, section 3.2.3).
+// parsePort reads the port with its colon at u.text[start:end]. The digits may be missing (RFC
+// 3986, section 3.2.3).
 func (u *URI) parsePort(start, end int) *Error {
 	if u.text[start] != ':' {
 		return malformed(start, "host goes on after ]")
@@ -181,8 +182,8 @@ func (u *URI) parsePort(start, end int) *Error {
 	return nil
 }
 
-// checkUser checks the user information at s[i:end]. No protocol takes CR, LF
-// or NUL in a name or password, so they are refused here, once for all.
+// checkUser checks the user information at s[i:end]. No protocol takes CR, LF or NUL in a name or
+// password, so they are refused here for all of them.
 func checkUser(s string, i, end int) *Error {
 	for ; i < end; i++ {
 		switch c := s[i]; {
@@ -201,7 +202,7 @@ func checkUser(s string, i, end int) *Error {
 	return nil
 }
 
-// describe names an octet in a way that can be printed.
+// describe returns a printable name of a byte.
 func describe(c byte) string {
 	switch {
 	case c == ' ':

@@ -2,54 +2,12 @@ package uri
 
 import "strings"
 
-// components are the five parts of RFC 3986, section 5.2.2, each with the
-// mark that announces it, so that "" means absent.
-type components struct {
-	scheme    string // "http:"
-	authority string // "//h:80"
-	path      string
-	query     string // "?q"
-	fragment  string // "#f"
-}
-
-func (u URI) split() components {
-	c := components{path: u.Path()}
-	afterScheme := uint32(0)
-	if u.scheme > 0 {
-		afterScheme = u.scheme + 1
-		c.scheme = u.text[:afterScheme]
-	}
-	c.authority = u.text[afterScheme:u.path]
-	c.query = u.text[u.pathEnd():u.end()]
-	c.fragment = u.text[u.end():]
-	return c
-}
-
-// uri puts the components together (RFC 3986, section 5.3). A path that would
-// read as something else without its former surroundings gets a "." segment in
-// front. The result is the zero URI if it is not one, as when it is too long.
-func (c components) uri() URI {
-	switch {
-	case c.authority == "" && strings.HasPrefix(c.path, "//"):
-		c.path = "/." + c.path
-	case c.scheme == "" && c.authority == "":
-		if segment, _, _ := strings.Cut(c.path, "/"); strings.Contains(segment, ":") {
-			c.path = "./" + c.path
-		}
-	}
-	u, err := parse(c.scheme + c.authority + c.path + c.query + c.fragment)
-	if err != nil {
-		return URI{}
-	}
-	return u
-}
-
-// Resolve returns the URI that ref means in a document whose URI is u (RFC
-// 3986, section 5.2, without the exception for old parsers). It is absolute if
-// u is. RFC 1630 describes the same for the URLs it knows.
+// Resolve returns the URI that ref means in a document whose URI is u (RFC 3986, section 5.2,
+// without the exception for old parsers). It is absolute if u is. RFC 1630 describes the same for
+// the URLs it knows.
 //
-// An absolute ref whose scheme gives "." and ".." segments no meaning, such as
-// a gopher or data URL, is returned as it is.
+// An absolute ref whose scheme gives "." and ".." segments no meaning, such as a gopher or data
+// URL, is returned as it is.
 //
 // The result is the zero URI if it would be longer than [MaxLen].
 func (u URI) Resolve(ref URI) URI {
@@ -88,22 +46,11 @@ func merge(base components, path string) string {
 	return base.path[:strings.LastIndexByte(base.path, '/')+1] + path
 }
 
-// hasDotSegments reports whether the path of u has "." or ".." segments that
-// stand for steps in a hierarchy.
+// hasDotSegments reports whether the path of u has "." or ".." segments that stand for steps in a
+// hierarchy.
 func (u URI) hasDotSegments() bool {
 	path := u.Path()
-	return strings.HasPrefix(path, "/") && strings.Contains(path, "/.") && !isOpaque(u.Scheme())
-}
-
-// isOpaque reports whether what follows the host, in URLs of this scheme, is a
-// name that only the server takes apart, in which "." and ".." are ordinary.
-func isOpaque(scheme string) bool {
-	switch scheme {
-	case "gopher", "gophers", "wais", "prospero", "news", "snews", "nntp", "nntps",
-		"mailto", "mid", "cid", "data", "urn", "dict", "finger", "whois":
-		return true
-	}
-	return false
+	return strings.HasPrefix(path, "/") && strings.Contains(path, "/.") && lookup(u.Scheme()).path == segments
 }
 
 // removeDots removes "." and ".." segments (RFC 3986, section 5.2.4).

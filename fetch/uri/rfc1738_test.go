@@ -7,10 +7,9 @@ import (
 )
 
 // An encoder is a decoded URL of any scheme.
-type encoder interface{ URI() URI }
+type encoder interface{ URI() (URI, error) }
 
-// decodeURL decodes u by its scheme. It returns nil and nil if there is no
-// decoder for it.
+// decodeURL decodes u by its scheme. It returns nil and nil if there is no decoder for it.
 func decodeURL(u URI) (encoder, error) {
 	switch u.Scheme() {
 	case "ftp", "ftps":
@@ -71,9 +70,13 @@ func testDecode(t *testing.T, cases []decodeCase) {
 			if !reflect.DeepEqual(got, c.want) {
 				t.Fatalf("got  %#v\nwant %#v", got, c.want)
 			}
-			again, err := decodeURL(got.URI())
+			written, err := got.URI()
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := decodeURL(written)
 			if err != nil || !reflect.DeepEqual(again, got) {
-				t.Errorf("%q decodes to %#v, %v", got.URI(), again, err)
+				t.Errorf("%q decodes to %#v, %v", written, again, err)
 			}
 		})
 	}
@@ -221,9 +224,9 @@ func TestRFC1738Refused(t *testing.T) {
 	}
 }
 
-// In RFC 1738 a user name may hold a bare "?"; in RFC 3986, section 3.2, that
-// ends the authority. The latter is what all other programs do. What matters
-// is that no decoder takes the user name for a host.
+// In RFC 1738 a user name may hold a bare "?"; in RFC 3986, section 3.2, that ends the authority.
+// The latter is what all other programs do. What matters is that no decoder takes the user name for
+// a host.
 func TestRFC1738QuestionMarkInUserName(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"ftp://us?er@h/x", "telnet://us?er:pa@h"} {
@@ -300,7 +303,7 @@ func TestRFC1738Gopher(t *testing.T) {
 		{"3.4.1 type twice", "gopher://h/00/dir/file", gopher(Gopher{Type: '0', Selector: "0/dir/file"})},
 		{"3.4.1 nothing reserved", "gopher://h/7/sel?x;a=b&c:@/#y", gopher(Gopher{Type: '7', Selector: "/sel?x;a=b&c:@/"})},
 		{"3.4.1 nothing reserved", "gopher://h/1/a/../b/.", gopher(Gopher{Type: '1', Selector: "/a/../b/."})},
-		{"3.4.1 any octet", "gopher://h/0%01%FF", gopher(Gopher{Type: '0', Selector: "\x01\xff"})},
+		{"3.4.1 any byte", "gopher://h/0%01%FF", gopher(Gopher{Type: '0', Selector: "\x01\xff"})},
 		{"3.4.1 encoded type", "gopher://h/%31x", gopher(Gopher{Type: '1', Selector: "x"})},
 		{"3.4.2", "gopher://h/7sel%09search", gopher(Gopher{Type: '7', Selector: "sel", Search: "search", HasSearch: true})},
 		{"3.4.2", "gopher://h/7sel%09", gopher(Gopher{Type: '7', Selector: "sel", HasSearch: true})},

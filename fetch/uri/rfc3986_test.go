@@ -98,7 +98,7 @@ func TestResolve(t *testing.T) {
 	}
 	long := MustParse("/" + strings.Repeat("a", MaxLen-2) + "/")
 	if got := MustParse("http://h/").Resolve(long); !got.IsZero() {
-		t.Errorf("a result of %d octets is too long", len(got.String()))
+		t.Errorf("a result of %d bytes is too long", len(got.String()))
 	}
 }
 
@@ -119,6 +119,10 @@ func TestNormalize(t *testing.T) {
 		{"6.2.3", "ftp://h:21", "ftp://h/"},
 		{"6.2.3", "http://h/?", "http://h/?"},
 		{"6.2.3", "x://h", "x://h"},
+		{"6.2.3", "x://h:80/", "x://h:80/"},
+		{"6.2.3", "dict://h:2628/d:a/../b", "dict://h/d:a/../b"},
+		{"6.2.3", "wss://h", "wss://h/"},
+		{"RFC 1738 3.2", "ftp://h?x", "ftp://h?x"},
 		{"3.2.2", "http://B%C3%BCcher.example/", "http://xn--bcher-kva.example/"},
 		{"3.2.2", "http://[2001:DB8:0:0::1]/", "http://[2001:db8::1]/"},
 		{"RFC 6874", "http://[fe80::1%25eth%30]/", "http://[fe80::1%25eth0]/"},

@@ -1,6 +1,10 @@
 package uri
 
-import "testing"
+import (
+	"errors"
+	"strings"
+	"testing"
+)
 
 // Forms of later standards than RFC 1738.
 func TestLaterForms(t *testing.T) {
@@ -98,19 +102,83 @@ func TestEncodersFillInDefaults(t *testing.T) {
 		{Prospero{Host: "h", HSOName: "/a"}, "prospero://h//a"},
 		{MID{MessageID: "a@b"}, "mid:a@b"},
 		{CID{ContentID: "a/b@c"}, "cid:a%2Fb@c"},
-
-		// What cannot be written gives the zero URI.
-		{FTP{Host: "a b"}, ""},
-		{FTP{Host: "h/x"}, ""},
-		{FTP{Host: "h", Login: Userinfo{Name: "a\nb"}}, ""},
-		{Gopher{Host: "h", Selector: "a\tb"}, ""},
-		{Gopher{Host: "h", Search: "a\tb"}, ""},
-		{WAIS{Host: "h", Database: "d", WPath: "a b"}, ""},
-		{File{Path: "a"}, ""},
+		{FTP{Host: "h", CWD: []string{"*"}, Name: "a*"}, "ftp://h/%2A/a%2A"},
+		{Mailto{To: []string{"a@b"}, Body: []string{}}, "mailto:a@b"},
+		{Parts{Scheme: "x", Host: "h"}, "x://h"},
+		{Parts{Scheme: "x", Login: Userinfo{Name: "u:"}, Host: "fe80::1%eth0", Port: 8, Path: "/a", Query: "?b"}, "x://u%3A@[fe80::1%25eth0]:8/a?b"},
+		{Parts{Scheme: "http", Host: "h", Port: 80, Path: "/"}, "http://h/"},
+		{Parts{Scheme: "file", Path: "/"}, "file:///"},
 	} {
-		if got := c.in.URI().String(); got != c.want {
-			t.Errorf("%+v: got %q, want %q", c.in, got, c.want)
+		got, err := c.in.URI()
+		if err != nil || got.String() != c.want {
+			t.Errorf("%+v: got %q, %v, want %q", c.in, got, err, c.want)
 		}
+	}
+}
+
+func TestEncodersRefuse(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		in     encoder
+		reason string // a part of it
+	}{
+		{FTP{Host: "a b"}, "space in the decoded host"},
+		{FTP{Host: "h/x"}, "in the decoded host"},
+		{FTP{}, "no host"},
+		{FTP{Host: "h", Login: Userinfo{Name: "a\nb"}}, "user information"},
+		{FTP{Host: "h", Type: 'x'}, "type code"},
+		{FTP{Host: "h", Type: 'i', Form: "N"}, "type code"},
+		{FTP{Host: "h", Form: "N"}, "type code"},
+		{Gopher{Host: "h", Selector: "a\tb"}, "tab"},
+		{Gopher{Host: "h", Search: "a\tb"}, "tab"},
+		{Gopher{Host: "h", Type: '\t'}, "no gopher type"},
+		{Gopher{Host: "h", Plus: "+\t1\r\n+-1\r\n.\r\n"}, "CR, LF or NUL"},
+		{Gopher{Host: "h", Form: []string{"a", "."}}, "would end it"},
+		{Gopher{Host: "h", Form: []string{"a\nb"}}, "CR, LF or NUL"},
+		{WAIS{Host: "h", Database: "d", WPath: "a b"}, "must be encoded"},
+		{WAIS{Host: "h", Database: "d", WPath: "a?b"}, "not encoded"},
+		{WAIS{Host: "h", Database: "d", WPath: "a#b"}, "not encoded"},
+		{WAIS{Host: "h", Database: "d", WPath: "a", HasSearch: true}, "search in a WAIS document"},
+		{File{Path: "a"}, "leading slash"},
+		{News{Group: "a@b"}, "not a newsgroup"},
+		{News{Group: "a/b"}, "not a newsgroup"},
+		{News{MessageID: "a"}, "without @"},
+		{News{Group: "a", MessageID: "b@c"}, "both"},
+		{News{Group: "a", Port: 119}, "without a host"},
+		{NNTP{Host: "h"}, "not a newsgroup"},
+		{NNTP{Host: "h", Group: "a/1"}, "not a newsgroup"},
+		{NNTP{Group: "a", Login: Userinfo{Name: "u"}}, "without a host"},
+		{Telnet{}, "no host"},
+		{Mailto{}, "no mail address"},
+		{Mailto{To: []string{"a@b", ""}}, "no mail address"},
+		{Mailto{Header: []MailtoField{{"", "x"}}}, "without a name"},
+		{Mailto{Header: []MailtoField{{"To", "x"}}}, "to or body"},
+		{Mailto{Body: []string{"a\nb"}}, "CR, LF or NUL"},
+		{Prospero{Host: "h", HSOName: "a\x0012"}, "CR, LF or NUL"},
+		{MID{ContentID: "a@b"}, "no message identifier"},
+		{MID{MessageID: "a", ContentID: "b@c"}, "without @"},
+		{CID{}, "no content identifier"},
+		{Parts{Scheme: "a b", Host: "h"}, "scheme"},
+		{Parts{Host: "h"}, "scheme"},
+		{Parts{Scheme: "x", Host: "h", Path: "a"}, "not encoded"},
+		{Parts{Scheme: "x", Host: "h", Path: "/a?b"}, "not encoded"},
+		{Parts{Scheme: "x", Host: "h", Query: "b"}, "not encoded"},
+	} {
+		got, err := c.in.URI()
+		var e *Error
+		if !errors.As(err, &e) || !got.IsZero() {
+			t.Errorf("%+v: got %q and error %v, want an *Error", c.in, got, err)
+		} else if !strings.Contains(e.Reason, c.reason) {
+			t.Errorf("%+v: %v, want %q", c.in, err, c.reason)
+		}
+	}
+	_, err := Gopher{Host: "h", Plus: "\n"}.URI()
+	if !errors.Is(err, ErrControl) {
+		t.Errorf("%v is not ErrControl", err)
+	}
+	_, err = FTP{Host: "h", Login: login("u", "secret"), Type: 'x'}.URI()
+	if err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("the password is in %v", err)
 	}
 }
 

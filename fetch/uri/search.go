@@ -2,57 +2,75 @@ package uri
 
 import "strings"
 
-// WithSearch returns u with the words in the place where its scheme puts a
-// search, instead of those that are there: after "%09" in a gopher URL of type
-// 2 or 7 (RFC 1738, section 3.4.2), after "?" in a WAIS database (section 3.9)
-// and in http and https, with "+" for a space (RFC 1630), and as the word of a
-// dict URL (RFC 2229, section 5). Other URLs have no such place. Words with a
-// tab, CR, LF or NUL are refused.
+// WithSearch returns u with the words where its scheme has them, in place of those that are there:
+// after "%09" in a gopher URL of type 2 or 7 (RFC 1738, section 3.4.2), after "?" in a WAIS
+// database (section 3.9) and in http and https, with "+" for a space (RFC 1630), after "?" in
+// gemini, and as the word of a dict URL (RFC 2229, section 5). Other URLs have no such place, and
+// words with a tab, CR, LF or NUL cannot stand there: the error is of type [*Error].
 func (u URI) WithSearch(words string) (URI, error) {
 	if hasControl(words) || strings.Contains(words, "\t") {
 		err := u.malformed("tab, CR, LF or NUL in the search words")
 		err.Err = ErrControl
 		return URI{}, err
 	}
-	c := u.split()
-	switch u.Scheme() {
-	case "gopher", "gophers":
-		g, err := ParseGopher(u)
-		if err != nil {
-			return URI{}, err
-		}
-		if g.Type != '2' && g.Type != '7' {
-			return URI{}, u.malformed("not a gopher search")
-		}
-		fields := strings.SplitN(u.URLPath(), "%09", 3)
-		c.path, c.query = "/"+fields[0]+"%09"+escapeOpaque(words), ""
-		if len(fields) == 3 {
-			c.path += "%09" + fields[2]
-		}
-	case "wais":
-		w, err := ParseWAIS(u)
-		if err != nil {
-			return URI{}, err
-		}
-		if w.IsDocument() {
-			return URI{}, u.malformed("a WAIS document cannot be searched")
-		}
-		c.query = "?" + escapeQuery(words)
-	case "dict":
-		fields := strings.SplitN(u.URLPath(), ":", 3)
-		if fields[0] != "d" && fields[0] != "m" {
-			return URI{}, u.malformed("not a dict search")
-		}
-		c.path, c.query = "/"+fields[0]+":"+Escape(words), ""
-		if len(fields) == 3 {
-			c.path += ":" + fields[2]
-		}
-	case "http", "https":
-		c.query = "?" + escapeQuery(words)
-	default:
+	search := lookup(u.Scheme()).search
+	if search == nil {
 		return URI{}, u.malformed("this kind of URL has no place for a search")
 	}
-	return c.uri(), nil
+	c := u.split()
+	if err := search(u, &c, words); err != nil {
+		return URI{}, err
+	}
+	return Parse(c.text())
+}
+
+func searchQuery(_ URI, c *components, words string) error {
+	c.query = "?" + escapeQuery(words)
+	return nil
+}
+
+func searchGemini(_ URI, c *components, words string) error {
+	c.query = "?" + Escape(words)
+	return nil
+}
+
+func searchGopher(u URI, c *components, words string) error {
+	g, err := ParseGopher(u)
+	if err != nil {
+		return err
+	}
+	if g.Type != '2' && g.Type != '7' {
+		return u.malformed("not a gopher search")
+	}
+	fields := strings.SplitN(u.URLPath(), "%09", 3)
+	c.path, c.query = "/"+fields[0]+"%09"+escapeOpaque(words), ""
+	if len(fields) == 3 {
+		c.path += "%09" + fields[2]
+	}
+	return nil
+}
+
+func searchWAIS(u URI, c *components, words string) error {
+	w, err := ParseWAIS(u)
+	if err != nil {
+		return err
+	}
+	if w.IsDocument() {
+		return u.malformed("a WAIS document cannot be searched")
+	}
+	return searchQuery(u, c, words)
+}
+
+func searchDict(u URI, c *components, words string) error {
+	fields := strings.SplitN(u.URLPath(), ":", 3)
+	if fields[0] != "d" && fields[0] != "m" {
+		return u.malformed("not a dict search")
+	}
+	c.path, c.query = "/"+fields[0]+":"+Escape(words), ""
+	if len(fields) == 3 {
+		c.path += ":" + fields[2]
+	}
+	return nil
 }
 
 // escapeQuery encodes search words: "+" stands for a space (RFC 1630).

@@ -7,32 +7,32 @@ import (
 	"strings"
 )
 
-// MaxLen is the length in octets up to which a URI is accepted. It leaves room
-// for the longest data URLs that are in use.
+// MaxLen is the length in bytes of the longest URI that is accepted. It leaves room for the longest
+// data URLs in use. A method such as [URI.Resolve], which makes a URI of others, returns the zero
+// URI if the result would be longer.
 const MaxLen = 32 << 20
 
-// mask stands for a password in [URI.Redacted].
+// mask replaces a password in [URI.Redacted].
 const mask = "xxxxx"
 
-// A URI is a parsed URI reference. It is a comparable value, like netip.Addr:
-// copy it, compare it with ==, use it as a map key. Two URIs are equal if they
-// are written the same; compare [URI.Normalize] to see whether they mean the
-// same. The zero URI is the empty reference.
+// A URI is a parsed URI reference. It is a comparable value, like netip.Addr: copy it, compare it
+// with ==, use it as a map key. Two URIs are equal if they are written the same way; compare the
+// results of [URI.Normalize] to see whether they mean the same. The zero URI is the empty
+// reference.
 //
-// Components are kept as written, and none holds a raw space or control
-// character.
+// Components are kept as written, and none holds a raw space or control character.
 type URI struct {
 	text string
-	host string // canonical, a function of text
+	host string // canonical; it depends on text only
 
-	// Offsets into text. Zero means that the component is absent, except for
-	// path, which is always there.
+	// Offsets into text. Zero means that the component is absent, except for path, which is always
+	// there.
 	scheme  uint32 // of the colon
 	at      uint32 // of the "@" that ends the user information
 	hostEnd uint32
 	path    uint32
-	query   uint32 // of the octet after "?"
-	frag    uint32 // of the octet after "#"
+	query   uint32 // of the byte after "?"
+	frag    uint32 // of the byte after "#"
 
 	port      uint16 // 0 if not written
 	authority bool   // "//" is there
@@ -44,17 +44,16 @@ func (u URI) IsZero() bool { return u.text == "" }
 // IsAbs reports whether u has a scheme.
 func (u URI) IsAbs() bool { return u.scheme > 0 }
 
-// HasAuthority reports whether u has the "//" that announces a host, which
-// may be empty as in "file:///x".
+// HasAuthority reports whether u has the "//" that introduces a host. The host may be empty, as in
+// "file:///x".
 func (u URI) HasAuthority() bool { return u.authority }
 
 // Scheme returns the scheme in lower case, or "" for a relative reference.
 func (u URI) Scheme() string { return strings.ToLower(u.text[:u.scheme]) }
 
-// Host returns the host in its canonical form: decoded, in lower case, an
-// international name in its ASCII form, an address in its usual notation and
-// without brackets. The zone of an IPv6 address follows after "%", which is
-// the form that package net takes. It is "" if there is none.
+// Host returns the host in its canonical form: decoded, in lower case, an international name in its
+// ASCII form, an address in its usual notation and without brackets. The zone of an IPv6 address
+// follows after "%", which is the form that package net takes. Host returns "" if there is none.
 func (u URI) Host() string { return u.host }
 
 // Port returns the port, or def if none is written.
@@ -65,13 +64,12 @@ func (u URI) Port(def uint16) uint16 {
 	return u.port
 }
 
-// HostPort returns host and port, or def if no port is written, in the form
-// that net.Dial takes.
+// HostPort returns host and port, or def if no port is written, in the form that net.Dial takes.
 func (u URI) HostPort(def uint16) string {
 	return net.JoinHostPort(u.host, strconv.Itoa(int(u.Port(def))))
 }
 
-// userinfo returns what stands before the "@", as written.
+// userinfo returns what comes before the "@", as written.
 func (u URI) userinfo() string {
 	if u.at == 0 {
 		return ""
@@ -79,15 +77,15 @@ func (u URI) userinfo() string {
 	return u.text[u.authStart():u.at]
 }
 
-// User returns the decoded user name, and false if there is no "@". In RFC
-// 1738, section 3.1, an empty name is not the same as none.
+// User returns the decoded user name, and false if there is no "@". In RFC 1738, section 3.1, an
+// empty name is not the same as none.
 func (u URI) User() (string, bool) {
 	name, _, _ := strings.Cut(u.userinfo(), ":")
 	return UnescapeRaw(name), u.at > 0
 }
 
-// Password returns the decoded password, and false if there is none. It is ""
-// and true for "user:@".
+// Password returns the decoded password, and false if there is none. It is "" and true for
+// "user:@".
 func (u URI) Password() (string, bool) {
 	_, password, ok := strings.Cut(u.userinfo(), ":")
 	return UnescapeRaw(password), ok
@@ -112,9 +110,9 @@ func (u URI) Fragment() (string, bool) {
 	return u.text[u.frag:], true
 }
 
-// URLPath returns what RFC 1738, section 3.1, calls the url-path: all that
-// follows the slash after the host, up to "#". A "?" in it has no meaning yet.
-// Without a host it is all that follows the scheme.
+// URLPath returns what RFC 1738, section 3.1, calls the url-path: all that follows the slash after
+// the host, up to "#". A "?" in it does not start a query. Without a host it is all that follows
+// the scheme.
 func (u URI) URLPath() string {
 	p := u.text[u.path:u.end()]
 	if u.authority {
@@ -123,9 +121,9 @@ func (u URI) URLPath() string {
 	return p
 }
 
-// LastSegment returns the last segment of the path, decoded if that gives
-// neither a control character nor a slash, otherwise as written. It serves to
-// suggest a name; it may be "", "." or "..", so it is not a safe file name.
+// LastSegment returns the last segment of the path. It is decoded unless that yields a control
+// character or a slash. It is meant for suggesting a name and is not a safe file name: it may be
+// "", "." or "..".
 func (u URI) LastSegment() string {
 	p := u.Path()
 	p = p[strings.LastIndexByte(p, '/')+1:]
@@ -138,8 +136,8 @@ func (u URI) LastSegment() string {
 	return decoded
 }
 
-// String returns the text that was parsed, with its password. For logs and
-// messages use [URI.Redacted].
+// String returns the text that was parsed, with its password. For logs and messages use
+// [URI.Redacted].
 func (u URI) String() string { return u.text }
 
 // Redacted returns the text with "xxxxx" in place of a password.
@@ -167,21 +165,7 @@ func (u *URI) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// An Origin is what decides whether two URLs belong to the same server: the
-// scheme, the canonical host and the port. It is comparable.
-type Origin struct {
-	Scheme string
-	Host   string
-	Port   uint16
-}
-
-// Origin returns the origin of u, with def as the port if none is written.
-func (u URI) Origin(def uint16) Origin {
-	return Origin{u.Scheme(), u.host, u.Port(def)}
-}
-
-// authStart returns the offset of the authority. It must only be called if
-// there is one.
+// authStart returns the offset of the authority. It must only be called if there is one.
 func (u URI) authStart() uint32 {
 	if u.scheme > 0 {
 		return u.scheme + 3

@@ -25,7 +25,7 @@ func TestValue(t *testing.T) {
 		t.Error("the zero URI is the empty reference")
 	}
 	if size := reflect.TypeFor[URI]().Size(); size > 64 {
-		t.Errorf("a URI takes %d octets", size)
+		t.Errorf("a URI takes %d bytes", size)
 	}
 }
 
@@ -112,12 +112,17 @@ func TestHostPortAndOrigin(t *testing.T) {
 		{"HTTP://u@H/x", "h:80", Origin{"http", "h", 80}},
 		{"http://h:8080", "h:8080", Origin{"http", "h", 8080}},
 		{"http://[fe80::1%25eth0]/", "[fe80::1%eth0]:80", Origin{"http", "fe80::1%eth0", 80}},
+		{"https://h:443", "h:443", Origin{"https", "h", 443}},
+		{"https://h", "h:80", Origin{"https", "h", 443}},
+		{"x://h", "h:80", Origin{"x", "h", 0}},
+		{"x://h:8080", "h:8080", Origin{"x", "h", 8080}},
+		{"news:a@b", ":80", Origin{"news", "", 119}},
 	} {
 		u := MustParse(c.in)
 		if got := u.HostPort(80); got != c.hostPort {
 			t.Errorf("%s: got %s, want %s", c.in, got, c.hostPort)
 		}
-		if got := u.Origin(80); got != c.origin {
+		if got := u.Origin(); got != c.origin {
 			t.Errorf("%s: got %v, want %v", c.in, got, c.origin)
 		}
 	}
@@ -169,7 +174,7 @@ func TestPasswordIsNotShown(t *testing.T) {
 func TestErrorText(t *testing.T) {
 	t.Parallel()
 	_, err := Parse("http://h/a\nb")
-	if want := `malformed URL "http://h/a\nb": control character must be encoded at octet 10`; err == nil || err.Error() != want {
+	if want := `malformed URL "http://h/a\nb": control character must be encoded at byte 10`; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	_, err = ParseGopher(MustParse("http://h/"))
@@ -178,7 +183,7 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-func TestControlOctetsMatchErrControl(t *testing.T) {
+func TestControlBytesMatchErrControl(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		"ftp://h/a%0D", "ftp://h/%0Ab/c", "ftp://h/a;type=%00", "gopher://h/0%0A", "gopher://h/7a%09b%0D", "gopher://h/0a%09%09%00",
@@ -250,11 +255,13 @@ func TestWith(t *testing.T) {
 		got  URI
 		want string
 	}{
-		{"user", full.WithUser("x y@z"), "ftp://x%20y%40z@H:2121/a?b#c"},
-		{"user where there was none", MustParse("ftp://h").WithUser("u"), "ftp://u@h"},
-		{"empty user", MustParse("ftp://h").WithUser(""), "ftp://@h"},
-		{"user without a host part", MustParse("mailto:a@b").WithUser("u"), ""},
-		{"user with LF", full.WithUser("a\nb"), ""},
+		{"user", Must(full.WithUser("x y@z")), "ftp://x%20y%40z@H:2121/a?b#c"},
+		{"user where there was none", Must(MustParse("ftp://h").WithUser("u")), "ftp://u@h"},
+		{"empty user", Must(MustParse("ftp://h").WithUser("")), "ftp://@h"},
+		{"without the port", full.WithoutPort(2121), "ftp://u:p@H/a?b#c"},
+		{"without another port", full.WithoutPort(21), full.String()},
+		{"without a port where there was none", MustParse("x://h/a").WithoutPort(0), "x://h/a"},
+		{"without the port of an address", MustParse("//[::1]:8/").WithoutPort(8), "//[::1]/"},
 		{"with the user of another", MustParse("ftp://x@H:21/a?b").WithUserinfoOf(MustParse("//u%40:p:q@h/x")), "ftp://u%40:p:q@H:21/a?b"},
 		{"with no user from another", MustParse("ftp://x@h/").WithUserinfoOf(MustParse("ftp://h/")), "ftp://x@h/"},
 		{"with a user and no place for it", MustParse("mailto:a").WithUserinfoOf(full), "mailto:a"},
@@ -268,6 +275,19 @@ func TestWith(t *testing.T) {
 	} {
 		if c.got.String() != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, c.got, c.want)
+		}
+	}
+}
+
+func TestWithUserRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ in, name string }{
+		{"mailto:a@b", "u"},
+		{"ftp://h/", "a\nb"},
+	} {
+		var e *Error
+		if got, err := MustParse(c.in).WithUser(c.name); !errors.As(err, &e) || !got.IsZero() {
+			t.Errorf("%s with user %q: got %s, %v", c.in, c.name, got, err)
 		}
 	}
 }
@@ -309,7 +329,7 @@ func TestWithSearch(t *testing.T) {
 	}
 }
 
-func TestNetURLSendsTheOctetsAsWritten(t *testing.T) {
+func TestNetURLSendsTheBytesAsWritten(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, host, target string }{
 		{"http://h", "h", "/"},

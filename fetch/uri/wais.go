@@ -1,12 +1,13 @@
 package uri
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
 
-// WAIS is the decoded form of a wais URL (RFC 1738, section 3.9): a database,
-// a search in one, or a document of one.
+// WAIS is the decoded form of a wais URL (RFC 1738, section 3.9): a database, a search in one, or a
+// document of one.
 type WAIS struct {
 	Host      string
 	Port      uint16 // 0 means 210; ParseWAIS fills it in
@@ -15,14 +16,13 @@ type WAIS struct {
 	HasSearch bool   // there is a "?"
 	DocType   string // the type of a document, such as "TEXT" or "TEXT,PS"
 
-	// WPath is the identifier of a document as it is written. It stands for
-	// binary data, which only the server takes apart; RawDocID and RawFields
-	// decode it.
+	// WPath is the identifier of a document, as written. It encodes binary data that only the
+	// server understands; RawDocID and RawFields decode it.
 	WPath string
 }
 
-// A WAISField is a field of a document identifier as RFC 1630 writes it. Value
-// is raw data: it may hold any octet.
+// A WAISField is a field of a document identifier as RFC 1630 writes it. Value is raw data: it may
+// hold any byte.
 type WAISField struct {
 	Tag   int
 	Value string
@@ -55,14 +55,13 @@ func ParseWAIS(u URI) (WAIS, error) {
 // IsDocument reports whether w names a document.
 func (w WAIS) IsDocument() bool { return w.DocType != "" || w.WPath != "" }
 
-// RawDocID returns the document identifier as RFC 1738 has it, decoded to the
-// octets that the server issued.
+// RawDocID returns the document identifier as RFC 1738 has it, decoded to the bytes that the server
+// issued.
 func (w WAIS) RawDocID() string { return UnescapeRaw(w.WPath) }
 
-// RawFields returns the fields of a document identifier that is written in the
-// way of RFC 1630: "digits=value;" one after the other. In front may stand the
-// size of the document in octets and a slash, as libwww writes it; without
-// that size is -1. It reports false if WPath is not written in this way.
+// RawFields returns the fields of a document identifier that is written in the way of RFC 1630:
+// "digits=value;" one after the other. The size of the document in bytes and a slash may come
+// first, as libwww writes it; without them size is -1. It reports false if WPath has another form.
 func (w WAIS) RawFields() (fields []WAISField, size int64, ok bool) {
 	rest, size := w.WPath, -1
 	if number, after, found := strings.Cut(rest, "/"); found && isDigits(number) {
@@ -89,8 +88,8 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// FormatWAISPath writes the fields of a document identifier for
-// [WAIS].WPath. A size that is not negative goes in front.
+// FormatWAISPath writes the fields of a document identifier for [WAIS].WPath. The size comes first,
+// unless it is negative.
 func FormatWAISPath(fields []WAISField, size int64) string {
 	var b strings.Builder
 	if size >= 0 {
@@ -102,15 +101,19 @@ func FormatWAISPath(fields []WAISField, size int64) string {
 	return b.String()
 }
 
-// URI writes w as a URL. It returns the zero URI if Host is not a host or
-// WPath is not encoded.
-func (w WAIS) URI() URI {
-	path := "/" + Escape(w.Database)
-	switch {
-	case w.IsDocument():
-		path += "/" + Escape(w.DocType) + "/" + w.WPath
-	case w.HasSearch || w.Search != "":
-		path += "?" + escapeQuery(w.Search)
+// URI writes w as a URL. It fails if Host is not a host, if WPath is not encoded, or if w is both a
+// search and a document.
+func (w WAIS) URI() (URI, error) {
+	p := Parts{Scheme: "wais", Host: w.Host, Port: w.Port, Path: "/" + Escape(w.Database)}
+	var wrong error
+	if w.IsDocument() {
+		p.Path += "/" + Escape(w.DocType) + "/" + w.WPath
 	}
-	return build("wais", Userinfo{}, w.Host, w.Port, path)
+	if w.HasSearch || w.Search != "" {
+		if w.IsDocument() {
+			wrong = errors.New("search in a WAIS document")
+		}
+		p.Query = "?" + escapeQuery(w.Search)
+	}
+	return p.build(wrong)
 }

@@ -1,18 +1,18 @@
 package uri
 
-// WithUser returns u with this user name and no password. If u has no host
-// part, or the name holds CR, LF or NUL, the result is the zero URI.
-func (u URI) WithUser(name string) URI {
+// WithUser returns u with this user name and no password. It fails if u has no host part, or if the
+// name holds CR, LF or NUL.
+func (u URI) WithUser(name string) (URI, error) {
 	if !u.authority {
-		return URI{}
+		return URI{}, u.malformed("a URL without // has no place for a user name")
 	}
 	c := u.split()
 	c.authority = "//" + Escape(name) + "@" + u.hostPortAsWritten()
-	return c.uri()
+	return Parse(c.text())
 }
 
-// WithUserinfoOf returns u with the user name and password of v, as they are
-// written there. If one of the two has no place for them, it returns u.
+// WithUserinfoOf returns u with the user name and password of v, as written there. If v has none,
+// or u has no host part, it returns u.
 func (u URI) WithUserinfoOf(v URI) URI {
 	if !u.authority || v.at == 0 {
 		return u
@@ -32,6 +32,16 @@ func (u URI) WithoutUserinfo() URI {
 	return c.uri()
 }
 
+// WithoutPort returns u without its port if that is def, the default port of its scheme.
+func (u URI) WithoutPort(def uint16) URI {
+	if u.port == 0 || u.port != def {
+		return u
+	}
+	c := u.split()
+	c.authority = u.text[u.authStart()-2 : u.hostEnd]
+	return c.uri()
+}
+
 func (u URI) hostPortAsWritten() string {
 	if u.at > 0 {
 		return u.text[u.at+1 : u.path]
@@ -39,7 +49,7 @@ func (u URI) hostPortAsWritten() string {
 	return u.text[u.authStart():u.path]
 }
 
-// WithFragment returns u with the fragment that the text encodes to.
+// WithFragment returns u with text, encoded, as its fragment.
 func (u URI) WithFragment(text string) URI {
 	c := u.split()
 	c.fragment = "#" + Escape(text)

@@ -1,0 +1,78 @@
+package uri
+
+import "strings"
+
+// JoinPath returns the URL of something below u: it adds the names in elem to the path, each
+// encoded by the rules of the scheme. Slashes in an element divide it into names. A slash at the
+// end of the last element is kept, since it marks a directory in many schemes. Empty names and "."
+// add nothing. The result has neither the query nor the fragment of u.
+//
+// The result is never outside of u: ".." is an error, and so are CR, LF and NUL. The path of u
+// stays as written. Errors are of type [*Error].
+//
+//   - An ftp URL: no slash is encoded, since "%2F" could lead to the root of the file system (RFC
+//     1738, section 3.2.2), but an asterisk is, since it could be taken for a wildcard. The type
+//     code of u is dropped.
+//   - A gopher URL: the names are added to the selector, after a slash, and the item type stays;
+//     decode the result by [ParseGopher] to change it. Search words and Gopher+ string are dropped.
+//     Not every server gives slashes in selectors a meaning.
+//   - A file, ftp or gopher URL: a "?" in u is part of its path.
+//   - A prospero URL: the fields of u are dropped.
+//
+// A URL without a path, such as a news, wais or mailto URL, is refused.
+func (u URI) JoinPath(elem ...string) (URI, error) {
+	c, rule := u.split(), lookup(u.Scheme())
+	path := c.path
+	if rule.plainQuery {
+		path += c.query
+	}
+	if rule.path == opaque || u.IsAbs() && !u.authority && !strings.HasPrefix(path, "/") {
+		return URI{}, u.malformed("a URL of this kind has no path to add to")
+	}
+	if rule.base != nil {
+		path = rule.base(path)
+	}
+	var err *Error
+	c.path, err = u.join(path, elem, rule)
+	if err != nil {
+		return URI{}, err
+	}
+	c.query, c.fragment = "", ""
+	return Parse(c.text())
+}
+
+// join adds names to a path that is encoded.
+func (u URI) join(path string, elem []string, rule scheme) (string, *Error) {
+	var b strings.Builder
+	b.WriteString(path)
+	slash := strings.HasSuffix(path, "/") || path == "" && !u.authority // before the next name
+	for _, e := range elem {
+		if hasControl(e) {
+			err := u.malformed("CR, LF or NUL in a name to add to it")
+			err.Err = ErrControl
+			return "", err
+		}
+		for name := range strings.SplitSeq(e, "/") {
+			switch name {
+			case "", ".":
+				continue
+			case "..":
+				return "", u.malformed(`".." in a name to add to it`)
+			}
+			if !slash {
+				b.WriteByte('/')
+			}
+			if rule.escape != nil {
+				name = rule.escape(name)
+			} else {
+				name = Escape(name)
+			}
+			b.WriteString(name)
+			slash = false
+		}
+	}
+	if n := len(elem); n > 0 && strings.HasSuffix(elem[n-1], "/") && !slash {
+		b.WriteByte('/')
+	}
+	return b.String(), nil
+}

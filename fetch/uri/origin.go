@@ -1,0 +1,18 @@
+package uri
+
+// An Origin is what decides whether two URLs belong to the same server: the scheme, the canonical
+// host and the port (RFC 6454, section 4). It is comparable.
+type Origin struct {
+	Scheme string
+	Host   string
+	Port   uint16
+}
+
+// Origin returns the origin of u. If u has no port, the origin has the default port of the scheme,
+// or 0 for a scheme that is not in the table (see the package comment). For such a scheme, a
+// default port that is written makes another origin unless it is removed first, by
+// [URI.WithoutPort].
+func (u URI) Origin() Origin {
+	name := u.Scheme()
+	return Origin{name, u.host, u.Port(lookup(name).port)}
+}

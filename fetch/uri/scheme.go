@@ -1,0 +1,93 @@
+package uri
+
+// A scheme is what this package knows of a URL scheme beyond the generic syntax of RFC 3986. The
+// zero scheme is the generic syntax itself.
+type scheme struct {
+	port  uint16 // the default; 0 if there is none
+	empty string // the path that an empty path after a host stands for; "" keeps it empty
+	path  pathRule
+
+	// host says that a URL without a host is meaningless, so that "http:/h" must be a mistake.
+	host bool
+
+	// plainQuery says that "?" is an ordinary character of the path.
+	plainQuery bool
+
+	// base returns the part of a path that JoinPath adds to; nil means all of it.
+	base func(path string) string
+
+	// escape encodes a name for the path; nil means Escape.
+	escape func(name string) string
+
+	// search puts search words into c, the components of u; nil means that there is no place for
+	// them.
+	search func(u URI, c *components, words string) error
+}
+
+// A pathRule says what the slashes of a path mean.
+type pathRule uint8
+
+const (
+	segments pathRule = iota // they divide the steps of a hierarchy, among them "." and ".."
+	selector                 // the same by custom, but only the server takes the path apart
+	opaque                   // nothing
+)
+
+// lookup is the table of schemes, the only one in this package. It has a row for each scheme of
+// RFC 1738 and RFC 1630, for the same over TLS, and for later schemes whose specification departs
+// from the generic syntax or adds a search to it. Other schemes need no row: their drivers pass in
+// what they know, such as the default port.
+//
+// It is a function and not a map since the rows refer to decoders, which refer to the rows.
+func lookup(name string) scheme {
+	switch name {
+	case "ftp":
+		return scheme{port: 21, host: true, empty: "/", plainQuery: true, base: ftpBase, escape: escapeFTP}
+	case "ftps":
+		return scheme{port: 990, host: true, empty: "/", plainQuery: true, base: ftpBase, escape: escapeFTP}
+	case "http":
+		return scheme{port: 80, host: true, empty: "/", search: searchQuery}
+	case "https":
+		return scheme{port: 443, host: true, empty: "/", search: searchQuery}
+	case "ws":
+		return scheme{port: 80, host: true, empty: "/"}
+	case "wss":
+		return scheme{port: 443, host: true, empty: "/"}
+	case "file":
+		return scheme{plainQuery: true, escape: escapeOpaque}
+
+	case "gopher", "gophers":
+		return scheme{port: 70, host: true, empty: "/1", path: selector, plainQuery: true,
+			base: gopherBase, escape: escapeOpaque, search: searchGopher}
+	case "prospero":
+		return scheme{port: 1525, host: true, path: selector, plainQuery: true, base: prosperoBase, escape: escapeOpaque}
+	case "wais":
+		return scheme{port: 210, host: true, path: opaque, search: searchWAIS}
+
+	case "telnet", "tn3270":
+		return scheme{port: 23, host: true, empty: "/", path: opaque}
+	case "telnets":
+		return scheme{port: 992, host: true, empty: "/", path: opaque}
+	case "rlogin":
+		return scheme{port: 513, host: true, empty: "/", path: opaque}
+
+	case "news", "nntp":
+		return scheme{port: 119, path: opaque}
+	case "snews", "nntps":
+		return scheme{port: 563, path: opaque}
+	case "mailto", "mid", "cid":
+		return scheme{path: opaque}
+
+	case "data", "urn": // RFC 2397, RFC 8141
+		return scheme{path: opaque}
+	case "gemini":
+		return scheme{port: 1965, host: true, empty: "/", search: searchGemini}
+	case "dict": // RFC 2229
+		return scheme{port: 2628, path: opaque, search: searchDict}
+	case "finger":
+		return scheme{port: 79, path: opaque}
+	case "whois":
+		return scheme{port: 43, path: opaque}
+	}
+	return scheme{}
+}
