@@ -6,63 +6,136 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net"
+	"sync/atomic"
+	"time"
 
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// guard puts the client's checks around what a driver delivers.
-func (c *Client) guard(ctx context.Context, resp *Response, op string) {
-	url := resp.URL
+// guard wraps the driver's body in the checks of the client. The entries of a listing are read from
+// the same guarded body.
+func (c *Client) guard(ctx context.Context, resp *Response, p *prepared, rec *recording) {
 	if rw, ok := resp.Body.(io.ReadWriteCloser); ok && resp.Kind == KindSession {
-		resp.Body = rw // sessions have no end to check
+		resp.Body = newSession(rw, rec) // a session has no end to check
 		return
 	}
-	limit := c.policy.MaxSize
-	b := &body{ctx: ctx, inner: resp.Body, url: url, op: op, want: resp.Size, limit: limit}
-	switch {
-	case op == OpStat.String():
+	b := &guardedBody{ctx: ctx, inner: resp.Body, url: resp.URL, want: resp.Size, rec: rec, content: rec.content()}
+	if conn := p.prov.conn.Load(); resp.Framing == FramedByClose && conn != nil && conn.TLS() != nil && !conn.unannounced {
+		b.conn = conn
+		if !p.prov.proxy.forward { // a forward proxy may conceal a truncation
+			resp.Framing = FramedByProtocol
+		}
+	}
+	if p.req.Op == OpStat {
 		b.want = -1
-	case limit > 0 && b.want > limit:
-		b.err = b.finish(b.tooLarge())
 	}
-	resp.Body = b
-	if resp.Entries != nil {
-		resp.Entries = guardEntries(ctx, resp.Entries, url)
+	b.most = b.want
+	b.restrict(c.policy.MaxSize)
+	resp.Body, resp.Entries = b, nil
+	if resp.Parse != nil {
+		resp.Entries = b.entries(resp.Parse)
+	}
+	b.local = p.scheme.Local
+	resp.ModTime = b.time(resp.ModTime)
+}
+
+// A guardedBody is the body that callers read. It counts bytes, enforces sizes, and turns every
+// failure into an *Error, which it returns from then on.
+type guardedBody struct {
+	ctx     context.Context
+	inner   io.ReadCloser
+	url     uri.URI
+	want    int64 // size declared by the server; -1 if unknown
+	limit   int64 // 0 for none
+	most    int64 // the smaller of want and limit; -1 for none
+	got     int64
+	err     error // sticky; io.EOF after the end
+	closed  atomic.Bool
+	conn    *Conn     // TLS connection whose end is the end of the body; usually nil
+	tee     io.Writer // receives a copy of what is read; usually nil
+	content func([]byte)
+	rec     *recording
+	listing bool // entries are being made from what is read
+	local   bool // the driver reads from this machine
+}
+
+// time returns t, or the zero time if a remote server reports an implausible one.
+func (b *guardedBody) time(t time.Time) time.Time {
+	if b.local || PlausibleTime(t) {
+		return t
+	}
+	return time.Time{}
+}
+
+// restrict makes it an error to read more than limit bytes, unless there is a lower limit already.
+// 0 means no limit.
+func (b *guardedBody) restrict(limit int64) {
+	if limit <= 0 || b.limit > 0 && b.limit <= limit {
+		return
+	}
+	b.limit = limit
+	switch {
+	case b.want > limit:
+		b.fail(b.finish(b.tooLarge()))
+	case b.most < 0 || limit < b.most:
+		b.most = limit
 	}
 }
 
-// A body is what callers read: it counts, and turns every failure into an
-// *Error that stays.
-type body struct {
-	ctx   context.Context
-	inner io.ReadCloser
-	url   uri.URI
-	op    string
-	want  int64 // size the server declared; -1 if unknown
-	limit int64 // 0 for none
-	got   int64
-	err   error // sticky; io.EOF after the end
-}
-
-func (b *body) Read(p []byte) (int, error) {
+func (b *guardedBody) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
 	}
+	if b.most >= 0 && int64(len(p)) > b.most-b.got+1 {
+		p = p[:b.most-b.got+1] // one more, to detect excess
+	}
 	n, err := b.inner.Read(p)
 	b.got += int64(n)
-	if b.limit > 0 && b.got > b.limit {
-		n -= int(b.got - b.limit)
-		err = b.tooLarge()
+	if b.most >= 0 && b.got > b.most {
+		n -= int(b.got - b.most)
+		err = b.tooMuch()
+	}
+	if n > 0 {
+		b.rec.count(int64(n))
+		if b.content != nil {
+			b.content(p[:n])
+		}
+		if b.tee != nil {
+			if _, werr := b.tee.Write(p[:n]); werr != nil {
+				b.err = werr // the writer's error, not the transfer's
+				return n, b.err
+			}
+		}
 	}
 	if err != nil {
-		b.err = b.finish(err)
+		b.fail(b.finish(err))
 	}
 	return n, b.err
 }
 
-// WriteTo passes on a driver's own WriteTo, which may let the kernel move the
-// octets. io.Copy finds it.
-func (b *body) WriteTo(w io.Writer) (int64, error) {
+// fail ends the body with err, which may be io.EOF.
+func (b *guardedBody) fail(err error) {
+	b.err = err
+	if !b.listing {
+		b.record()
+	}
+}
+
+// record ends the recording, if the body has come to its end.
+func (b *guardedBody) record() {
+	switch b.err {
+	case nil:
+	case io.EOF:
+		b.rec.end(nil)
+	default:
+		b.rec.end(b.err)
+	}
+}
+
+// WriteTo calls the WriteTo of the driver's body, which may let the kernel move the bytes. It is
+// what io.Copy calls.
+func (b *guardedBody) WriteTo(w io.Writer) (int64, error) {
 	switch {
 	case b.err == io.EOF:
 		return 0, nil
@@ -70,46 +143,61 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 		return 0, b.err
 	}
 	inner, ok := b.inner.(io.WriterTo)
-	if !ok || (b.limit > 0 && b.want < 0) {
-		return io.CopyBuffer(w, struct{ io.Reader }{b}, make([]byte, 128<<10))
+	if !ok || b.tee != nil || b.content != nil {
+		return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, make([]byte, 128<<10))
 	}
-	sink := &sink{w: w}
+	sink := &sink{w: w, body: b, start: b.got}
 	n, err := inner.WriteTo(sink.writer())
-	b.got += n
-	if sink.err != nil {
-		b.err = sink.err // the caller's own trouble, not the transfer's
+	b.got = sink.start + n
+	b.rec.count(n)
+	switch {
+	case sink.surplus:
+		err = b.tooMuch()
+	case sink.err != nil:
+		b.err = sink.err // the writer's error, not the transfer's
 		return n, sink.err
-	}
-	if err == nil {
+	case err == nil:
 		err = io.EOF
 	}
-	if b.err = b.finish(err); b.err == io.EOF {
+	if b.fail(b.finish(err)); b.err == io.EOF {
 		return n, nil
 	}
 	return n, b.err
 }
 
-func (b *body) tooLarge() error {
-	return &Error{Code: ErrTooLarge, Err: fmt.Errorf("more than %d octets", b.limit)}
+// tooMuch returns the error for a body that exceeds its size.
+func (b *guardedBody) tooMuch() error {
+	if b.limit > 0 && b.most == b.limit {
+		return b.tooLarge()
+	}
+	return &Error{Code: ErrProtocol, Retry: true, Err: fmt.Errorf("more came than the %d bytes that were announced", b.want)}
 }
 
-// finish judges the end of the stream.
-func (b *body) finish(err error) error {
+func (b *guardedBody) tooLarge() error {
+	return &Error{Code: ErrTooLarge, Err: fmt.Errorf("more than %d bytes", b.limit)}
+}
+
+// finish determines the final error of the stream: io.EOF, or why it is incomplete.
+func (b *guardedBody) finish(err error) error {
+	if err == io.EOF && b.closed.Load() {
+		err = net.ErrClosed // the peer may have noticed the Close first, and closed its side
+	}
 	if err == io.EOF {
-		if b.want < 0 || b.got == b.want {
+		switch {
+		case b.want < 0 && b.conn != nil:
+			if err = b.conn.cutOff(); err == nil {
+				return io.EOF
+			}
+		case b.want < 0, b.got == b.want:
 			return io.EOF
+		default:
+			err = &Error{Code: ErrTruncated, Retry: true,
+				Err: fmt.Errorf("%d bytes came, %d were announced", b.got, b.want)}
 		}
-		code := ErrTruncated
-		if b.got > b.want {
-			code = ErrProtocol
-		}
-		err = &Error{Code: code, Retry: true,
-			Err: fmt.Errorf("%d octets came, %d were announced", b.got, b.want)}
 	}
 	e := asError("read", b.url, contextError(b.ctx, err))
 	if e.Code == ErrTLS {
-		// What came before was authentic, and what came now was not: a
-		// flipped bit, which need not happen again.
+		// The data so far was authenticated and this was not. A flipped bit may not recur.
 		e.Retry = true
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) && (e.Code == ErrNetwork || e.Code == "") {
@@ -121,32 +209,85 @@ func (b *body) finish(err error) error {
 	return e
 }
 
-// progress says how far the stream came.
-func (b *body) progress() string {
+// progress describes how much of the stream has been read.
+func (b *guardedBody) progress() string {
 	if b.want < 0 {
-		return fmt.Sprintf("%d octets", b.got)
+		return fmt.Sprintf("%d bytes", b.got)
 	}
-	return fmt.Sprintf("%d of %d octets", b.got, b.want)
+	return fmt.Sprintf("%d of %d bytes", b.got, b.want)
 }
 
-func (b *body) Close() error { return b.inner.Close() }
+func (b *guardedBody) Close() error {
+	if !b.closed.Swap(true) {
+		b.rec.end(net.ErrClosed) // no effect if the end has been reached
+	}
+	return b.inner.Close()
+}
 
-// A sink tells errors of the destination from errors of the source.
+// entries returns the entries that parse finds in the body.
+func (b *guardedBody) entries(parse func(io.Reader) iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		b.listing = true
+		defer func() {
+			b.listing = false
+			b.record()
+		}()
+		note := b.rec.entry()
+		for e, err := range parse(struct{ io.Reader }{b}) {
+			if err != nil {
+				yield(Entry{}, b.finish(err))
+				return
+			}
+			e.ModTime = b.time(e.ModTime)
+			if note != nil {
+				note(e)
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A sink is the destination of a driver's WriteTo. It tells errors of the destination from those of
+// the source, and enforces the size of the body.
 type sink struct {
-	w   io.Writer
-	err error
+	w       io.Writer
+	body    *guardedBody
+	start   int64 // bytes read from the body before WriteTo
+	got     int64
+	err     error
+	surplus bool
+}
+
+var errSurplus = errors.New("more bytes than there may be")
+
+// room returns how many bytes may still be written.
+func (s *sink) room() int64 {
+	if s.body.most < 0 {
+		return 1<<63 - 1
+	}
+	return s.body.most - s.start - s.got
 }
 
 func (s *sink) Write(p []byte) (int, error) {
+	all := len(p)
+	if room := s.room(); int64(all) > room {
+		p = p[:room]
+	}
 	n, err := s.w.Write(p)
-	if err != nil {
+	s.got += int64(n)
+	switch {
+	case err != nil:
 		s.err = err
+	case len(p) < all:
+		s.surplus, err = true, errSurplus
 	}
 	return n, err
 }
 
-// writer returns s, with ReadFrom if the destination has it: an *os.File
-// splices.
+// writer returns s, with a ReadFrom method if the destination has one, as *os.File does in order to
+// splice.
 func (s *sink) writer() io.Writer {
 	if rf, ok := s.w.(io.ReaderFrom); ok {
 		return &splicingSink{sink: s, rf: rf}
@@ -159,23 +300,22 @@ type splicingSink struct {
 	rf io.ReaderFrom
 }
 
-// ReadFrom cannot tell whose error it met, so the source's are left alone:
-// a destination's error is a *fs.PathError or comes back from Write.
+// ReadFrom cannot tell which side an error came from. It leaves errors of the source alone: those
+// of a destination are a *fs.PathError or are returned by Write.
 func (s *splicingSink) ReadFrom(r io.Reader) (int64, error) {
-	return s.rf.ReadFrom(r)
+	room := s.room()
+	if lr, ok := r.(*io.LimitedReader); room < 1<<62 && (!ok || lr.N > room) {
+		return io.Copy(struct{ io.Writer }{s.sink}, struct{ io.Reader }{r})
+	}
+	n, err := s.rf.ReadFrom(r)
+	s.got += n
+	return n, err
 }
 
-func guardEntries(ctx context.Context, seq iter.Seq2[Entry, error], u uri.URI) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		for e, err := range seq {
-			if err != nil {
-				b := &body{ctx: ctx, url: u, want: -1}
-				yield(Entry{}, b.finish(err))
-				return
-			}
-			if !yield(e, nil) {
-				return
-			}
-		}
+// newSession returns the Body of a session, whose Close ends the recording.
+func newSession(rw io.ReadWriteCloser, rec *recording) io.ReadWriteCloser {
+	if rec == nil {
+		return rw
 	}
+	return OnClose(rw, func() { rec.end(nil) }).(io.ReadWriteCloser)
 }

@@ -33,10 +33,10 @@ func (g *giver) WriteTo(w io.Writer) (int64, error) {
 
 // bodyClient answers with one body.
 func bodyClient(size, limit int64, body io.ReadCloser) *fetch.Client {
-	return fetch.New(&fetch.Options{Policy: &fetch.Policy{MaxSize: limit}}, fetch.Use("x", fetch.DriverFunc(
+	return fetch.New(&fetch.Options{Policy: &fetch.Policy{MaxSize: limit}}, load("x", []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
 		func(context.Context, *fetch.Request) (*fetch.Response, error) {
 			return &fetch.Response{Meta: fetch.Meta{Size: size}, Body: body}, nil
-		})))
+		}))
 }
 
 // onlyWriter hides all but Write.
@@ -118,7 +118,7 @@ func TestBodyIsCheckedAgainstItsSize(t *testing.T) {
 				case tt.code == "" && got != tt.text:
 					t.Errorf("%s, by %s: %q, want %q", tt.name, way, got, tt.text)
 				case tt.limit > 0 && int64(len(got)) > tt.limit:
-					t.Errorf("%s, by %s: %d octets came through", tt.name, way, len(got))
+					t.Errorf("%s, by %s: %d bytes came through", tt.name, way, len(got))
 				}
 				// The verdict stays.
 				n, again := resp.Body.Read(make([]byte, 1))
@@ -222,7 +222,8 @@ func TestEntriesEndAtTheFirstError(t *testing.T) {
 	c := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpList}, Driver: fetch.DriverFunc(
 			func(context.Context, *fetch.Request) (*fetch.Response, error) {
-				return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: body, Entries: entries}, nil
+				return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: body,
+					Parse: func(io.Reader) iter.Seq2[fetch.Entry, error] { return entries }}, nil
 			})})
 	})
 	var names []string
@@ -248,8 +249,8 @@ func TestEntriesEndAtTheFirstError(t *testing.T) {
 func TestACutOffBodySaysHowFarItCame(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int64]string{
-		-1: "transfer incomplete: the connection ended after 3 octets: unexpected EOF",
-		9:  "transfer incomplete: the connection ended after 3 of 9 octets: unexpected EOF",
+		-1: "transfer incomplete: the connection ended after 3 bytes: unexpected EOF",
+		9:  "transfer incomplete: the connection ended after 3 of 9 bytes: unexpected EOF",
 	} {
 		cut := fetch.Use("cut", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
 			r := io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrUnexpectedEOF))
@@ -269,7 +270,7 @@ func TestACutOffBodySaysHowFarItCame(t *testing.T) {
 	}
 }
 
-func TestOctetsAlteredUnderTLSAreATLSFailureToBeTriedAgain(t *testing.T) {
+func TestBytesAlteredUnderTLSAreATLSFailureToBeTriedAgain(t *testing.T) {
 	t.Parallel()
 	alert := &net.OpError{Op: "local error", Err: errors.New("tls: bad record MAC")}
 	cut := fetch.Use("cut", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {

@@ -7,37 +7,37 @@ import (
 	"io"
 	"iter"
 	"log/slog"
-	"net"
-	"net/netip"
-	"sync"
 
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/bounded"
 )
 
-// A Client retrieves resources by URL. It chooses a driver by scheme, applies
-// policy, follows redirects and checks that streams end properly. It is safe
-// for concurrent use and should be kept, because drivers pool connections.
-// Errors from its methods are of type *Error.
+// A Client retrieves resources by URL. It chooses a driver by scheme, applies the policy, follows
+// redirects and checks that streams are complete. It is safe for concurrent use and should be
+// reused, because drivers pool connections. Errors from its methods are of type *Error.
 type Client struct {
 	opts     Options
 	policy   *Policy
 	timeouts Timeouts
 	logger   *slog.Logger
-	proxy    func(uri.URI) (uri.URI, error)
 	gateways []gateway
 	registry Registry
-	exchange Driver // the registry behind the middleware
+	exchange Driver // the registry, wrapped in the middleware
 
-	// private remembers the hosts that were found at private addresses, by
-	// name: what they lead to is not held against them.
-	private sync.Map
+	// private and public remember where hosts ("host:port") were found, because resources on
+	// private addresses may lead to other private addresses. A host found on a public address is
+	// never in private.
+	private, public *bounded.Set[string]
 }
 
-// New returns a client with the schemes that the loaders register. Nil opts
-// means the documented defaults. New does no I/O. It panics if two loaders
-// register the same scheme.
+// maxPlaces bounds the number of hosts remembered. A private host that is forgotten is subject to
+// the stricter rules until it is contacted again.
+const maxPlaces = 4096
+
+// New returns a client for the schemes that the loaders register. If opts is nil, the defaults
+// apply. New does no I/O. It panics if two loaders register the same scheme.
 func New(opts *Options, load ...Loader) *Client {
-	c := &Client{}
+	c := &Client{private: bounded.NewSet[string](maxPlaces), public: bounded.NewSet[string](maxPlaces)}
 	if opts != nil {
 		c.opts = *opts
 	}
@@ -50,10 +50,6 @@ func New(opts *Options, load ...Loader) *Client {
 	if c.logger == nil {
 		c.logger = slog.New(slog.DiscardHandler)
 	}
-	c.proxy = c.opts.Proxy
-	if c.proxy == nil {
-		c.proxy = ProxyFromEnvironment
-	}
 	if c.opts.Identity.UserAgent == "" {
 		c.opts.Identity.UserAgent = "urlget"
 	}
@@ -65,35 +61,52 @@ func New(opts *Options, load ...Loader) *Client {
 	for _, l := range load {
 		l(env, &c.registry)
 	}
-	c.exchange = &c.registry
+	c.exchange = DriverFunc(c.registry.exchange)
 	for i := len(c.opts.Middleware) - 1; i >= 0; i-- {
 		c.exchange = c.opts.Middleware[i](c.exchange)
 	}
 	return c
 }
 
-// Get opens the resource rawURL names. If err is nil, the caller must close
-// Response.Body.
+// Get opens the resource that rawURL names. If err is nil, the caller must close Response.Body.
 func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	return c.parseAndDo(ctx, OpGet, rawURL)
 }
 
-// Stat returns what can be learned without the content. If the driver has no
-// OpStat, it opens and closes the resource.
+// Stat returns what can be learned about a resource without its content. If the driver does not
+// support OpStat, Stat opens the resource and closes it again.
 func (c *Client) Stat(ctx context.Context, rawURL string) (*Meta, error) {
-	resp, err := c.parseAndDo(ctx, OpStat, rawURL)
+	u, err := parse(OpStat, rawURL)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.Describe(ctx, &Request{URL: u})
+	if err != nil {
+		return nil, err
+	}
+	return &resp.Meta, nil
+}
+
+// Describe is like Stat for a request, whose Op is ignored. The response has no content and need
+// not be closed.
+func (c *Client) Describe(ctx context.Context, req *Request) (*Response, error) {
+	dup := *req
+	dup.Op = OpStat
+	resp, err := c.Do(ctx, &dup)
 	if errors.Is(err, errors.ErrUnsupported) {
-		resp, err = c.parseAndDo(ctx, OpGet, rawURL)
+		dup.Op = OpGet
+		resp, err = c.Do(ctx, &dup)
 	}
 	if err != nil {
 		return nil, err
 	}
 	resp.Body.Close()
-	return &resp.Meta, nil
+	resp.Body, resp.Parse, resp.Entries = NoBody, nil, nil
+	return resp, nil
 }
 
-// List yields the members of a directory, menu or newsgroup, as they arrive.
-// An error ends the sequence.
+// List yields the members of a directory, menu or newsgroup as they arrive. An error ends the
+// sequence.
 func (c *Client) List(ctx context.Context, rawURL string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		resp, err := c.parseAndDo(ctx, OpList, rawURL)
@@ -103,16 +116,20 @@ func (c *Client) List(ctx context.Context, rawURL string) iter.Seq2[Entry, error
 		}
 		defer resp.Body.Close()
 		if resp.Entries == nil {
-			yield(Entry{}, asError(OpList.String(), resp.URL, &Error{Code: ErrNotRetrievable,
-				Err: fmt.Errorf("%s is not a listing: %w", resp.Kind, errors.ErrUnsupported)}))
+			yield(Entry{}, notAListing(resp))
 			return
 		}
 		resp.Entries(yield)
 	}
 }
 
-// Dial starts an interactive session, for schemes such as telnet. The caller
-// must close it.
+// notAListing returns the error for a response without entries where entries were asked for.
+func notAListing(resp *Response) error {
+	return asError(OpList.String(), resp.URL, &Error{Code: ErrNotRetrievable,
+		Err: fmt.Errorf("%s is not a listing: %w", resp.Kind, errors.ErrUnsupported)})
+}
+
+// Dial starts an interactive session, for schemes such as telnet. The caller must close it.
 func (c *Client) Dial(ctx context.Context, rawURL string) (*Session, error) {
 	resp, err := c.parseAndDo(ctx, OpDial, rawURL)
 	if err != nil {
@@ -130,27 +147,41 @@ func (c *Client) Dial(ctx context.Context, rawURL string) (*Session, error) {
 }
 
 func (c *Client) parseAndDo(ctx context.Context, op Op, rawURL string) (*Response, error) {
-	u, err := uri.Parse(rawURL)
+	u, err := parse(op, rawURL)
 	if err != nil {
-		return nil, &Error{Op: op.String(), Code: ErrURL, Err: err}
+		return nil, err
 	}
 	return c.Do(ctx, &Request{URL: u, Op: op})
 }
 
-// Do performs req, following redirects. If err is nil, the caller must close
-// Response.Body. The context bounds the reading of Body too.
+// parse is uri.Parse with errors of type *Error.
+func parse(op Op, rawURL string) (uri.URI, error) {
+	u, err := uri.Parse(rawURL)
+	if err != nil {
+		e := &Error{Op: op.String(), Code: ErrURL, Err: err}
+		var bad *uri.Error
+		if errors.As(err, &bad) {
+			e.URL = Printable(bad.Input)
+		}
+		return u, e
+	}
+	return u, nil
+}
+
+// Do performs req, following redirects. If err is nil, the caller must close Response.Body. The
+// context also governs reading from Body.
 func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
-	return c.follow(ctx, req, &hopCount{max: c.maxHops()})
+	return c.follow(ctx, req, &hopCount{max: c.maxHops()}, nil)
 }
 
 // Schemes returns the registered schemes, sorted by name.
 func (c *Client) Schemes() []Scheme { return c.registry.Schemes() }
 
-// Scheme returns the scheme with that lower-case name. Those that are found by
-// a prefix of their name are not among Schemes.
+// Scheme returns the scheme with the given lower-case name. It also finds schemes by prefix, which
+// Schemes does not list.
 func (c *Client) Scheme(name string) (Scheme, bool) { return c.registry.Lookup(name) }
 
-// Close closes idle connections; open bodies stay valid.
+// Close closes idle connections. Open bodies stay valid.
 func (c *Client) Close() error {
 	for _, s := range c.registry.schemes {
 		if d, ok := s.Driver.(IdleCloser); ok {
@@ -160,19 +191,19 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// prepared is a request on its way to a driver.
+// A prepared request is ready to be passed to its driver.
 type prepared struct {
 	req     *Request
-	asked   uri.URI // what req is for; not req.URL if a gateway serves it
+	asked   uri.URI // the request's URL; differs from req.URL if a gateway serves it
 	prov    *provenance
 	scheme  Scheme
-	gateway bool // a gateway serves it
+	gateway bool // req is for a gateway
 }
 
-// prepare applies policy and chooses gateway, proxy and driver for one
-// exchange. Nothing is sent.
-func (c *Client) prepare(req *Request, hops *hopCount) (*prepared, error) {
-	p := &prepared{req: req, asked: req.URL, prov: c.provenance(req, hops)}
+// prepare applies the policy and chooses gateway, proxy and driver for one exchange. Before is the
+// exchange that led to it, nil if there was none. Nothing is sent.
+func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*prepared, error) {
+	p := &prepared{req: req, asked: req.URL, prov: c.provenance(req, hops, before)}
 	p.scheme, _ = c.registry.Lookup(req.URL.Scheme())
 	if err := c.policy.checkURL(p.prov, p.scheme); err != nil {
 		return nil, err
@@ -182,16 +213,19 @@ func (c *Client) prepare(req *Request, hops *hopCount) (*prepared, error) {
 		return nil, err
 	}
 	if ok {
-		// The user named the gateway, so it is not of remote provenance.
+		// The user chose the gateway, so its URL is not of remote provenance.
 		dup := *req
 		dup.URL, dup.From = target, uri.URI{}
-		p.req, p.gateway, p.prov = &dup, true, c.provenance(&dup, hops)
+		p.req, p.gateway, p.prov = &dup, true, c.provenance(&dup, hops, nil)
 		p.scheme, _ = c.registry.Lookup(target.Scheme())
 		if err := c.policy.checkURL(p.prov, p.scheme); err != nil {
 			return nil, err
 		}
 	}
 	if p.scheme.Driver != nil {
+		if err := p.scheme.checkBody(p.req); err != nil {
+			return nil, err
+		}
 		if p.prov.proxy, err = c.chooseProxy(p.req, p.scheme); err != nil {
 			return nil, err
 		}
@@ -199,43 +233,16 @@ func (c *Client) prepare(req *Request, hops *hopCount) (*prepared, error) {
 	return p, nil
 }
 
-func (c *Client) provenance(req *Request, hops *hopCount) *provenance {
-	p := &provenance{url: req.URL, from: req.From, hops: hops}
-	if !req.From.IsZero() {
-		s, _ := c.registry.Lookup(req.From.Scheme())
-		p.fromLocal = s.Local
-		p.publicOnly = !s.Local && !c.hostIsPrivate(req.From.Host())
+// begin performs one exchange, up to the response. The recording is nil if there is none.
+func (c *Client) begin(ctx context.Context, p *prepared) (*Response, *recording, error) {
+	var rec *recording
+	ctx = withProvenance(ctx, p.prov)
+	if c.opts.Recorder != nil {
+		if x := c.opts.Recorder(ctx, p.req); x != nil {
+			rec = newRecording(x)
+			p.prov.recording = rec
+		}
 	}
-	return p
-}
-
-// hostIsPrivate reports whether host was reached at a private address, or is
-// one.
-func (c *Client) hostIsPrivate(host string) bool {
-	if _, ok := c.private.Load(host); ok || host == "localhost" {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && isPrivate(addr)
-}
-
-// learn remembers what kind of address addr, "host:port", was reached at.
-func (c *Client) learn(addr string, peer net.Addr) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return
-	}
-	ap, err := netip.ParseAddrPort(peer.String())
-	switch {
-	case err != nil:
-	case isPrivate(ap.Addr()):
-		c.private.Store(host, struct{}{})
-	default:
-		c.private.Delete(host)
-	}
-}
-
-// open performs one exchange.
-func (c *Client) open(ctx context.Context, p *prepared) (*Response, error) {
-	return c.exchange.Open(withProvenance(ctx, p.prov), p.req)
+	resp, err := c.exchange.Open(ctx, p.req)
+	return resp, rec, err
 }

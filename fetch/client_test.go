@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/textproto"
 	"strings"
 	"testing"
 
@@ -16,14 +17,15 @@ func TestStatFallsBackToGet(t *testing.T) {
 	t.Parallel()
 	for _, canStat := range []bool{true, false} {
 		var ops []fetch.Op
+		declared := []fetch.Op{fetch.OpGet, fetch.OpStat} // some resources of a scheme may not have it
 		body := &giver{Reader: strings.NewReader("12345")}
-		c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+		c := fetch.New(nil, load("x", declared, func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 			ops = append(ops, req.Op)
 			if req.Op == fetch.OpStat && !canStat {
 				return nil, errors.ErrUnsupported
 			}
 			return &fetch.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
-		})))
+		}))
 		meta, err := c.Stat(t.Context(), "x:y")
 		if err != nil || meta.Size != 5 {
 			t.Errorf("Stat: %+v, %v", meta, err)
@@ -31,6 +33,28 @@ func TestStatFallsBackToGet(t *testing.T) {
 		if want := map[bool]int{true: 1, false: 2}[canStat]; len(ops) != want || body.closed == 0 {
 			t.Errorf("operations %v, body closed %d times", ops, body.closed)
 		}
+	}
+}
+
+// A driver that has no OpStat is not asked for it.
+func TestStatOfASchemeWithoutIt(t *testing.T) {
+	t.Parallel()
+	body := &giver{Reader: strings.NewReader("12345")}
+	c := fetch.New(nil, load("x", []fetch.Op{fetch.OpGet}, func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+		if req.Op != fetch.OpGet {
+			t.Errorf("asked to %s", req.Op)
+		}
+		return &fetch.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
+	}))
+	if meta, err := c.Stat(t.Context(), "x:y"); err != nil || meta.Size != 5 || body.closed == 0 {
+		t.Errorf("Stat: %+v, %v, body closed %d times", meta, err, body.closed)
+	}
+}
+
+// load returns a Loader for one scheme with these operations.
+func load(scheme string, ops []fetch.Op, open fetch.DriverFunc) fetch.Loader {
+	return func(_ *fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: scheme, Ops: ops, Driver: open})
 	}
 }
 
@@ -42,6 +66,21 @@ func TestBodyOfAStatIsNotHeldAgainstItsSize(t *testing.T) {
 	}
 	if b, err := io.ReadAll(resp.Body); len(b) != 0 || err != nil {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+func TestErrorsNameWhatIsNoURL(t *testing.T) {
+	t.Parallel()
+	c := fetch.New(nil)
+	for _, tt := range []struct{ in, want string }{
+		{"a b:c", "get a b:c: malformed URL: missing or malformed scheme before the colon"},
+		{"http://u:secret@h:x/", "get http://u:xxxxx@h:x/: malformed URL: port is not a number"},
+		{"http://h/\x1b[2J\n", `get http://h/\x1b[2J\n: malformed URL: control character must be encoded`},
+	} {
+		_, err := c.Get(t.Context(), tt.in)
+		if !errors.Is(err, fetch.ErrURL) || err.Error() != tt.want {
+			t.Errorf("%q: got %v, want %s", tt.in, err, tt.want)
+		}
 	}
 }
 
@@ -136,5 +175,41 @@ func TestFormErrorNamesTheQuestions(t *testing.T) {
 	}}}
 	if got, want := err.Error(), `the form asks for 'Name', 'Color\x1b'`; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Describe keeps the request, and closes what it had to open.
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	for _, ops := range [][]fetch.Op{{fetch.OpGet, fetch.OpStat}, {fetch.OpGet}} {
+		body := &giver{Reader: strings.NewReader("12345")}
+		c := fetch.New(nil, load("x", ops, func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+			if req.Header.Get("A") != "1" {
+				t.Errorf("header %v", req.Header)
+			}
+			return &fetch.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
+		}))
+		req := &fetch.Request{URL: uri.MustParse("x:y"), Header: textproto.MIMEHeader{"A": {"1"}}}
+		resp, err := c.Describe(t.Context(), req)
+		if err != nil || resp.Size != 5 || resp.Body != fetch.NoBody || body.closed == 0 || req.Op != fetch.OpGet {
+			t.Errorf("%+v, %v; closed %d times", resp, err, body.closed)
+		}
+	}
+}
+
+func TestOpIsTextAndBack(t *testing.T) {
+	t.Parallel()
+	for op, want := range map[fetch.Op]string{fetch.OpGet: "get", fetch.OpStat: "stat", fetch.OpList: "list", fetch.OpDial: "dial"} {
+		text, err := op.MarshalText()
+		var back fetch.Op
+		if err != nil || string(text) != want || back.UnmarshalText(text) != nil || back != op {
+			t.Errorf("%v: %q, %v, and back %v", op, text, err, back)
+		}
+	}
+	if text, err := fetch.Op(9).MarshalText(); err == nil {
+		t.Errorf("%q", text)
+	}
+	if err := new(fetch.Op).UnmarshalText([]byte("op?")); err == nil {
+		t.Error("no error")
 	}
 }

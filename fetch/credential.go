@@ -7,13 +7,13 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Credentials supplies secrets. A provider that has none for a challenge
-// returns an error matching ErrAuth.
+// Credentials supplies secrets. A provider that has none for a challenge returns an error that
+// matches ErrAuth.
 type Credentials interface {
 	Credential(ctx context.Context, ch Challenge) (Credential, error)
 }
 
-// A CredentialsFunc is a function that serves as Credentials.
+// A CredentialsFunc is a function that implements Credentials.
 type CredentialsFunc func(ctx context.Context, ch Challenge) (Credential, error)
 
 // Credential calls f.
@@ -21,29 +21,29 @@ func (f CredentialsFunc) Credential(ctx context.Context, ch Challenge) (Credenti
 	return f(ctx, ch)
 }
 
-// A CredentialSource is a Credentials that can say where it would look,
-// without looking or asking. Source returns "" if it has nothing for ch.
+// A CredentialSource is a Credentials that can say where it would look, without looking or
+// prompting. Source returns "" if it has nothing for ch.
 type CredentialSource interface {
 	Source(ch Challenge) string
 }
 
-// A Credential is what proves an identity. Account is for FTP's ACCT.
+// A Credential proves an identity. Account is for FTP's ACCT.
 type Credential struct{ User, Password, Account string }
 
-// A Challenge is a server's demand for a Credential.
+// A Challenge is a server's request for a Credential.
 type Challenge struct {
 	URL       uri.URI // what is being opened
-	From      uri.URI // the resource that supplied URL; zero if the user did
+	From      uri.URI // the resource of another origin that led here, otherwise the one that led to URL; zero if the user named it
 	Mechanism string  // "ftp", "nntp", "basic", "digest", "ldap", "proxy"
-	Realm     string  // as the server named it, if it did
-	User      string  // the user name already known, or ""
-	Attempt   int     // from 1; more than 1 means that the last answer was refused
+	Realm     string  // as named by the server, if at all
+	User      string  // the user name if it is known already, or ""
+	Attempt   int     // from 1; more than 1 means that the previous answer was rejected
 }
 
-// ChainCredentials asks each provider in turn until one has an answer. A
-// second attempt asks the next provider after the one that answered the first.
-// As the chain keeps no memory, it asks the earlier ones again to find out who
-// that was: a provider that asks people must be the last.
+// ChainCredentials asks each provider in turn until one has an answer. The second attempt goes to
+// the provider after the one that answered the first. The chain keeps no state, so it asks the
+// earlier providers again to find out which one that was: a provider that prompts the user should
+// be the last.
 func ChainCredentials(providers ...Credentials) Credentials { return chain(providers) }
 
 type chain []Credentials
@@ -63,7 +63,7 @@ func (c chain) Credential(ctx context.Context, ch Challenge) (Credential, error)
 		case err != nil:
 			return Credential{}, err
 		case refused > 0 && i < len(c)-1:
-			refused-- // its answer was tried and refused
+			refused-- // its answer was tried and rejected
 			continue
 		}
 		return cred, nil

@@ -10,8 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A teller is a provider that answers with its name and the attempt, or has
-// nothing to say.
+// A teller is a provider that answers with its name and the attempt, or has nothing to say.
 func teller(name string, has bool) fetch.Credentials {
 	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 		if !has {

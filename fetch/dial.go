@@ -9,46 +9,44 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"github.com/urlget/urlget/internal/wire"
 )
 
-// Dial connects to addr, "host:port", under the client's policy, proxy and
-// connect timeout. ctx governs the dial only. The connection enforces the
-// idle timeout on each read and write; see Bind for contexts.
+// Dial connects to addr, "host:port", under the client's policy, proxy and connect timeout. Ctx
+// governs only the dial; see Conn.Bind. The connection enforces the idle timeout on each read and
+// write.
 //
-// If the request goes through a tunnelling proxy, the proxy is given the host
-// as named here, and RemoteAddr of the connection is that name.
-func (e *Env) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+// With a tunnelling proxy, the proxy resolves the host, and RemoteAddr of the connection is its
+// name.
+func (e *Env) Dial(ctx context.Context, network, addr string) (*Conn, error) {
 	return e.dial(ctx, network, addr, 0)
 }
 
-// DialFrom is Dial from a given local port, for protocols that tell trust by
-// it (RFC 1282). It fails if the port is in use or reserved to others.
-func (e *Env) DialFrom(ctx context.Context, network, addr string, localPort uint16) (net.Conn, error) {
+// DialFrom is Dial from a given local port, for protocols that base trust on it (RFC 1282). It
+// fails if the port is in use or requires privileges.
+func (e *Env) DialFrom(ctx context.Context, network, addr string, localPort uint16) (*Conn, error) {
 	return e.dial(ctx, network, addr, localPort)
 }
 
-// DialPeer connects to another port of the host that conn is connected to,
-// whatever address the server may have named: FTP data connections must not
-// lead elsewhere. Reserved ports are refused.
-func (e *Env) DialPeer(ctx context.Context, conn net.Conn, port uint16) (net.Conn, error) {
+// DialPeer connects to another port of the host that conn is connected to, whatever address the
+// server may have named, so that FTP data connections cannot be directed elsewhere. Reserved ports
+// are refused.
+func (e *Env) DialPeer(ctx context.Context, conn *Conn, port uint16) (*Conn, error) {
 	host, _, err := net.SplitHostPort(conn.RemoteAddr().String())
 	if err != nil {
 		return nil, err
 	}
 	if port < 1024 {
-		return nil, refusal("the server named reserved port %d for data", port)
+		return nil, refusal(Reason{Kind: ReasonPort, Port: port}, "the server named reserved port %d for data", port)
 	}
 	return e.dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))), 0)
 }
 
-// ListenPeer waits for connections from the host that conn is connected to,
-// on the local address of conn, as active FTP needs. It is refused behind a
-// proxy. Connections from other hosts are closed unread.
-func (e *Env) ListenPeer(ctx context.Context, conn net.Conn) (net.Listener, error) {
+// ListenPeer listens for connections from the host that conn is connected to, on the local address
+// of conn, as active FTP requires. It fails if there is a proxy. Connections from other hosts are
+// closed unread.
+func (e *Env) ListenPeer(ctx context.Context, conn *Conn) (*PeerListener, error) {
 	if !provenanceOf(ctx).proxy.url.IsZero() {
-		return nil, refusal("a server cannot connect back through a proxy")
+		return nil, refusal(Reason{Kind: ReasonProxy}, "a server cannot connect back through a proxy")
 	}
 	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
 	if err != nil {
@@ -63,40 +61,56 @@ func (e *Env) ListenPeer(ctx context.Context, conn net.Conn) (net.Listener, erro
 	if err != nil {
 		return nil, err
 	}
-	return &peerListener{Listener: l, peer: peer.Addr().Unmap(), idle: e.client.timeouts.Idle}, nil
+	return &PeerListener{l: l, peer: peer.Addr().Unmap(), idle: e.client.timeouts.Idle, rec: recordingOf(ctx)}, nil
 }
 
-type peerListener struct {
-	net.Listener
+// A PeerListener accepts connections from a single host.
+type PeerListener struct {
+	l    net.Listener
 	peer netip.Addr
 	idle time.Duration
+	rec  *recording
 }
 
-func (l *peerListener) Accept() (net.Conn, error) {
+// Accept waits for and returns the next connection from the host.
+func (l *PeerListener) Accept() (*Conn, error) {
 	for {
-		c, err := l.Listener.Accept()
+		c, err := l.l.Accept()
 		if err != nil {
 			return nil, err
 		}
 		from, err := netip.ParseAddrPort(c.RemoteAddr().String())
 		if err == nil && from.Addr().Unmap() == l.peer {
-			return wire.NewConn(c, l.idle), nil
+			conn := NewConn(c, l.idle)
+			conn.record(l.rec, Taps{})
+			return conn, nil
 		}
 		c.Close()
 	}
 }
 
-func (e *Env) dial(ctx context.Context, network, addr string, localPort uint16) (net.Conn, error) {
+// Addr returns the address that the host should connect to.
+func (l *PeerListener) Addr() net.Addr { return l.l.Addr() }
+
+// Close stops listening. A blocked Accept returns an error.
+func (l *PeerListener) Close() error { return l.l.Close() }
+
+func (e *Env) dial(ctx context.Context, network, addr string, localPort uint16) (*Conn, error) {
+	rec := recordingOf(ctx)
 	ctx, cancel := e.connectContext(ctx)
 	defer cancel()
 	var (
 		c   net.Conn
 		err error
 	)
-	if prov := provenanceOf(ctx); prov.proxy.url.IsZero() {
-		c, err = e.dialDirect(ctx, prov, network, addr, localPort)
-	} else if prov.proxy.relay {
-		// The driver connects to the proxy, which the user chose.
+	prov, where := provenanceOf(ctx), placeUnknown
+	if prov.proxy.url.IsZero() {
+		if c, err = e.dialDirect(ctx, prov, network, addr, localPort); err == nil {
+			where = placeOf(c.RemoteAddr())
+			e.client.learn(addr, where)
+		}
+	} else if prov.proxy.forward {
+		// The driver connects to the proxy itself, which the user chose.
 		c, err = e.dialDirect(ctx, &provenance{}, network, addr, localPort)
 	} else {
 		c, err = e.dialTunnel(ctx, prov.proxy.url, network, addr)
@@ -104,10 +118,20 @@ func (e *Env) dial(ctx context.Context, network, addr string, localPort uint16) 
 	if err != nil {
 		return nil, dialError(ctx, err)
 	}
-	return wire.NewConn(c, e.client.timeouts.Idle), nil
+	return e.newConn(c, prov, where, rec), nil
 }
 
-// connectContext bounds ctx by the connect timeout.
+// newConn returns the connection that a driver gets.
+func (e *Env) newConn(c net.Conn, prov *provenance, where place, rec *recording) *Conn {
+	conn := NewConn(c, e.client.timeouts.Idle)
+	conn.place = where
+	prov.served(where)
+	prov.conn.CompareAndSwap(nil, conn) // it may not be the one chosen
+	conn.record(rec, Taps{})
+	return conn
+}
+
+// connectContext adds the connect timeout to ctx.
 func (e *Env) connectContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := e.client.timeouts.Connect
 	if limit == 0 {
@@ -117,8 +141,8 @@ func (e *Env) connectContext(ctx context.Context) (context.Context, context.Canc
 	return context.WithTimeoutCause(ctx, limit, cause)
 }
 
-// dialError chooses the words for a failed dial: why the context ended, or
-// which rule refused, before what the sockets say.
+// dialError chooses the best explanation for a failed dial: the reason that the context ended or
+// the rule that refused it, rather than the error of a socket.
 func dialError(ctx context.Context, err error) error {
 	var own *Error
 	switch {
@@ -130,7 +154,7 @@ func dialError(ctx context.Context, err error) error {
 		return &Error{Code: ErrNetwork, Err: err}
 	}
 	if code, retry := classify(err); code == ErrNetwork {
-		return &Error{Code: code, Retry: retry, Err: err} // drivers need not tell it from what servers do
+		return &Error{Code: code, Retry: retry, Err: err} // so that drivers need not tell it from errors of servers
 	}
 	return err
 }
@@ -162,9 +186,11 @@ func (e *Env) dialDirect(ctx context.Context, prov *provenance, network, addr st
 			}
 		}
 	} else {
+		lookup, ctx := newLookup(ctx, target)
 		d := net.Dialer{
 			LocalAddr: localAddr(network, opts.Network.Local, localPort),
 			ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+				lookup.met()
 				peer, err := netip.ParseAddrPort(address)
 				if err != nil {
 					return err
@@ -173,15 +199,15 @@ func (e *Env) dialDirect(ctx context.Context, prov *provenance, network, addr st
 			},
 		}
 		c, err = d.DialContext(ctx, network, target)
+		err = lookup.explain(err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	e.client.learn(addr, c.RemoteAddr())
 	return c, nil
 }
 
-// localAddr returns the address to connect from, nil for any.
+// localAddr returns the address to connect from, or nil for any.
 func localAddr(network string, ip netip.Addr, port uint16) net.Addr {
 	if !ip.IsValid() && port == 0 {
 		return nil

@@ -1,19 +1,29 @@
 // Package fetch retrieves what a URL names, whatever its scheme.
 //
-// A [Client] maps the scheme of a URL to a [Driver], applies the security
-// [Policy], follows redirects and checks that streams end as their protocol
-// says. Every driver answers with one [Response]: a stream with metadata, a
-// listing with entries, or a session. Errors are of one type, [*Error], with
-// a [Code] for its class.
+// A [Client] maps the scheme of a URL to a [Driver], applies the security [Policy], follows
+// redirects and checks that streams end as their protocol says. Every driver returns a [Response]:
+// a stream with metadata, a listing with entries, or a session. All errors are of one type,
+// [*Error], classified by a [Code].
 //
-// The package speaks no protocol itself. The drivers are registered by the
-// [Loader] functions given to [New]; protocols.All holds the built-in ones:
+// The package itself implements no protocol. Drivers are registered by the [Loader] functions given
+// to [New]; protocols.All registers the built-in ones:
 //
 //	c := fetch.New(nil, protocols.All)
 //	defer c.Close()
 //	resp, err := c.Get(ctx, "gopher://gopher.example/0/about.txt")
 //
-// Most programs need only Get, List, Stat and Dial. Driver, Env and Registry
-// are for those who add a scheme; package fetchtest tells them whether they
-// did it right.
+// Most programs need only Get, List, Stat and Dial. Driver, Env and Registry are for adding a
+// scheme, and package fetchtest tests whether that was done right.
+//
+// # Compatibility
+//
+// From version 1.0.0 on, a program that compiles with one version of this module compiles with all
+// later ones of the same major version, and what is documented remains true for it. Before that, a
+// minor version may change the API; the file CHANGELOG.md says how.
+//
+// The promise has the same exceptions as Go's own: security holes and bugs are fixed, structs gain
+// fields, so composite literals should name theirs, and types gain methods. [Driver] does not:
+// optional features of drivers are separate interfaces. Existing values of [Code] stay, and new
+// ones may be added. The texts of errors, hints and log records are for people and may change at
+// any time, as may the number of test cases in package fetchtest.
 package fetch

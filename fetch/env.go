@@ -10,21 +10,23 @@ import (
 	"os"
 
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
-// An Env is all that a client lends its drivers: their only door to the
-// network, to secrets, to the log and to other URLs.
+// An Env is what a client provides to its drivers: their only access to the network, to secrets, to
+// the log and to other URLs.
 type Env struct {
 	client *Client
 }
 
-// Credential answers a server's challenge: with the user and password that
-// the URL holds, at the first attempt, else from the client's Credentials.
-// The error matches ErrAuth if there is no answer.
+// Credential answers a server's challenge: on the first attempt with the user and password in the
+// URL, if there are any, and otherwise from the client's Credentials. If there is no answer, the
+// error matches ErrAuth.
 func (e *Env) Credential(ctx context.Context, ch Challenge) (Credential, error) {
 	if ch.From.IsZero() {
-		ch.From = provenanceOf(ctx).from
+		prov := provenanceOf(ctx)
+		if ch.From = prov.led; ch.From.IsZero() {
+			ch.From = prov.from
+		}
 	}
 	ch.Attempt = max(ch.Attempt, 1)
 	user, _ := ch.URL.User()
@@ -44,9 +46,8 @@ func (e *Env) Credential(ctx context.Context, ch Challenge) (Credential, error) 
 	return e.client.opts.Credentials.Credential(ctx, ch)
 }
 
-// Open retrieves another URL for a driver, under the policy and with the hop
-// limit of the request that ctx belongs to. If req.From is zero, it is set to
-// that request's URL.
+// Open retrieves another URL on behalf of a driver, under the policy and within the redirect limit
+// of the request that ctx belongs to. If req.From is zero, it is set to the URL of that request.
 func (e *Env) Open(ctx context.Context, req *Request) (*Response, error) {
 	prov := provenanceOf(ctx)
 	if prov.hops == nil {
@@ -56,35 +57,48 @@ func (e *Env) Open(ctx context.Context, req *Request) (*Response, error) {
 	if dup.From.IsZero() {
 		dup.From = prov.url
 	}
+	var before *provenance
+	if dup.From.String() == prov.url.String() {
+		before = prov
+	}
 	if err := prov.hops.take(); err != nil {
 		return nil, asError(req.Op.String(), req.URL, err)
 	}
-	return e.client.follow(ctx, &dup, prov.hops)
+	return e.client.follow(ctx, &dup, prov.hops, before)
 }
 
-// Proxy returns the proxy that is to retrieve the request's URL itself, as
-// HTTP proxies do. Proxies that tunnel are Dial's affair.
+// Proxy returns the forward proxy that retrieves the request's URL, if there is one. Proxies that
+// tunnel are handled by Dial.
 func (e *Env) Proxy(ctx context.Context) (uri.URI, bool) {
 	p := provenanceOf(ctx).proxy
-	return p.url, p.relay
+	return p.url, p.forward
 }
 
-// Scope returns a token for what the policy lets a connection be used for.
-// It must be part of the key under which a driver keeps idle connections.
+// Scope returns a token for what a connection made under ctx may be used for: it must not serve
+// requests of another scope. [Pool] takes care of that; a driver with a different kind of pool must
+// include the scope in its key.
+//
+// Scopes separate connections through different proxies, connections made while the policy forbade
+// private addresses, and connections made because another origin led there, which may have
+// different credentials from the user's own requests.
 func (e *Env) Scope(ctx context.Context) string {
 	prov := provenanceOf(ctx)
 	scope := prov.proxy.url.WithoutUserinfo().String()
 	if prov.publicOnly && !e.client.policy.AllowPrivate {
 		scope += " public"
 	}
+	if !prov.led.IsZero() {
+		scope += " foreign"
+	}
 	return scope
 }
 
-// From returns the resource that supplied the URL being opened; zero if the
-// user did.
-func (e *Env) From(ctx context.Context) uri.URI { return provenanceOf(ctx).from }
+// Foreign reports whether another origin led to the origin that the request of ctx is for, even if
+// several hops ago. A driver that remembers logins must keep those requests apart: credentials that
+// the user gave for a server are for what the user named, not for what a third party wants from it.
+func (e *Env) Foreign(ctx context.Context) bool { return !provenanceOf(ctx).led.IsZero() }
 
-// TLSConfig returns a configuration of its own for a connection to host.
+// TLSConfig returns a new configuration for a connection to host.
 func (e *Env) TLSConfig(host string) *tls.Config {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	if e.client.opts.TLS != nil {
@@ -96,64 +110,44 @@ func (e *Env) TLSConfig(host string) *tls.Config {
 	return cfg
 }
 
-// Handshake makes conn a TLS connection as the client, within the connect
-// timeout. Errors are of class ErrTLS, or ErrNetwork if the network failed.
-// conn is closed if it fails.
-func (e *Env) Handshake(ctx context.Context, conn net.Conn, cfg *tls.Config) (*tls.Conn, error) {
+// Handshake performs a TLS handshake as a client on conn, within the connect timeout; reads and
+// writes are encrypted from then on. Errors are of class ErrTLS, or ErrNetwork if the network
+// failed. On failure conn is closed.
+func (e *Env) Handshake(ctx context.Context, conn *Conn, cfg *tls.Config) error {
+	t := conn.upgrade(func(raw net.Conn) *tls.Conn { return tls.Client(raw, cfg) })
+	if err := e.handshake(ctx, t); err != nil {
+		conn.Abort()
+		return err
+	}
+	conn.rec.Load().peer(conn.RemoteAddr(), conn.TLS())
+	return nil
+}
+
+func (e *Env) handshake(ctx context.Context, t *tls.Conn) error {
 	ctx, cancel := e.connectContext(ctx)
 	defer cancel()
-	t := tls.Client(conn, cfg)
-	if err := t.HandshakeContext(ctx); err != nil {
-		conn.Close()
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		switch code, retry := classify(err); {
-		case errors.Is(err, os.ErrDeadlineExceeded): // the peer fell silent, which is not what TLS is about
-			return nil, &Error{Code: ErrNetwork, Retry: retry, Err: err}
-		case code == ErrNetwork:
-			return nil, &Error{Code: ErrTLS, Retry: retry, Err: fmt.Errorf("the handshake was cut off: %w", err)}
-		}
-		return nil, &Error{Code: ErrTLS, Err: err}
+	err := t.HandshakeContext(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	}
-	return t, nil
+	switch code, retry := classify(err); {
+	case errors.Is(err, os.ErrDeadlineExceeded): // the peer fell silent, which is no failure of TLS
+		return &Error{Code: ErrNetwork, Retry: retry, Err: err}
+	case code == ErrNetwork:
+		return &Error{Code: ErrTLS, Retry: retry, Err: fmt.Errorf("the handshake was cut off: %w", err)}
+	}
+	return &Error{Code: ErrTLS, Err: err}
 }
 
-// Identity returns what to say of the client.
+// Identity returns how the client identifies itself.
 func (e *Env) Identity() Identity { return e.client.opts.Identity }
 
-// Timeouts returns the bounds of waits, defaults filled in; 0 means none.
-// Dial applies Connect and Idle by itself.
+// Timeouts returns the timeouts with defaults filled in; 0 means none. Dial applies Connect and
+// Idle by itself.
 func (e *Env) Timeouts() Timeouts { return e.client.timeouts }
 
-// Logger returns the client's logger, never nil.
+// Logger returns the client's logger. It is never nil.
 func (e *Env) Logger() *slog.Logger { return e.client.logger }
-
-// Trace returns the client's conversation trace; nil if nobody listens.
-// Drivers must mask secrets before they call it.
-func (e *Env) Trace() func(sent bool, line string) { return e.client.opts.Trace }
-
-// Policy returns the client's rules.
-func (e *Env) Policy() Policy { return *e.client.policy }
-
-// Bind makes I/O on conn fail with the cause of ctx once ctx is done; release
-// undoes it, and reports whether conn is reusable. conn must come from
-// Env.Dial or Env.Handshake, or be layered on such a connection with a
-// NetConn method.
-func Bind(ctx context.Context, conn net.Conn) (release func() bool) {
-	return wireConn(conn).Bind(ctx)
-}
-
-// wireConn finds the connection that enforces deadlines under conn.
-func wireConn(conn net.Conn) *wire.Conn {
-	for {
-		switch c := conn.(type) {
-		case *wire.Conn:
-			return c
-		case interface{ NetConn() net.Conn }:
-			conn = c.NetConn()
-		default:
-			return wire.NewConn(conn, 0)
-		}
-	}
-}

@@ -20,14 +20,14 @@ import (
 
 func TestIdentityAndTimeoutsHaveDefaults(t *testing.T) {
 	t.Parallel()
-	withEnv(t, nil, "x-env:", func(_ context.Context, env *fetch.Env, _ *fetch.Request) {
+	withEnv(t, nil, "x-env:", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
 		if got := env.Identity(); got != (fetch.Identity{UserAgent: "urlget", Email: "urlget@"}) {
 			t.Errorf("Identity %+v", got)
 		}
 		if got := env.Timeouts(); got != (fetch.Timeouts{Connect: 30 * time.Second, Reply: time.Minute, Idle: time.Minute}) {
 			t.Errorf("Timeouts %+v", got)
 		}
-		if env.Logger() == nil || env.Trace() != nil {
+		if env.Logger() == nil || env.Trace(ctx) != nil {
 			t.Error("the logger should not be nil, and the trace should")
 		}
 		if cfg := env.TLSConfig("h.example"); cfg.ServerName != "h.example" || cfg.MinVersion != tls.VersionTLS12 {
@@ -97,12 +97,12 @@ func TestBindEndsBlockedReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		if release := fetch.Bind(ctx, conn); !release() {
+		if release := conn.Bind(ctx); !release() {
 			t.Error("a connection that was bound and released is said to be spoiled")
 		}
 		why := errors.New("enough")
 		bound, cancel := context.WithCancelCause(ctx)
-		release := fetch.Bind(bound, layered{conn})
+		release := conn.Bind(bound)
 		go cancel(why)
 		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, why) {
 			t.Errorf("a blocked read ended with %v, want the cause of the context", err)
@@ -112,11 +112,6 @@ func TestBindEndsBlockedReads(t *testing.T) {
 		}
 	})
 }
-
-// layered is a connection on top of another, as TLS is.
-type layered struct{ net.Conn }
-
-func (l layered) NetConn() net.Conn { return l.Conn }
 
 func TestPeers(t *testing.T) {
 	t.Parallel()
@@ -233,10 +228,16 @@ func TestScope(t *testing.T) {
 	record("public", &fetch.Options{Proxy: noProxy}, "http://192.0.2.1/")
 	record("trusting", &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{AllowPrivate: true}}, "http://192.0.2.1/")
 	record("proxy", &fetch.Options{Proxy: through("socks5://u:secret@p/")}, "")
-	if scopes["user"] != scopes["private"] || scopes["user"] != scopes["trusting"] {
+	record("same origin", &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{AllowPrivate: true}}, "x://h/other")
+	if scopes["user"] != scopes["same origin"] || scopes["private"] != scopes["trusting"] {
 		t.Errorf("scopes of equal rules differ: %q", scopes)
 	}
-	if scopes["user"] == scopes["public"] || scopes["user"] == scopes["proxy"] {
+	for _, other := range []string{"private", "public", "proxy"} {
+		if scopes["user"] == scopes[other] {
+			t.Errorf("the scope of %s is that of the user", other)
+		}
+	}
+	if scopes["private"] == scopes["public"] {
 		t.Errorf("scopes of different rules are equal: %q", scopes)
 	}
 }
@@ -251,7 +252,7 @@ func TestHandshakeWithASilentServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		_, err = env.Handshake(ctx, conn, env.TLSConfig("h"))
+		err = env.Handshake(ctx, conn, env.TLSConfig("h"))
 		var e *fetch.Error
 		if !errors.As(err, &e) || e.Code != fetch.ErrNetwork || !e.Retry {
 			t.Errorf("error %v, want one of class %q that may be tried again", err, fetch.ErrNetwork)
@@ -287,7 +288,7 @@ func TestHandshake(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			_, err = env.Handshake(ctx, conn, env.TLSConfig(tt.host))
+			err = env.Handshake(ctx, conn, env.TLSConfig(tt.host))
 			var e *fetch.Error
 			if errors.As(err, &e); err == nil && tt.code == "" {
 				return

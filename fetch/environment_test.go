@@ -34,12 +34,36 @@ func TestEnvironmentProxy(t *testing.T) {
 		{"network in NO_PROXY", map[string]string{"http_proxy": "http://p:1", "NO_PROXY": "192.0.2.0/24"}, "http://192.0.2.7/", ""},
 		{"host and port in no_proxy", map[string]string{"ftp_proxy": "http://p:1", "no_proxy": "h:2121"}, "ftp://h:2121/", ""},
 		{"everything in no_proxy", map[string]string{"all_proxy": "http://p:1", "no_proxy": "*"}, "ftp://h/", ""},
+		{"blanks divide too", map[string]string{"http_proxy": "http://p:1", "no_proxy": "x h\ty"}, "http://h/", ""},
+		{"no comma, no blank", map[string]string{"http_proxy": "http://p:1", "no_proxy": "x;h"}, "http://h/", "http://p:1"},
+		{"a dot at the end of the entry", map[string]string{"http_proxy": "http://p:1", "no_proxy": "a.example."}, "http://a.example/", ""},
+		{"a dot at the end of the host", map[string]string{"http_proxy": "http://p:1", "no_proxy": "a.example"}, "http://a.example./", ""},
+		{"a dot in front means the name too", map[string]string{"http_proxy": "http://p:1", "no_proxy": ".a.example"}, "http://a.example/", ""},
+		{"below a name", map[string]string{"http_proxy": "http://p:1", "no_proxy": "a.example"}, "http://b.a.example/", ""},
+		{"the end of a name is not below it", map[string]string{"http_proxy": "http://p:1", "no_proxy": "a.example"}, "http://ba.example/", "http://p:1"},
+		{"asterisk and dot", map[string]string{"http_proxy": "http://p:1", "no_proxy": "*.a.example"}, "http://b.a.example/", ""},
+		{"letters of both cases", map[string]string{"http_proxy": "http://p:1", "no_proxy": "A.Example"}, "http://a.example/", ""},
+		{"an international name", map[string]string{"http_proxy": "http://p:1", "no_proxy": "bücher.example"}, "http://xn--bcher-kva.example/", ""},
+		{"an address of IPv6", map[string]string{"http_proxy": "http://p:1", "no_proxy": "2001:db8::2"}, "http://[2001:db8::2]/", ""},
+		{"an address of IPv6 in brackets", map[string]string{"http_proxy": "http://p:1", "no_proxy": "[2001:db8::2]"}, "http://[2001:db8:0::2]/", ""},
+		{"an address of IPv6 with a port", map[string]string{"http_proxy": "http://p:1", "no_proxy": "[2001:db8::2]:8080"}, "http://[2001:db8::2]:8080/", ""},
+		{"an address of IPv6 with another port", map[string]string{"http_proxy": "http://p:1", "no_proxy": "[2001:db8::2]:8080"}, "http://[2001:db8::2]/", "http://p:1"},
+		{"a network of IPv6", map[string]string{"http_proxy": "http://p:1", "no_proxy": "2001:db8::/32"}, "http://[2001:db8::2]/", ""},
+		{"an address of IPv4 as IPv6", map[string]string{"http_proxy": "http://p:1", "no_proxy": "192.0.2.7"}, "http://[::ffff:192.0.2.7]/", ""},
+		{"the end of an address", map[string]string{"http_proxy": "http://p:1", "no_proxy": "2.7"}, "http://192.0.2.7/", "http://p:1"},
+		{"no network", map[string]string{"http_proxy": "http://p:1", "no_proxy": "192.0.2.0/99,/24,h/8"}, "http://192.0.2.7/", "http://p:1"},
+		{"the scheme's own port", map[string]string{"all_proxy": "http://p:1", "no_proxy": "a.test:21"}, "ftp://a.test/", ""},
+		{"the scheme's own port, named", map[string]string{"all_proxy": "http://p:1", "no_proxy": "a.test:21"}, "ftp://a.test:21/", ""},
+		{"another scheme's port", map[string]string{"all_proxy": "http://p:1", "no_proxy": "a.test:80"}, "ftp://a.test/", "http://p:1"},
+		{"another port", map[string]string{"all_proxy": "http://p:1", "no_proxy": "a.test:21"}, "ftp://a.test:2121/", "http://p:1"},
+		{"SOCKS4A for http", map[string]string{"http_proxy": "socks4a://p:1"}, "http://h/", "socks4a://p:1"},
 		{"loopback by name", map[string]string{"all_proxy": "http://p:1"}, "ftp://localhost/", ""},
 		{"loopback by address", map[string]string{"all_proxy": "http://p:1"}, "ftp://127.0.0.2/", ""},
 		{"loopback in IPv6", map[string]string{"all_proxy": "http://p:1"}, "ftp://[::1]/", ""},
 	}
 	for _, tt := range tests {
-		got, err := environmentProxy(uri.MustParse(tt.url), func(name string) string { return tt.env[name] })
+		port := map[string]uint16{"http": 80, "ftp": 21}[uri.MustParse(tt.url).Scheme()]
+		got, err := environmentProxy(uri.MustParse(tt.url), port, func(name string) string { return tt.env[name] })
 		if err != nil || got.String() != tt.want {
 			t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)
 		}
@@ -48,7 +72,7 @@ func TestEnvironmentProxy(t *testing.T) {
 
 func TestBadEnvironmentProxyKeepsItsSecret(t *testing.T) {
 	t.Parallel()
-	_, err := environmentProxy(uri.MustParse("http://h/"), func(name string) string {
+	_, err := environmentProxy(uri.MustParse("http://h/"), 80, func(name string) string {
 		return map[string]string{"http_proxy": "http://u:secret@p:port"}[name]
 	})
 	if err == nil || strings.Contains(err.Error(), "secret") {

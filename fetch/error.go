@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/textproto"
 	"os"
 	"strings"
 	"syscall"
@@ -18,19 +19,24 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// Error is the type of every error from a Client; other errors from drivers
-// are wrapped in it. Its text never contains a password.
+// Error is the type of all errors from a Client; it wraps other errors from drivers. Its text never
+// contains a password.
 type Error struct {
 	Op    string // "get", "stat", "list", "dial", "read"
 	URL   string // redacted
 	Code  Code
-	Reply Reply // zero if the server said nothing
-	Retry bool  // the same request may succeed later
-	// RetryAfter is how long the server asked to wait before that; 0 if it
-	// did not.
+	Reply Reply // zero if the server sent none
+	Retry bool  // whether the same request may succeed later
+	// RetryAfter is how long the server asked to wait before retrying; 0 if it did not.
 	RetryAfter time.Duration
-	Hint       string // what the user can do about it, or ""
-	Err        error  // cause, or nil
+	// Reason is the cause in a form that programs can act on; zero if there is none.
+	Reason Reason
+	Hint   string // what can be done about it, in words that suit any program; or ""
+	// Header and Body are what the server sent along with its refusal, such as an error page,
+	// limited to 64 KiB of Body. They are nil for protocols without such a thing.
+	Header textproto.MIMEHeader
+	Body   []byte
+	Err    error // cause, or nil
 }
 
 // Error returns the operation, the URL and Message.
@@ -44,17 +50,18 @@ func (e *Error) Error() string {
 	return e.Op + " " + e.URL + ": " + e.Message()
 }
 
-// Message returns what happened, and in parentheses what the server said, on
-// one line with control characters escaped.
+// Message returns what happened followed by the server's reply in parentheses, on a single line
+// with control characters escaped.
 func (e *Error) Message() string {
 	var b strings.Builder
-	b.WriteString(string(e.Code))
+	class := e.Code.Error()
+	b.WriteString(class)
 	if e.Err != nil {
 		text := Printable(causeText(e.Err))
-		for again := true; again && e.Code != ""; { // what was wrapped may say the class too
-			text, again = strings.CutPrefix(text, string(e.Code)+": ")
+		for again := true; again && class != ""; { // a wrapped error may repeat the class
+			text, again = strings.CutPrefix(text, class+": ")
 		}
-		if text != "" && text != string(e.Code) {
+		if text != "" && text != class {
 			if b.Len() > 0 {
 				b.WriteString(": ")
 			}
@@ -67,8 +74,7 @@ func (e *Error) Message() string {
 	return b.String()
 }
 
-// causeText returns err's text without repeating what an enclosed error says
-// of its operation and URL.
+// causeText returns the text of err without the operation and URL of a nested *Error.
 func causeText(err error) string {
 	switch inner := err.(type) {
 	case *Error:
@@ -79,7 +85,7 @@ func causeText(err error) string {
 	return err.Error()
 }
 
-// Unwrap returns Code and Err, so that errors.Is finds both.
+// Unwrap returns Code and Err, for errors.Is and errors.As.
 func (e *Error) Unwrap() []error {
 	if e.Err == nil {
 		return []error{e.Code}
@@ -87,41 +93,97 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Code, e.Err}
 }
 
-// A Code classifies an error and is itself one, for errors.Is.
+// A Code classifies an error and is itself an error, for errors.Is. Its value is a token such as
+// "not_found" that programs may store and compare; [Code.Error] returns a text for people.
 type Code string
 
 // The classes of errors.
 const (
-	ErrURL            Code = "malformed URL"
-	ErrScheme         Code = "no driver for scheme"
-	ErrNotRetrievable Code = "URL does not name data"
-	ErrInteractive    Code = "URL names an interactive service"
-	ErrNeedSearch     Code = "URL names an index: search words needed"
-	ErrNeedForm       Code = "URL names a form: answers needed"
-	ErrPolicy         Code = "refused by policy"
-	ErrNetwork        Code = "network failure"
-	ErrTLS            Code = "TLS failure"
-	ErrAuth           Code = "authentication failed"
-	ErrNotFound       Code = "not found"
-	ErrRefused        Code = "refused by server"
-	ErrBusy           Code = "server busy"
-	ErrServer         Code = "server failure"
-	ErrProtocol       Code = "protocol violation"
-	ErrRedirect       Code = "bad redirect"
-	ErrRange          Code = "range not satisfiable"
-	ErrNotModified    Code = "not modified"
-	ErrTruncated      Code = "transfer incomplete"
-	ErrChanged        Code = "resource changed"
-	ErrTooLarge       Code = "larger than the limit"
-	ErrFile           Code = "local file failure"
+	ErrURL            Code = "malformed_url"
+	ErrRequest        Code = "malformed_request" // the request makes no sense
+	ErrScheme         Code = "no_driver"
+	ErrNotRetrievable Code = "not_retrievable"
+	ErrInteractive    Code = "interactive"
+	ErrNeedSearch     Code = "need_search"
+	ErrNeedForm       Code = "need_form"
+	ErrPolicy         Code = "policy"
+	ErrNetwork        Code = "network"
+	ErrTLS            Code = "tls"
+	ErrAuth           Code = "auth"
+	ErrNotFound       Code = "not_found"
+	ErrRefused        Code = "refused"
+	ErrBusy           Code = "busy"
+	ErrServer         Code = "server"
+	ErrProtocol       Code = "protocol"
+	ErrRedirect       Code = "redirect"
+	ErrRange          Code = "range"
+	ErrNotModified    Code = "not_modified"
+	ErrTruncated      Code = "truncated"
+	ErrChanged        Code = "changed"
+	ErrChecksum       Code = "checksum"
+	ErrTooLarge       Code = "too_large"
+	ErrFile           Code = "file"
 	ErrInterrupted    Code = "interrupted"
 )
 
 // Error returns the class in words.
-func (c Code) Error() string { return string(c) }
+func (c Code) Error() string {
+	switch c {
+	case ErrURL:
+		return "malformed URL"
+	case ErrRequest:
+		return "malformed request"
+	case ErrScheme:
+		return "no driver for scheme"
+	case ErrNotRetrievable:
+		return "URL does not name data"
+	case ErrInteractive:
+		return "URL names an interactive service"
+	case ErrNeedSearch:
+		return "URL names an index: search words needed"
+	case ErrNeedForm:
+		return "URL names a form: answers needed"
+	case ErrPolicy:
+		return "refused by policy"
+	case ErrNetwork:
+		return "network failure"
+	case ErrTLS:
+		return "TLS failure"
+	case ErrAuth:
+		return "authentication failed"
+	case ErrNotFound:
+		return "not found"
+	case ErrRefused:
+		return "refused by server"
+	case ErrBusy:
+		return "server busy"
+	case ErrServer:
+		return "server failure"
+	case ErrProtocol:
+		return "protocol violation"
+	case ErrRedirect:
+		return "bad redirect"
+	case ErrRange:
+		return "range not satisfiable"
+	case ErrNotModified:
+		return "not modified"
+	case ErrTruncated:
+		return "transfer incomplete"
+	case ErrChanged:
+		return "resource changed"
+	case ErrChecksum:
+		return "checksum mismatch"
+	case ErrTooLarge:
+		return "larger than the limit"
+	case ErrFile:
+		return "local file failure"
+	case ErrInterrupted:
+		return "interrupted"
+	}
+	return string(c)
+}
 
-// Is makes ErrNotFound match fs.ErrNotExist, and ErrRefused and ErrAuth match
-// fs.ErrPermission.
+// Is makes ErrNotFound match fs.ErrNotExist, and ErrRefused and ErrAuth match fs.ErrPermission.
 func (c Code) Is(target error) bool {
 	switch target {
 	case fs.ErrNotExist:
@@ -132,7 +194,7 @@ func (c Code) Is(target error) bool {
 	return false
 }
 
-// CodeOf returns the class of err: its Code if it has one, "" if it has none.
+// CodeOf returns the class of err, or "" if it has none.
 func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {
@@ -145,8 +207,8 @@ func CodeOf(err error) Code {
 	return ""
 }
 
-// asError makes err the *Error that a caller gets for op on u. A driver's own
-// *Error is completed in a copy, as drivers may return the same one twice.
+// asError returns err as the *Error that a caller gets for op on u. It completes a copy of a
+// driver's *Error, because drivers may return the same one twice.
 func asError(op string, u uri.URI, err error) *Error {
 	e, ok := err.(*Error)
 	if ok {
@@ -168,8 +230,8 @@ func asError(op string, u uri.URI, err error) *Error {
 	return e
 }
 
-// contextError makes a failure that may be due to the end of ctx say why it
-// ended. What a server answered, or a rule refused, stays as it is.
+// contextError replaces a failure that may be due to the end of ctx by the reason that ctx ended.
+// Errors that come from a server's answer or from a rule are left alone.
 func contextError(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if cause == nil {
@@ -193,8 +255,13 @@ func contextError(ctx context.Context, err error) error {
 	return e
 }
 
-// classify finds the class of an error that a driver did not classify, and
-// whether trying again may help.
+// ContextError returns the error for work that was abandoned because ctx ended, or nil if it has
+// not. If context.Cause has a class, that is the error; otherwise the class is ErrNetwork for a
+// deadline and ErrInterrupted for a cancellation.
+func ContextError(ctx context.Context) error { return contextError(ctx, context.Cause(ctx)) }
+
+// classify returns the class of an error that the driver did not classify, and whether a retry may
+// help.
 func classify(err error) (code Code, retry bool) {
 	var (
 		enclosed *Error
@@ -208,7 +275,7 @@ func classify(err error) (code Code, retry bool) {
 	case err == nil:
 		return "", false
 	case errors.As(err, &pathErr) && errors.Is(err, syscall.EPIPE):
-		return ErrFile, false // the reader of a pipe that we write to has gone
+		return ErrFile, false // the reader of the pipe we write to has gone
 	case errors.As(err, &enclosed):
 		return enclosed.Code, enclosed.Retry
 	case errors.As(err, &given):
@@ -243,7 +310,7 @@ func classify(err error) (code Code, retry bool) {
 	return "", false
 }
 
-// isTLS reports whether err comes from a TLS handshake or record layer.
+// isTLS reports whether err comes from the TLS handshake or record layer.
 func isTLS(err error) bool {
 	var (
 		record  tls.RecordHeaderError
@@ -255,8 +322,8 @@ func isTLS(err error) bool {
 		op      *net.OpError
 	)
 	if errors.As(err, &op) && (op.Op == "local error" || op.Op == "remote error") {
-		return true // so crypto/tls marks alerts, sent or received
+		return true // how crypto/tls marks alerts, sent or received
 	}
-	return errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
+	return errors.Is(err, wire.ErrEarly) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
 		errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
 }

@@ -184,3 +184,37 @@ func TestEndedContextIsTheError(t *testing.T) {
 		t.Errorf("a deadline became %v of class %q", err, fetch.CodeOf(err))
 	}
 }
+
+func TestContextError(t *testing.T) {
+	t.Parallel()
+	if err := fetch.ContextError(t.Context()); err != nil {
+		t.Errorf("before the end: %v", err)
+	}
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	own := errors.New("own")
+	for _, tt := range []struct {
+		ctx   context.Context
+		cause error
+		want  fetch.Code
+		retry bool
+	}{
+		{late, context.DeadlineExceeded, fetch.ErrNetwork, true},
+		{canceled(t, nil), context.Canceled, fetch.ErrInterrupted, false},
+		{canceled(t, own), own, fetch.ErrInterrupted, false},
+		{canceled(t, fetch.ErrTooLarge), fetch.ErrTooLarge, fetch.ErrTooLarge, false},
+	} {
+		err := fetch.ContextError(tt.ctx)
+		var e *fetch.Error
+		if retry := errors.As(err, &e) && e.Retry; fetch.CodeOf(err) != tt.want || !errors.Is(err, tt.cause) || retry != tt.retry {
+			t.Errorf("%v: %v", tt.cause, err)
+		}
+	}
+}
+
+// canceled returns a context that has ended with a cause.
+func canceled(t *testing.T, cause error) context.Context {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	return ctx
+}

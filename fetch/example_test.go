@@ -2,15 +2,19 @@ package fetch_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"iter"
 	"log"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -72,9 +76,9 @@ func menu(_ *fetch.Env, reg *fetch.Registry) {
 				}
 			}
 			return &fetch.Response{
-				Meta:    fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: int64(len(text))},
-				Body:    io.NopCloser(strings.NewReader(text)),
-				Entries: entries,
+				Meta:  fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: int64(len(text))},
+				Body:  io.NopCloser(strings.NewReader(text)),
+				Parse: func(io.Reader) iter.Seq2[fetch.Entry, error] { return entries },
 			}, nil
 		})})
 }
@@ -119,8 +123,7 @@ func ExampleOptions_dialContext() {
 	// it came through the tunnel
 }
 
-// The strict default can be narrowed further, and each class of errors told
-// from the others.
+// The strict default can be narrowed further, and each class of errors told from the others.
 func ExamplePolicy() {
 	c := fetch.New(&fetch.Options{Policy: &fetch.Policy{
 		MaxSize: 1 << 20,
@@ -138,4 +141,71 @@ func ExamplePolicy() {
 	// Output:
 	// get x-menu://kitchen/: refused by policy: only x-echo here
 	// true false
+}
+
+// logged returns a Recorder that logs each exchange in one line.
+func logged(logger *slog.Logger) fetch.Recorder {
+	return func(ctx context.Context, req *fetch.Request) *fetch.Exchange {
+		start := time.Now()
+		var mu sync.Mutex // an exchange may have several connections
+		attrs := []slog.Attr{slog.String("url", req.URL.Redacted())}
+		add := func(attr slog.Attr) {
+			mu.Lock()
+			defer mu.Unlock()
+			attrs = append(attrs, attr)
+		}
+		return &fetch.Exchange{
+			Peer: func(conn int, addr net.Addr, state *tls.ConnectionState) {
+				if state != nil {
+					add(slog.String("tls", tls.VersionName(state.Version)))
+				} else if conn == 1 {
+					add(slog.String("peer", addr.String()))
+				}
+			},
+			Size: func(n int64) { add(slog.Int64("bytes", n)) },
+			End: func(err error) {
+				level := slog.LevelInfo
+				if err != nil && !errors.Is(err, net.ErrClosed) { // which says that the caller had enough
+					level = slog.LevelWarn
+					add(slog.String("class", string(fetch.CodeOf(err))))
+				}
+				add(slog.Duration("took", time.Since(start)))
+				logger.LogAttrs(ctx, level, "exchange", attrs...)
+			},
+		}
+	}
+}
+
+// A line of the log for each exchange: which URL, from whom, how much, how long, and what went wrong.
+func ExampleRecorder_slog() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, attr slog.Attr) slog.Attr {
+			if attr.Key == "took" || attr.Key == slog.TimeKey {
+				return slog.Attr{} // for the sake of an example that is the same each time
+			}
+			return attr
+		},
+	}))
+	c := fetch.New(&fetch.Options{
+		Recorder: logged(logger),
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() {
+				defer far.Close()
+				far.Read(make([]byte, 64))
+				io.WriteString(far, "hello")
+			}()
+			return near, nil
+		},
+	}, loadLine)
+	defer c.Close()
+	for _, url := range []string{"x-line://localhost/p", "x-other://localhost/"} {
+		if resp, err := c.Get(context.Background(), url); err == nil {
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	}
+	// Output:
+	// level=INFO msg=exchange url=x-line://localhost/p peer=pipe bytes=5
+	// level=WARN msg=exchange url=x-other://localhost/ bytes=0 class=no_driver
 }

@@ -7,30 +7,30 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An Explanation says what a client would do for a request.
+// An Explanation describes what a client would do for a request.
 type Explanation struct {
-	URL     uri.URI
-	Gateway uri.URI // where a gateway serves URL; zero if none
-	Proxy   uri.URI // zero if none
-	Relayed bool    // the proxy retrieves the URL itself
-	Scheme  Scheme  // of the driver that would be asked; zero if there is none
-	Address string  // "host:port" to connect to; "" if there is no connection
-	// Credentials says where the user and password would come from; "" if
-	// nothing is known that would be used.
+	URL          uri.URI
+	Gateway      uri.URI // URL of the gateway that serves URL; zero if none
+	Proxy        uri.URI // zero if none
+	ForwardProxy bool    // the proxy retrieves the URL itself
+	Scheme       Scheme  // of the driver that would be used; zero if there is none
+	Address      string  // "host:port" to connect to; "" if there is no connection
+	// Credentials says where user and password would come from; "" if no source is known to have
+	// any.
 	Credentials string
-	Refused     error    // what the policy says against it; nil if nothing
-	Steps       []string // protocol steps; nil if the driver cannot tell
+	Refused     error    // the policy's objection, or nil
+	Steps       []string // protocol steps; nil if the driver does not explain them
 }
 
-// Explain tells what Do would do for req, without sending anything. The error
-// is what Do would fail with before it sends anything, unless that is the
-// policy's verdict, which is in the Explanation.
+// Explain reports what Do would do for req, without sending anything. The error is what Do would
+// fail with before sending anything, except that a refusal by the policy is part of the
+// Explanation.
 func (c *Client) Explain(req *Request) (*Explanation, error) {
 	x := &Explanation{URL: req.URL}
-	p, err := c.prepare(req, &hopCount{max: c.maxHops()})
+	p, err := c.prepare(req, &hopCount{max: c.maxHops()}, nil)
 	if CodeOf(err) == ErrPolicy {
 		x.Refused = asError(req.Op.String(), req.URL, err)
-		p = &prepared{req: req, asked: req.URL, prov: c.provenance(req, nil)}
+		p = &prepared{req: req, asked: req.URL, prov: c.provenance(req, nil, nil)}
 		p.scheme, _ = c.registry.Lookup(req.URL.Scheme())
 	} else if err != nil {
 		return nil, asError(req.Op.String(), req.URL, err)
@@ -42,7 +42,10 @@ func (c *Client) Explain(req *Request) (*Explanation, error) {
 	if p.scheme.Driver == nil {
 		return x, asError(req.Op.String(), req.URL, unknownScheme(p.req.URL.Scheme()))
 	}
-	x.Proxy, x.Relayed = p.prov.proxy.url, p.prov.proxy.relay
+	if !p.scheme.serves(p.req.Op) {
+		return x, asError(req.Op.String(), p.req.URL, p.scheme.refuse(p.req.Op))
+	}
+	x.Proxy, x.ForwardProxy = p.prov.proxy.url, p.prov.proxy.forward
 	if host := p.req.URL.Host(); host != "" {
 		if port := p.req.URL.Port(p.scheme.Port); port != 0 {
 			x.Address = net.JoinHostPort(host, strconv.Itoa(int(port)))
@@ -50,7 +53,11 @@ func (c *Client) Explain(req *Request) (*Explanation, error) {
 	}
 	x.Credentials = c.credentialSource(p.req)
 	if d, ok := p.scheme.Driver.(Explainer); ok {
-		if x.Steps, err = d.Explain(p.req); err != nil {
+		req := *p.req
+		if req.Range.Offset < 0 && !p.scheme.RangeSets {
+			req.Range = Range{} // it depends on the size
+		}
+		if x.Steps, err = d.Explain(&req); err != nil {
 			return x, asError(req.Op.String(), p.req.URL, err)
 		}
 	}

@@ -17,13 +17,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A fakeWeb is a driver that answers from a table: a place to go to, or a
-// text. It records what it was asked.
+// A fakeWeb is a driver that answers from a table: a place to go to, or a text. It records what it
+// was asked.
 type fakeWeb struct {
 	mu    sync.Mutex
 	asked []fetch.Request
-	// pages maps URLs to what they hold: "-> URL" for a redirect ("-> a | b"
-	// for a choice), "! URL" for what the driver opens by Env.Open, or text.
+	// pages maps URLs to what they hold: "-> URL" for a redirect ("-> a | b" for a choice), "! URL"
+	// for what the driver opens by Env.Open, or text.
 	pages map[string]string
 	env   *fetch.Env
 }
@@ -60,14 +60,14 @@ func (w *fakeWeb) urls() []string {
 	return list
 }
 
-// load registers the web as http, https and ftp, as a local scheme "file", a
-// session scheme "telnet" and a scheme "mailto" that only names things.
+// load registers the web as http, https and ftp, as a local scheme "file", a session scheme
+// "telnet" and a scheme "mailto" that only names things.
 func (w *fakeWeb) load(env *fetch.Env, reg *fetch.Registry) {
 	w.env = env
 	get := []fetch.Op{fetch.OpGet}
-	reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: get, Relayed: true, Driver: w})
+	reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: get, ForwardProxy: true, Driver: w})
 	reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: get, Driver: w})
-	reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: get, Relayed: true, Driver: w})
+	reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: get, ForwardProxy: true, Driver: w})
 	reg.Register(fetch.Scheme{Name: "file", Ops: get, Local: true, Driver: w})
 	reg.Register(fetch.Scheme{Name: "telnet", Port: 23, Ops: []fetch.Op{fetch.OpDial}, Driver: w})
 	reg.Register(fetch.Scheme{Name: "mailto", Driver: w})
@@ -124,15 +124,14 @@ func answerHello(c net.Conn) {
 	}
 }
 
-// lineDriver connects to the host of the URL, sends the path as a line, and
-// delivers what comes.
+// lineDriver connects to the host of the URL, sends the path as a line, and delivers what comes.
 func lineDriver(env *fetch.Env) fetch.DriverFunc {
 	return func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 		conn, err := env.Dial(ctx, "tcp", req.URL.HostPort(7))
 		if err != nil {
 			return nil, err
 		}
-		fetch.Bind(ctx, conn)
+		conn.Bind(ctx)
 		if _, err := io.WriteString(conn, req.URL.Path()+"\n"); err != nil {
 			conn.Close()
 			return nil, err

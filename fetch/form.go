@@ -14,26 +14,26 @@ type Field struct {
 	Choices []string  `json:"choices,omitempty"` // for FieldChoice
 }
 
-// A FieldKind says what answer a Field wants.
+// A FieldKind says what kind of answer a Field expects.
 type FieldKind string
 
 // The kinds of fields.
 const (
 	FieldNote   FieldKind = "note"   // text for the user, no answer
 	FieldLine   FieldKind = "line"   // one line
-	FieldSecret FieldKind = "secret" // one line, not to be echoed; it may travel in clear
-	FieldLines  FieldKind = "lines"  // several lines, one a value
+	FieldSecret FieldKind = "secret" // one line, not to be echoed; it may be sent in plaintext
+	FieldLines  FieldKind = "lines"  // several lines, one per value
 	FieldYesNo  FieldKind = "yesno"  // "yes" or "no"
 	FieldChoice FieldKind = "choice" // one of Choices
-	FieldFile   FieldKind = "file"   // the content of a local file, as one value
-	FieldSaveAs FieldKind = "saveas" // a local file name to keep the reply in
+	FieldFile   FieldKind = "file"   // content of a local file, as one value
+	FieldSaveAs FieldKind = "saveas" // name of a local file for the reply
 )
 
-// A FormError is the cause in an ErrNeedForm error: the URL names a form that
-// Request.Form has to fill in.
+// A FormError is the cause of an ErrNeedForm error: the URL names a form that must be filled in
+// with Request.Form.
 type FormError struct{ Form Form }
 
-// Error names the fields that want an answer.
+// Error names the fields that expect an answer.
 func (e *FormError) Error() string {
 	text := "the form asks for"
 	sep := " "

@@ -9,14 +9,14 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A gateway serves URLs of one scheme, or of one namespace of URNs, by
-// another scheme (RFC 1738, section 4).
+// A gateway serves URLs of a scheme, or of a URN namespace, through URLs of another scheme (RFC
+// 1738, section 4).
 type gateway struct {
 	match  string // "wais:", "urn:ietf:"
-	target string // with "{}" for the rest, or a prefix
+	target string // with "{}" for the rest of the URL, or a prefix of it
 }
 
-// sortedGateways puts the longest match first.
+// sortedGateways returns the gateways, those with the longest match first.
 func sortedGateways(m map[string]string) []gateway {
 	var list []gateway
 	for name, target := range m {
@@ -31,8 +31,8 @@ func sortedGateways(m map[string]string) []gateway {
 	return list
 }
 
-// throughGateway returns where a gateway serves u; ok is false if none is
-// configured for it. The gateway is not told user and password.
+// throughGateway returns the URL at which a gateway serves u; ok is false if none is configured for
+// it. User and password are not passed on to the gateway.
 func (c *Client) throughGateway(u uri.URI) (target uri.URI, ok bool, err error) {
 	if len(c.gateways) == 0 {
 		return uri.URI{}, false, nil
@@ -43,7 +43,7 @@ func (c *Client) throughGateway(u uri.URI) (target uri.URI, ok bool, err error) 
 			continue
 		}
 		if before, _, _ := strings.Cut(g.target, "{}"); strings.HasPrefix(full, before) {
-			return uri.URI{}, false, nil // it is at the gateway already
+			return uri.URI{}, false, nil // it is the gateway's own URL already
 		}
 		rest := strings.TrimPrefix(full[len(g.match):], "//")
 		target, err := uri.Parse(g.expand(rest))
@@ -55,8 +55,8 @@ func (c *Client) throughGateway(u uri.URI) (target uri.URI, ok bool, err error) 
 	return uri.URI{}, false, nil
 }
 
-// expand puts rest into the target. Behind a "?" it is escaped, as there it
-// is a value, not a path.
+// expand inserts rest into the target. After a "?" rest is escaped, because it is a query value
+// there.
 func (g gateway) expand(rest string) string {
 	before, after, ok := strings.Cut(g.target, "{}")
 	if !ok {

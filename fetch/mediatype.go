@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// mediaTypes gives extensions their media types. It is our own, as those of
-// the systems differ, and reading them takes longer than most files.
+// mediaTypes maps file name extensions to media types. It is our own table, because those of
+// operating systems differ and take longer to read than most files.
 var mediaTypes = map[string]string{
 	".7z":    "application/x-7z-compressed",
 	".avif":  "image/avif",
@@ -61,7 +61,6 @@ var mediaTypes = map[string]string{
 	".zst":   "application/zstd",
 }
 
-// TypeByName returns the media type that the extension of a file's name stands
-// for, the same on every machine, or "". It is for drivers whose protocol does
-// not tell types.
+// TypeByName returns the media type for the extension of a file name, the same on every machine, or
+// "". It is for drivers whose protocol has no media types.
 func TypeByName(name string) string { return mediaTypes[strings.ToLower(path.Ext(name))] }

@@ -7,16 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxName bounds a safe name, in octets. File systems take 255; the rest is
-// for what a program appends.
+// maxName bounds safe names, in bytes. File systems allow 255; the rest is for suffixes that a
+// program appends.
 const maxName = 240
 
-// SafeName makes one path element of a name that somebody else chose, or ""
-// if nothing is left of it: the part after the last slash or backslash, without control and
-// format characters, with "_" in place of what some file system gives a
-// meaning (RFC 6266, section 4.3), without blanks and dots at the end, not a
-// device of Windows, in valid UTF-8 and of at most 240 octets; an extension is
-// kept when it is cut. What it returns it returns again for itself.
+// SafeName turns a name chosen by somebody else into a single safe path element, or "" if nothing
+// is left of it. It takes the part after the last slash or backslash, removes control and format
+// characters, replaces by "_" the characters that are special to some file system (RFC 6266,
+// section 4.3), removes spaces and dots at the end, avoids names of Windows devices, and makes the
+// result valid UTF-8 of at most 240 bytes, keeping the extension. SafeName is idempotent.
 func SafeName(s string) string {
 	s = s[strings.LastIndexAny(s, `/\`)+1:]
 	s = strings.Map(func(r rune) rune {
@@ -38,15 +37,15 @@ func SafeName(s string) string {
 	return s
 }
 
-// trimName removes what Windows ignores at the end of a name, and blanks in
-// front. Nothing is left of "." and "..".
+// trimName removes trailing dots and spaces, which Windows ignores, and leading spaces. Nothing is
+// left of "." and "..".
 func trimName(s string) string {
 	return strings.TrimRightFunc(strings.TrimLeftFunc(s, unicode.IsSpace), func(r rune) bool {
 		return r == '.' || unicode.IsSpace(r)
 	})
 }
 
-// shorten cuts s in front of its extension, between characters.
+// shorten truncates s before its extension, between characters.
 func shorten(s string) string {
 	ext := path.Ext(s)
 	if len(ext) > 32 {
@@ -59,8 +58,7 @@ func shorten(s string) string {
 	return trimName(s[:n] + ext)
 }
 
-// isDevice reports whether Windows takes s for a device, whatever its
-// extension.
+// isDevice reports whether Windows takes s for a device, regardless of its extension.
 func isDevice(s string) bool {
 	base, _, _ := strings.Cut(strings.ToUpper(s), ".")
 	base = strings.TrimRight(base, " ")

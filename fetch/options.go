@@ -15,54 +15,64 @@ import (
 type Options struct {
 	Policy      *Policy
 	Credentials Credentials
-	// Gateways maps a scheme (or "urn:nid" for one namespace of URNs) to the
-	// URL prefix of a gateway (RFC 1738, section 4). "{}" in it stands for
-	// the rest of the URL after the scheme and its slashes; without one the
-	// rest is appended.
+	// Gateways maps a scheme (or "urn:nid" for a URN namespace) to the URL of a gateway (RFC 1738,
+	// section 4). "{}" in it stands for the rest of the URL after the scheme and its slashes;
+	// without it, the rest is appended.
 	Gateways map[string]string
-	// Proxy returns the proxy for a URL, or a zero URI for none. Schemes:
-	// "socks5" and "socks5h" (the proxy resolves names in both), "http" and
-	// "https" (the proxy retrieves the URL itself, save for https URLs,
-	// which are tunnelled by CONNECT), and "connect" (an http proxy that
-	// tunnels everything). Nil means ProxyFromEnvironment.
+	// Proxy returns the proxy for a URL, or a zero URI for none. Its scheme is one of "socks5" and
+	// "socks5h" (the proxy resolves names in either case), "socks4" or "socks" (IPv4 only; names
+	// are resolved locally), "socks4a" (the proxy resolves names), "http" and "https" (a forward
+	// proxy that retrieves URLs itself, except that https URLs are tunnelled with CONNECT), and
+	// "connect" (an HTTP proxy that tunnels everything). Unlike the environment, Proxy also applies
+	// to loopback addresses. Nil means ProxyFromEnvironment.
 	Proxy func(uri.URI) (uri.URI, error)
-	// DialContext replaces the dialer for direct connections. CheckAddr and
-	// the private-address rule are then applied once it has connected.
+	// NoProxy lists hosts to reach directly regardless of Proxy, in the format of the variable
+	// no_proxy (see ProxyFromEnvironment). If it is not empty, that variable is ignored.
+	NoProxy string
+	// ProxyTunnel makes http and https proxies tunnel everything, as connect proxies do.
+	ProxyTunnel bool
+	// DialContext replaces the dialer for direct connections. CheckAddr and the rule on private
+	// addresses are then applied after connecting.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
-	Network     Network
-	TLS         *tls.Config // nil means the system's roots and TLS 1.2 or later
-	Identity    Identity
-	Timeouts    Timeouts
-	// MaxRedirects bounds the hops of one request, redirects and URLs that
-	// drivers follow together. 0 means 10, negative means none.
+	// ListenPacket replaces the sockets for datagrams that are not connected to one port of a
+	// server (see Env.DialDatagrams). Nil means net.ListenPacket, unless DialContext is set: then
+	// protocols that need such sockets fail.
+	ListenPacket func(ctx context.Context, network, addr string) (net.PacketConn, error)
+	Network      Network
+	TLS          *tls.Config // nil means the system's roots and TLS 1.2 or later
+	Identity     Identity
+	Timeouts     Timeouts
+	// MaxRedirects bounds the hops of a request, counting redirects and URLs opened by drivers
+	// together. 0 means 10; a negative value means no limit.
 	MaxRedirects int
-	Middleware   []Middleware // outermost first
-	Logger       *slog.Logger // nil discards
-	// Trace receives each line of the protocol conversations, secrets
-	// masked. It may be called by several goroutines at once.
-	Trace func(sent bool, line string)
+	// NoRedirects makes the first hop an error.
+	NoRedirects bool
+	Middleware  []Middleware // outermost first
+	Logger      *slog.Logger // nil discards
+	// Recorder observes every exchange; nil records nothing and costs nothing. See [Trace] for the
+	// lines of conversations only, and JoinRecorders for several recorders.
+	Recorder Recorder
 }
 
-// Network chooses addresses for direct connections.
+// Network selects addresses for direct connections.
 type Network struct {
-	Family int                   // 4 or 6 to use only that; 0 for both
+	Family int                   // 4 or 6 to use only IPv4 or IPv6; 0 for both
 	Local  netip.Addr            // address to connect from; zero for any
-	Hosts  map[string]netip.Addr // "host:port" to the address to use instead of asking DNS
+	Hosts  map[string]netip.Addr // maps "host:port" to the address to use instead of asking DNS
 }
 
-// Identity is what a client says of itself.
+// Identity is how a client identifies itself to servers.
 type Identity struct {
 	UserAgent string // for protocols that have such a field
 	Email     string // the password of anonymous FTP; "" means "urlget@"
 }
 
-// Timeouts bound the waits. Zero fields mean the defaults: Connect 30 s,
-// Reply 60 s, Idle 60 s. Negative means none. There is no bound on the whole
-// transfer: that is the context's.
+// Timeouts bounds waits. Zero fields mean the defaults: Connect 30 s, Reply 60 s, Idle 60 s. A
+// negative value means no timeout. The transfer as a whole is bounded only by the context.
 type Timeouts struct {
-	Connect time.Duration // to resolve, connect and shake hands
-	Reply   time.Duration // from a command to the first octet of its answer
-	Idle    time.Duration // without progress in mid-transfer
+	Connect time.Duration // resolving, connecting and handshakes
+	Reply   time.Duration // from a command to the first byte of its answer
+	Idle    time.Duration // without progress during a transfer
 }
 
 func (t Timeouts) withDefaults() Timeouts {

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -9,35 +8,38 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Policy is the set of security rules; the zero value is the strict default.
-// A nil *Policy means the same.
+// Policy is a set of security rules. The zero value, like a nil *Policy, is the strict default.
 //
-// Rules tell two provenances apart: URLs typed by the user, and those that a
-// remote party supplied (Request.From is set). The rules for the second are
-// stricter:
+// The rules distinguish two provenances: URLs given by the user, and URLs supplied by a remote
+// party (Request.From is set). The rules for the latter are stricter:
 //
-//   - Ports (RFC 1738, section 6): a user may not name a port whose service
-//     could be made to act by what we send, such as mail or IRC, unless it is
-//     the scheme's own or allowed. A remote party may not name any reserved
-//     port (below 1024) but the scheme's own and the port it is at itself.
-//   - A remote party may not lead to this machine's files, nor to interactive
-//     services or schemes that name no data.
-//   - A resource on a public address may not lead to a private, loopback or
-//     link-local one. The rule is applied to resolved addresses.
+//   - Ports (RFC 1738, section 6): a user may not name the port of a service that could be made to
+//     act by what is sent, such as mail or IRC, unless it is the default port of the scheme or is
+//     allowed explicitly. A remote party may not name any reserved port (below 1024) except the
+//     default port of the scheme and the port that it was itself reached at.
+//   - A remote party may not lead to local files, interactive services or schemes that name no data.
+//   - A resource on a public address may not lead to a private, loopback or link-local address. The
+//     rule applies to resolved addresses.
+//   - A redirect may lead to http, https, ftp and ftps, or stay within its scheme, because the user
+//     did not ask for another protocol. Following an entry of a menu, a listing or a page is not a
+//     redirect.
 type Policy struct {
 	AllowPorts   []uint16 // exempt from the port rules
 	AllowPrivate bool     // let public resources lead to private addresses
 	AllowFile    bool     // let remote parties lead to local resources
-	MaxSize      int64    // refuse bodies larger than this; 0 means no limit
-	// CheckURL, if set, is asked after the rules. An error refuses the URL.
+	// AllowRedirects lists further schemes, in lower case, that redirects may lead to. Redirects to
+	// data URLs are never followed.
+	AllowRedirects []string
+	MaxSize        int64 // refuse bodies larger than this, in bytes; 0 means no limit
+	// CheckURL, if not nil, is called after the rules have been applied. An error refuses the URL.
 	CheckURL func(u, from uri.URI) error
-	// CheckAddr, if set, is asked about each resolved address before it is
-	// connected to. It does not see hosts that a proxy resolves.
+	// CheckAddr, if not nil, is called with each resolved address before connecting to it. It does
+	// not see hosts that a proxy resolves.
 	CheckAddr func(u uri.URI, addr netip.AddrPort) error
 }
 
-// riskyPorts are those of services that may act on a request of another
-// protocol: what browsers block (the Fetch standard, "port blocking").
+// riskyPorts are the ports of services that may act on a request in another protocol. They are the
+// ports that browsers block (the Fetch standard, "port blocking").
 var riskyPorts = [...]uint16{
 	1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
 	110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530,
@@ -45,7 +47,7 @@ var riskyPorts = [...]uint16{
 	5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 }
 
-// checkURL applies the rules that need no address.
+// checkURL applies the rules that do not need an address.
 func (p *Policy) checkURL(prov *provenance, s Scheme) error {
 	u, from := prov.url, prov.from
 	if !from.IsZero() && s.Driver != nil {
@@ -63,7 +65,7 @@ func (p *Policy) checkURL(prov *provenance, s Scheme) error {
 	}
 	if p.CheckURL != nil {
 		if err := p.CheckURL(u, from); err != nil {
-			return refusal("%w", err)
+			return refusal(Reason{}, "%w", err)
 		}
 	}
 	return nil
@@ -73,12 +75,32 @@ func (p *Policy) checkTarget(prov *provenance, s Scheme) error {
 	from := prov.from
 	switch {
 	case s.Local && !p.AllowFile && !prov.fromLocal:
-		return refusal("the remote resource %s may not lead to local ones", from.Redacted())
-	case s.State() != "retrieves":
-		return refusal("%s leads to a %s URL, which is not followed", from.Redacted(), s.Name)
+		return refusal(Reason{Kind: ReasonLocal, Scheme: s.Name},
+			"the remote resource %s may not lead to local ones", from.Redacted())
+	case s.State() != StateRetrieves:
+		return refusal(Reason{Kind: ReasonNotData, Scheme: s.Name},
+			"%s leads to a %s URL, which is not followed", from.Redacted(), s.Name)
 	}
 	return nil
 }
+
+// redirectSchemes are the schemes that a redirect from any scheme may lead to.
+var redirectSchemes = [...]string{"http", "https", "ftp", "ftps"}
+
+// checkRedirect applies the rule on redirects to one from u, which is of the scheme from.
+func (p *Policy) checkRedirect(u uri.URI, from, to Scheme) error {
+	switch {
+	case to.Name == "data":
+	case slices.Contains(redirectSchemes[:], to.Name), slices.Contains(p.AllowRedirects, to.Name),
+		from.Local, from.Refers, sameProtocol(from.Name, to.Name):
+		return nil
+	}
+	return refusal(Reason{Kind: ReasonRedirect, Scheme: to.Name}, "%s redirects to a %s URL, which is not followed",
+		u.Redacted(), to.Name)
+}
+
+// sameProtocol reports whether two schemes are equal, or differ only in the use of TLS.
+func sameProtocol(a, b string) bool { return a == b || a+"s" == b || a == b+"s" }
 
 func (p *Policy) checkPort(u, from uri.URI, s Scheme) error {
 	port := u.Port(s.Port)
@@ -88,70 +110,27 @@ func (p *Policy) checkPort(u, from uri.URI, s Scheme) error {
 	if !from.IsZero() {
 		sameSite := u.Scheme() == from.Scheme() && u.Host() == from.Host() && port == from.Port(s.Port)
 		if port < 1024 && !sameSite {
-			return refusal("%s led to reserved port %d", from.Redacted(), port).
-				withHint(fmt.Sprintf("allow it with --allow-port %d", port))
+			return refusal(Reason{Kind: ReasonPort, Port: port}, "%s led to reserved port %d", from.Redacted(), port)
 		}
 	}
 	if slices.Contains(riskyPorts[:], port) {
-		return refusal("port %d belongs to another service", port).
-			withHint(fmt.Sprintf("allow it with --allow-port %d", port))
+		return refusal(Reason{Kind: ReasonPort, Port: port}, "port %d belongs to another service", port)
 	}
 	return nil
 }
 
-func refusal(format string, args ...any) *Error {
-	return &Error{Code: ErrPolicy, Err: fmt.Errorf(format, args...)}
+func refusal(why Reason, format string, args ...any) *Error {
+	return &Error{Code: ErrPolicy, Reason: why, Err: fmt.Errorf(format, args...)}
 }
 
-func (e *Error) withHint(hint string) *Error {
-	e.Hint = hint
-	return e
-}
-
-// isPrivate reports whether addr is reserved for private networks, this
-// machine or this link.
-func isPrivate(addr netip.Addr) bool {
-	addr = addr.Unmap()
-	return addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsUnspecified() ||
-		addr.IsMulticast() || sharedSpace.Contains(addr)
-}
-
-// sharedSpace is the carrier-grade NAT range (RFC 6598).
-var sharedSpace = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10)
-
-// provenance is the part of a request that the dialer needs. It travels in
-// the context.
-type provenance struct {
-	url, from uri.URI
-	fromLocal bool // from is of a Local scheme
-	// publicOnly is set if a resource on a public address supplied the URL.
-	publicOnly bool
-	// hops is shared by all exchanges of one request of the user.
-	hops  *hopCount
-	proxy proxyChoice
-}
-
-type provenanceKey struct{}
-
-func withProvenance(ctx context.Context, p *provenance) context.Context {
-	return context.WithValue(ctx, provenanceKey{}, p)
-}
-
-func provenanceOf(ctx context.Context) *provenance {
-	if p, ok := ctx.Value(provenanceKey{}).(*provenance); ok {
-		return p
-	}
-	return &provenance{}
-}
-
-// checkAddr applies the rules on a resolved address.
+// checkAddr applies the rules on resolved addresses.
 func (p *Policy) checkAddr(prov *provenance, addr netip.AddrPort) error {
 	if err := p.checkPrivate(prov, addr.Addr()); err != nil {
 		return err
 	}
 	if p.CheckAddr != nil {
 		if err := p.CheckAddr(prov.url, addr); err != nil {
-			return refusal("%w", err)
+			return refusal(Reason{}, "%w", err)
 		}
 	}
 	return nil
@@ -159,8 +138,8 @@ func (p *Policy) checkAddr(prov *provenance, addr netip.AddrPort) error {
 
 func (p *Policy) checkPrivate(prov *provenance, addr netip.Addr) error {
 	if prov.publicOnly && !p.AllowPrivate && isPrivate(addr) {
-		return refusal("%s led to the private address %s", prov.from.Redacted(), addr).
-			withHint("allow it with --allow-private")
+		return refusal(Reason{Kind: ReasonPrivate, Host: prov.url.Host()}, "%s led to the private address %s",
+			prov.from.Redacted(), addr)
 	}
 	return nil
 }

@@ -146,8 +146,7 @@ func TestCheckURLIsAskedOncePerHop(t *testing.T) {
 	}
 }
 
-// A net that maps every host to one listener, but claims the addresses that
-// the map gives.
+// A net that maps every host to one listener, but claims the addresses that the map gives.
 type fakeNet struct {
 	addr  string
 	hosts map[string]netip.Addr
@@ -190,8 +189,8 @@ func redirectingLine(env *fetch.Env, reg *fetch.Registry) {
 		})})
 }
 
-// The rule about private addresses is applied to what names resolve to, and a
-// host's own address decides whether the rule applies to what it leads to.
+// The rule about private addresses is applied to what names resolve to, and a host's own address
+// decides whether the rule applies to what it leads to.
 func TestPrivateAddressesBehindNames(t *testing.T) {
 	t.Parallel()
 	hosts := map[string]netip.Addr{
@@ -260,8 +259,8 @@ func TestCheckAddrSeesEachAddress(t *testing.T) {
 	}
 }
 
-// A URL of a scheme that nobody registered leads nowhere, above all not to
-// what looks like its host.
+// A URL of a scheme that nobody registered leads nowhere, above all not to what looks like its
+// host.
 func TestUnknownSchemesConnectToNothing(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(&fetch.Options{

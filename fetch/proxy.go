@@ -3,59 +3,82 @@ package fetch
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"strconv"
 	"strings"
-
-	"golang.org/x/net/http/httpproxy"
-	xproxy "golang.org/x/net/proxy"
+	"time"
 
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A proxyChoice is where a request goes instead of its host.
+// A proxyChoice is the proxy that a request goes through.
 type proxyChoice struct {
 	url uri.URI // zero for none
-	// relay is true if the proxy retrieves the URL itself; else it tunnels.
-	relay bool
+	// forward is true if the proxy retrieves the URL itself; otherwise it tunnels.
+	forward bool
 }
 
-// chooseProxy asks Options.Proxy where req goes.
+// chooseProxy returns the proxy for req.
 func (c *Client) chooseProxy(req *Request, s Scheme) (proxyChoice, error) {
 	if req.URL.Host() == "" {
 		return proxyChoice{}, nil
 	}
-	p, err := c.proxy(req.URL)
+	p, err := c.proxyFor(req.URL, s)
 	if err != nil {
 		return proxyChoice{}, &Error{Code: ErrURL, Err: fmt.Errorf("choosing a proxy: %w", err)}
 	}
 	switch p.Scheme() {
 	case "":
 		return proxyChoice{}, nil
-	case "socks5", "socks5h", "connect":
+	case "socks", "socks4", "socks4a", "socks5", "socks5h", "connect":
 		return proxyChoice{url: p}, nil
 	case "http", "https":
-		return proxyChoice{url: p, relay: s.Relayed && (req.Op == OpGet || req.Op == OpStat)}, nil
+		if rest, ok := strings.CutPrefix(p.String(), "http:"); ok && c.opts.ProxyTunnel {
+			p, err = uri.Parse("connect:" + rest)
+			return proxyChoice{url: p}, err
+		}
+		return proxyChoice{url: p, forward: s.ForwardProxy && !c.opts.ProxyTunnel && (req.Op == OpGet || req.Op == OpStat)}, nil
 	}
 	return proxyChoice{}, &Error{Code: ErrURL, Err: fmt.Errorf("no proxies of scheme %q", p.Scheme()),
-		Hint: "use http, https, connect, socks5 or socks5h"}
+		Hint: "use http, https, connect, socks4, socks4a, socks5 or socks5h"}
 }
 
-// ProxyFromEnvironment reads the usual variables: SCHEME_proxy for the URL's
-// scheme (in lower case, or in upper case except HTTP_PROXY in a CGI
-// program), all_proxy for what has none of its own, and no_proxy for hosts to
-// reach directly. Loopback addresses are always reached directly.
+func (c *Client) proxyFor(u uri.URI, s Scheme) (uri.URI, error) {
+	if isExempt(c.opts.NoProxy, u.Host(), u.Port(s.Port)) {
+		return uri.URI{}, nil
+	}
+	if c.opts.Proxy != nil {
+		return c.opts.Proxy(u)
+	}
+	return environmentProxy(u, s.Port, func(name string) string {
+		if c.opts.NoProxy != "" && strings.EqualFold(name, "no_proxy") {
+			return ""
+		}
+		return os.Getenv(name)
+	})
+}
+
+// ProxyFromEnvironment returns the proxy that the usual environment variables specify: SCHEME_proxy
+// for the scheme of the URL (in lower or upper case, except for HTTP_PROXY in a CGI program), or
+// else all_proxy. Hosts in no_proxy are reached directly. It lists, separated by commas or blanks,
+// names, which include their subdomains, addresses and networks, each optionally with a port; an
+// asterisk matches everything. Loopback addresses are always reached directly.
+//
+// Ports in no_proxy are compared with the port in u. When a Client consults the environment itself,
+// it takes the default port of the scheme into account as well.
 func ProxyFromEnvironment(u uri.URI) (uri.URI, error) {
-	return environmentProxy(u, os.Getenv)
+	return environmentProxy(u, 0, os.Getenv)
 }
 
-func environmentProxy(u uri.URI, getenv func(string) string) (uri.URI, error) {
+func environmentProxy(u uri.URI, port uint16, getenv func(string) string) (uri.URI, error) {
 	name := u.Scheme() + "_proxy"
 	value := getenv(name)
 	if value == "" && (name != "http_proxy" || getenv("REQUEST_METHOD") == "") {
@@ -66,35 +89,35 @@ func environmentProxy(u uri.URI, getenv func(string) string) (uri.URI, error) {
 			value = getenv(name)
 		}
 	}
-	if value == "" {
+	if value == "" || isLoopback(u.Host()) {
 		return uri.URI{}, nil
 	}
 	noProxy := getenv("no_proxy")
 	if noProxy == "" {
 		noProxy = getenv("NO_PROXY")
 	}
-	// Only the rules of no_proxy are wanted from there.
-	cfg := httpproxy.Config{HTTPProxy: "http://proxy.invalid", NoProxy: noProxy}
-	target := &url.URL{Scheme: "http", Host: net.JoinHostPort(u.Host(), strconv.Itoa(int(u.Port(80))))}
-	if p, err := cfg.ProxyFunc()(target); p == nil || err != nil {
-		return uri.URI{}, err
+	if isExempt(noProxy, u.Host(), u.Port(port)) {
+		return uri.URI{}, nil
 	}
 	if !strings.Contains(value, "://") {
 		value = "http://" + value
 	}
 	p, err := uri.Parse(value)
 	if err != nil || p.Host() == "" {
-		return uri.URI{}, fmt.Errorf("the environment's proxy for %s is no URL", u.Scheme()) // it may hold a password
+		return uri.URI{}, fmt.Errorf("the environment's proxy for %s is not a valid URL", u.Scheme()) // the value may contain a password
 	}
 	return p, nil
 }
 
-// dialTunnel connects to addr through a proxy that passes octets on. The
-// proxy resolves the name.
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// dialTunnel connects to addr through a tunnelling proxy, which resolves the name.
 func (e *Env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (net.Conn, error) {
 	if !strings.HasPrefix(network, "tcp") {
-		return nil, refusal("%s does not pass the proxy %s", network, p.Redacted()).
-			withHint("reach the host directly with --no-proxy")
+		return nil, refusal(Reason{Kind: ReasonProxy}, "%s does not pass the proxy %s", network, p.Redacted())
 	}
 	var (
 		c   net.Conn
@@ -102,22 +125,35 @@ func (e *Env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (
 	)
 	switch p.Scheme() {
 	case "socks5", "socks5h":
-		c, err = e.dialSOCKS(ctx, p, addr)
+		c, err = e.dialSOCKS5(ctx, p, addr)
+	case "socks", "socks4", "socks4a": // curl takes socks for SOCKS4
+		c, err = e.dialSOCKS4(ctx, p, addr)
 	default:
 		c, err = e.dialCONNECT(ctx, p, addr)
 	}
-	if err != nil {
-		var own *Error
-		if errors.As(err, &own) {
-			return nil, own
-		}
+	if at, ok := ctx.Deadline(); ok && errors.Is(err, os.ErrDeadlineExceeded) && time.Until(at) < time.Second/100 {
+		<-ctx.Done() // the socket has the deadline of ctx, and may time out slightly before it
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	var own *Error
+	switch {
+	case err == nil:
+	case !errors.As(err, &own):
 		return nil, fmt.Errorf("proxy %s: %w", p.Redacted(), err)
+	case own.Code != ErrNetwork:
+		return nil, own
+	default:
+		dup := *own
+		dup.Err = fmt.Errorf("proxy %s: %w", p.Redacted(), own.Err)
+		return nil, &dup
 	}
 	return &tunnel{Conn: c, peer: peerName(addr)}, nil
 }
 
-// A tunnel is a connection through a proxy. Its peer is the host at the far
-// end, by name.
+// A tunnel is a connection through a proxy. Its remote address is the name of the host at the far
+// end.
 type tunnel struct {
 	net.Conn
 	peer peerName
@@ -135,39 +171,10 @@ func (e *Env) dialProxy(ctx context.Context, p uri.URI, port uint16) (net.Conn, 
 	return e.dialDirect(ctx, &provenance{}, "tcp", addr, 0)
 }
 
-// forward lets the SOCKS client dial the proxy as Env does.
-type forward func(ctx context.Context, network, addr string) (net.Conn, error)
-
-func (f forward) Dial(network, addr string) (net.Conn, error) {
-	return f(context.Background(), network, addr)
-}
-
-func (f forward) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	return f(ctx, network, addr)
-}
-
-// dialSOCKS speaks SOCKS5 (RFC 1928) with user and password (RFC 1929) if the
-// proxy's URL holds them.
-func (e *Env) dialSOCKS(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
-	var auth *xproxy.Auth
-	if user, ok := p.User(); ok {
-		password, _ := p.Password()
-		auth = &xproxy.Auth{User: user, Password: password}
-	}
-	dialProxy := forward(func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return e.dialProxy(ctx, p, 1080)
-	})
-	d, err := xproxy.SOCKS5("tcp", p.Host(), auth, dialProxy)
-	if err != nil {
-		return nil, err
-	}
-	return d.(xproxy.ContextDialer).DialContext(ctx, "tcp", addr)
-}
-
-// maxConnectReply bounds a proxy's answer to CONNECT.
+// maxConnectReply bounds a proxy's reply to CONNECT.
 const maxConnectReply = 64 << 10
 
-// dialCONNECT opens a tunnel by HTTP's CONNECT (RFC 9110, section 9.3.6).
+// dialCONNECT opens a tunnel with the CONNECT method of HTTP (RFC 9110, section 9.3.6).
 func (e *Env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
 	port := uint16(3128)
 	switch p.Scheme() {
@@ -183,13 +190,16 @@ func (e *Env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn
 	raw := c
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	if p.Scheme() == "https" {
-		if c, err = e.Handshake(ctx, c, e.TLSConfig(p.Host())); err != nil {
+		t := tls.Client(c, e.TLSConfig(p.Host()))
+		if err := e.handshake(ctx, t); err != nil {
 			stop()
+			raw.Close()
 			return nil, err
 		}
+		c = t
 	}
 	err = e.connect(ctx, c, p, addr)
-	if !stop() && err == nil {
+	if !stop() {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
@@ -199,9 +209,8 @@ func (e *Env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn
 	return c, nil
 }
 
-// connect asks for the tunnel on c. A proxy that wants credentials is
-// answered with basic authentication at once, if the URL holds them, as most
-// of them close the connection after 407.
+// connect requests the tunnel on c. Credentials in the URL of the proxy are sent at once, with
+// basic authentication, because most proxies close the connection after a 407 response.
 func (e *Env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) error {
 	req := &http.Request{
 		Method: http.MethodConnect,
@@ -217,7 +226,7 @@ func (e *Env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) e
 	if err := req.Write(c); err != nil {
 		return err
 	}
-	// One octet at a time, as what follows the header belongs to the tunnel.
+	// One byte at a time, because what follows the header belongs to the tunnel.
 	resp, err := http.ReadResponse(bufio.NewReaderSize(&headerReader{conn: c, left: maxConnectReply}, 1), req)
 	if err != nil {
 		return &Error{Code: ErrProtocol, Err: fmt.Errorf("the proxy's answer to CONNECT: %w", err)}

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -22,8 +23,8 @@ func through(proxy string) func(uri.URI) (uri.URI, error) {
 	return func(uri.URI) (uri.URI, error) { return uri.MustParse(proxy), nil }
 }
 
-// socksProxy speaks SOCKS5 as the server. It answers each request for target
-// itself, as if it had connected, and others with "host unreachable".
+// socksProxy speaks SOCKS5 as the server. It answers each request for target itself, as if it had
+// connected, and others with "host unreachable".
 func socksProxy(t *testing.T, user, password, target string) string {
 	return listen(t, func(c net.Conn) {
 		in := bufio.NewReader(c)
@@ -77,6 +78,32 @@ func socksProxy(t *testing.T, user, password, target string) string {
 	})
 }
 
+// socks4Proxy speaks SOCKS4 and SOCKS4A as the server, for one user, and answers likewise.
+func socks4Proxy(t *testing.T, user, target string) string {
+	return listen(t, func(c net.Conn) {
+		in := bufio.NewReader(c)
+		head := make([]byte, 8)
+		if _, err := io.ReadFull(in, head); err != nil || head[0] != 4 || head[1] != 1 {
+			return
+		}
+		given, _ := in.ReadString(0)
+		host := netip.AddrFrom4([4]byte(head[4:])).String()
+		if strings.HasPrefix(host, "0.0.0.") {
+			host, _ = in.ReadString(0)
+		}
+		switch got := fmt.Sprintf("%s:%d", strings.TrimRight(host, "\x00"), binary.BigEndian.Uint16(head[2:])); {
+		case strings.TrimRight(given, "\x00") != user:
+			c.Write([]byte{0, 93, 0, 0, 0, 0, 0, 0})
+		case got != target:
+			c.Write([]byte{0, 91, 0, 0, 0, 0, 0, 0})
+		default:
+			c.Write([]byte{0, 90, 0, 0, 0, 0, 0, 0})
+			line, _ := in.ReadString('\n')
+			fmt.Fprintf(c, "%s said %s", target, line)
+		}
+	})
+}
+
 // connectProxy answers CONNECT for target likewise.
 func connectProxy(t *testing.T, credentials, target string) string {
 	return listen(t, func(c net.Conn) {
@@ -96,17 +123,18 @@ func connectProxy(t *testing.T, credentials, target string) string {
 	})
 }
 
-// Through a tunnel, the proxy is given the host by name: nothing here is
-// resolved or connected to.
+// Through a tunnel, the proxy is given the host by name: nothing here is resolved or connected to.
 func TestTunnels(t *testing.T) {
 	t.Parallel()
 	const target = "host.invalid:7"
 	socks, locked := socksProxy(t, "", "", target), socksProxy(t, "u", "p", target)
 	connect, closed := connectProxy(t, "", target), connectProxy(t, "Basic dTpw", target)
+	named, byAddress := socks4Proxy(t, "u", target), socks4Proxy(t, "", "192.0.2.7:7")
 	noise := listen(t, func(c net.Conn) {
 		bufio.NewReader(c).ReadString('\n')
 		io.WriteString(c, "\x00\xff rubbish\r\n\r\n")
 	})
+	banner := listen(t, func(c net.Conn) { io.WriteString(c, "220 no proxy\r\n") })
 	mute := listen(t, func(net.Conn) {})
 	endless := listen(t, func(c net.Conn) {
 		io.WriteString(c, "HTTP/1.1 200 go ahead\r\n")
@@ -125,6 +153,16 @@ func TestTunnels(t *testing.T) {
 		{"socks5://" + socks, "x-line://other.invalid/p", "", fetch.ErrNetwork},
 		{"socks5://u:p@" + locked, "x-line://host.invalid/p", "host.invalid:7 said /p\n", ""},
 		{"socks5://u:wrong@" + locked, "x-line://host.invalid/p", "", fetch.ErrNetwork},
+		{"socks4a://u@" + named, "x-line://host.invalid/p", "host.invalid:7 said /p\n", ""},
+		{"socks4a://u@" + named, "x-line://other.invalid/p", "", fetch.ErrNetwork},
+		{"socks4a://wrong@" + named, "x-line://host.invalid/p", "", fetch.ErrAuth},
+		{"socks4a://" + byAddress, "x-line://192.0.2.7/p", "192.0.2.7:7 said /p\n", ""},
+		{"socks4://" + byAddress, "x-line://192.0.2.7/p", "192.0.2.7:7 said /p\n", ""},
+		{"socks://" + byAddress, "x-line://192.0.2.7/p", "192.0.2.7:7 said /p\n", ""},
+		{"socks4://" + byAddress, "x-line://local.invalid/p", "192.0.2.7:7 said /p\n", ""}, // resolved here
+		{"socks4://" + byAddress, "x-line://[2001:db8::1]/p", "", fetch.ErrPolicy},
+		{"socks4://" + banner, "x-line://192.0.2.7/p", "", fetch.ErrProtocol},
+		{"socks4://" + mute, "x-line://192.0.2.7/p", "", fetch.ErrProtocol},
 		{"http://" + connect, "x-line://host.invalid/p", "hello, host.invalid:7 said /p\n", ""},
 		{"connect://" + connect, "x-line://host.invalid/p", "hello, host.invalid:7 said /p\n", ""},
 		{"http://" + connect, "x-line://other.invalid/p", "", fetch.ErrRefused},
@@ -138,9 +176,10 @@ func TestTunnels(t *testing.T) {
 		{"ftp://" + connect, "x-line://host.invalid/p", "", fetch.ErrURL},
 	}
 	for _, tt := range tests {
-		c := fetch.New(&fetch.Options{Proxy: through(tt.proxy), Policy: &fetch.Policy{
+		hosts := map[string]netip.Addr{"local.invalid:7": netip.MustParseAddr("192.0.2.7")}
+		c := fetch.New(&fetch.Options{Proxy: through(tt.proxy), Network: fetch.Network{Hosts: hosts}, Policy: &fetch.Policy{
 			CheckAddr: func(_ uri.URI, a netip.AddrPort) error {
-				if !strings.HasSuffix(tt.proxy, a.String()) {
+				if !strings.HasSuffix(tt.proxy, a.String()) && !strings.HasPrefix(tt.proxy, "socks4") && !strings.HasPrefix(tt.proxy, "socks:") {
 					t.Errorf("%s: connects to %s", tt.proxy, a)
 				}
 				return nil
@@ -162,7 +201,7 @@ func TestTunnelsAreBoundToTheContext(t *testing.T) {
 		reached <- struct{}{}
 		io.Copy(io.Discard, c)
 	})
-	for _, scheme := range []string{"http", "https", "socks5"} {
+	for _, scheme := range []string{"http", "https", "socks5", "socks4a"} {
 		why := errors.New("enough of " + scheme)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		go func() {
@@ -172,6 +211,65 @@ func TestTunnelsAreBoundToTheContext(t *testing.T) {
 		c := fetch.New(&fetch.Options{Proxy: through(scheme + "://" + silent)}, loadLine)
 		if _, err := c.Get(ctx, "x-line://host.invalid/"); !errors.Is(err, why) {
 			t.Errorf("%s: error %v, want the cause of the context", scheme, err)
+		}
+	}
+}
+
+// A proxy that takes the connection and says nothing is one that does not answer, whatever it is
+// spoken to in.
+func TestSilentProxies(t *testing.T) {
+	t.Parallel()
+	silent := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
+	dripping := listen(t, func(c net.Conn) {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nX: ")
+		for tick := time.NewTicker(10 * time.Millisecond); ; <-tick.C {
+			if _, err := io.WriteString(c, "y"); err != nil {
+				return
+			}
+		}
+	})
+	for _, proxy := range []string{"http://" + silent, "https://" + silent, "connect://" + dripping, "socks5://" + silent,
+		"socks4a://" + silent} {
+		c := fetch.New(&fetch.Options{Proxy: through(proxy), Timeouts: fetch.Timeouts{Connect: 100 * time.Millisecond}}, loadLine)
+		_, err := c.Get(t.Context(), "x-line://host.invalid/")
+		var e *fetch.Error
+		if !errors.As(err, &e) || e.Code != fetch.ErrNetwork || !e.Retry || !strings.Contains(e.Error(), "proxy "+proxy+": no connection within 100ms") {
+			t.Errorf("%s: error %v, want one of class network that says who did not answer", proxy, err)
+		}
+	}
+}
+
+// What is chosen for a URL holds for loopback addresses; the environment leaves them alone.
+func TestAProxyForLoopback(t *testing.T) {
+	t.Parallel()
+	proxy := connectProxy(t, "", "127.0.0.1:7")
+	c := fetch.New(&fetch.Options{Proxy: through("connect://" + proxy)}, loadLine)
+	if got, err := text(t, c, "x-line://127.0.0.1/p"); err != nil || got != "hello, 127.0.0.1:7 said /p\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestNoProxy(t *testing.T) {
+	t.Parallel()
+	web := &fakeWeb{}
+	c := fetch.New(&fetch.Options{Proxy: through("http://proxy.example:3128"), NoProxy: "a.example b.example:21"}, web.load)
+	for u, direct := range map[string]bool{"http://a.example/": true, "http://x.a.example/": true, "http://b.example/": false,
+		"ftp://b.example/": true, "http://c.example/": false} {
+		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(u)})
+		if err != nil || x.Proxy.IsZero() != direct {
+			t.Errorf("%s: by %s, %v", u, x.Proxy, err)
+		}
+	}
+}
+
+func TestProxyTunnel(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range []string{"http", "https"} {
+		web := &fakeWeb{}
+		c := fetch.New(&fetch.Options{Proxy: through(scheme + "://proxy.example:3128"), ProxyTunnel: true}, web.load)
+		x, err := c.Explain(&fetch.Request{URL: uri.MustParse("http://h/x")})
+		if err != nil || x.ForwardProxy || x.Proxy.IsZero() {
+			t.Errorf("%s: relayed %v by %s, %v", scheme, x.ForwardProxy, x.Proxy, err)
 		}
 	}
 }
@@ -203,7 +301,7 @@ func TestTunnelledConnection(t *testing.T) {
 	})
 }
 
-// A relaying proxy gets the URL itself, by the driver that speaks to it.
+// A forward proxy gets the URL itself, by the driver that speaks to it.
 func TestRelayingProxies(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -233,8 +331,8 @@ func TestRelayingProxies(t *testing.T) {
 			t.Errorf("%s by %s: Env.Proxy is %s, %v", tt.url, tt.proxy, gotProxy, gotRelay)
 		}
 		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(tt.url)})
-		if err != nil || x.Relayed != tt.relay || x.Proxy.String() != tt.proxy {
-			t.Errorf("%s by %s: Explain says %s, relayed %v, %v", tt.url, tt.proxy, x.Proxy, x.Relayed, err)
+		if err != nil || x.ForwardProxy != tt.relay || x.Proxy.String() != tt.proxy {
+			t.Errorf("%s by %s: Explain says %s, relayed %v, %v", tt.url, tt.proxy, x.Proxy, x.ForwardProxy, err)
 		}
 	}
 }

@@ -3,26 +3,31 @@ package fetch
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/textproto"
 	"sync/atomic"
 
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// defaultMaxRedirects is what MaxRedirects 0 means.
+// defaultMaxRedirects is the value that 0 stands for in Options.MaxRedirects.
 const defaultMaxRedirects = 10
 
 func (c *Client) maxHops() int32 {
 	switch n := c.opts.MaxRedirects; {
+	case c.opts.NoRedirects:
+		return 0
 	case n == 0:
 		return defaultMaxRedirects
+	case n < 0:
+		return math.MaxInt32
 	default:
-		return int32(max(n, 0))
+		return int32(min(n, math.MaxInt32))
 	}
 }
 
-// A hopCount bounds the exchanges that one request of the user leads to:
-// redirects and what drivers open on the way.
+// A hopCount bounds the number of exchanges that a user's request may lead to: redirects, and URLs
+// that drivers open.
 type hopCount struct {
 	taken atomic.Int32
 	max   int32
@@ -35,19 +40,36 @@ func (h *hopCount) take() error {
 	return nil
 }
 
-// follow performs req and goes where the answers lead. Each hop starts again
-// at the policy.
-func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount) (*Response, error) {
+// follow performs req and follows redirects. The policy is applied anew to each hop. Before is the
+// exchange that led to req if a driver opened it, otherwise nil.
+func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, before *provenance) (*Response, error) {
 	op := req.Op.String()
-	p, err := c.prepare(req, hops)
+	p, err := c.prepare(req, hops, before)
 	if err != nil {
+		req.closeBody()
 		return nil, asError(op, req.URL, err)
 	}
 	var via []uri.URI
 	for {
-		resp, err := c.open(ctx, p)
+		var (
+			resp *Response
+			rec  *recording
+		)
+		q, err := c.located(ctx, p)
+		if err == nil {
+			q, err = q.embodied()
+		}
+		if err == nil {
+			resp, rec, err = c.begin(ctx, q)
+		}
 		if err != nil {
-			return nil, asError(op, p.req.URL, contextError(ctx, err))
+			if q == nil {
+				q = p
+			}
+			q.req.closeBody()
+			e := asError(op, p.req.URL, contextError(ctx, err))
+			rec.end(e)
+			return nil, e
 		}
 		if p.gateway {
 			via = append(via, p.asked)
@@ -55,41 +77,50 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount) (*Res
 		if resp.URL.IsZero() {
 			resp.URL = p.req.URL
 		}
+		rec.response(resp)
 		if len(resp.Location) == 0 {
 			resp.Via = append(via, resp.Via...)
-			c.guard(ctx, resp, op)
+			c.guard(ctx, resp, p, rec)
 			return resp, nil
 		}
 		resp.Body.Close()
+		rec.end(nil)
 		if err := hops.take(); err != nil {
 			e := asError(op, resp.URL, err)
 			e.Reply = resp.Reply
 			return nil, e
 		}
 		via = append(via, resp.URL)
-		if p, err = c.choose(resp, p.req, hops); err != nil {
+		if p, err = c.choose(resp, p, hops); err != nil {
 			return nil, err
 		}
 		c.logger.Debug("redirect", "from", resp.URL.Redacted(), "to", p.asked.Redacted())
 	}
 }
 
-// choose prepares the request for the first place in resp.Location that there
-// is a driver for and the policy lets us go to. If there is none, the error
-// is that of the first place.
-func (c *Client) choose(resp *Response, req *Request, hops *hopCount) (*prepared, error) {
+// choose prepares a request for the first of resp.Location that has a driver and is allowed by the
+// policy. If there is none, it returns the error for the first location.
+func (c *Client) choose(resp *Response, before *prepared, hops *hopCount) (*prepared, error) {
 	var first error
 	for _, loc := range resp.Location {
-		next := redirected(req, resp.URL, loc)
-		p, err := c.prepare(next, hops)
+		next := redirected(before.req, resp.URL, loc)
+		err := next.resend(resp)
+		var p *prepared
+		if err == nil {
+			p, err = c.prepare(next, hops, before.prov)
+		}
 		if err == nil && p.scheme.Driver == nil {
 			err = unknownScheme(p.req.URL.Scheme())
+		}
+		if err == nil {
+			here, _ := c.registry.Lookup(resp.URL.Scheme())
+			err = c.policy.checkRedirect(resp.URL, here, p.scheme)
 		}
 		if err == nil {
 			return p, nil
 		}
 		if first == nil {
-			e := asError(req.Op.String(), next.URL, err)
+			e := asError(next.Op.String(), next.URL, err)
 			e.Reply = resp.Reply
 			first = e
 		}
@@ -97,7 +128,7 @@ func (c *Client) choose(resp *Response, req *Request, hops *hopCount) (*prepared
 	return nil, first
 }
 
-// redirected is req sent on to loc by from.
+// redirected returns req as redirected from one URL to another.
 func redirected(req *Request, from, loc uri.URI) *Request {
 	next := *req
 	next.URL = from.Resolve(loc)
@@ -109,7 +140,7 @@ func redirected(req *Request, from, loc uri.URI) *Request {
 		}
 	}
 	next.From = from
-	if sameOrigin(from, next.URL) {
+	if from.Origin() == next.URL.Origin() {
 		if _, ok := next.URL.User(); !ok {
 			next.URL = next.URL.WithUserinfoOf(from)
 		}
@@ -119,11 +150,7 @@ func redirected(req *Request, from, loc uri.URI) *Request {
 	return &next
 }
 
-func sameOrigin(a, b uri.URI) bool {
-	return a.Scheme() == b.Scheme() && a.Host() == b.Host() && a.Port(0) == b.Port(0)
-}
-
-// withoutSecrets returns a copy of h for another origin.
+// withoutSecrets returns a copy of h that may be sent to another origin.
 func withoutSecrets(h textproto.MIMEHeader) textproto.MIMEHeader {
 	if h == nil {
 		return nil
@@ -131,7 +158,7 @@ func withoutSecrets(h textproto.MIMEHeader) textproto.MIMEHeader {
 	dup := make(textproto.MIMEHeader, len(h))
 	for k, v := range h {
 		switch textproto.CanonicalMIMEHeaderKey(k) {
-		case "Authorization", "Cookie", "Cookie2", "Proxy-Authorization", "Referer":
+		case "Authorization", "Cookie", "Cookie2", "Host", "Proxy-Authorization", "Referer":
 		default:
 			dup[k] = v
 		}

@@ -2,6 +2,7 @@ package fetch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/textproto"
 	"reflect"
@@ -96,17 +97,15 @@ func TestMaxRedirects(t *testing.T) {
 		pages[fmt.Sprintf("http://h/%d", i)] = fmt.Sprintf("-> /%d", i+1)
 	}
 	pages["http://h/20"] = "end"
+	const none = -2 // Options.NoRedirects
 	for _, tt := range []struct{ max, start, opened int }{
-		{0, 10, 11}, {0, 9, 11}, {3, 17, 4}, {3, 16, 4}, {-1, 20, 1}, {-1, 19, 1}, {20, 0, 21},
+		{0, 10, 11}, {0, 9, 11}, {3, 17, 4}, {3, 16, 4}, {-1, 0, 21}, {20, 0, 21}, {none, 20, 1}, {none, 19, 1},
 	} {
 		web := &fakeWeb{pages: pages}
-		c := fetch.New(&fetch.Options{Proxy: noProxy, MaxRedirects: tt.max}, web.load)
+		c := fetch.New(&fetch.Options{Proxy: noProxy, MaxRedirects: tt.max, NoRedirects: tt.max == none}, web.load)
 		_, err := text(t, c, fmt.Sprintf("http://h/%d", tt.start))
-		allowed := tt.max
-		if allowed == 0 {
-			allowed = 10
-		}
-		if fits := 20-tt.start <= max(allowed, 0); fits != (err == nil) || err != nil && fetch.CodeOf(err) != fetch.ErrRedirect {
+		allowed := map[int]int{0: 10, 3: 3, 20: 20, -1: 1000, none: 0}[tt.max]
+		if fits := 20-tt.start <= allowed; fits != (err == nil) || err != nil && fetch.CodeOf(err) != fetch.ErrRedirect {
 			t.Errorf("%d hops with a limit of %d: %v", 20-tt.start, tt.max, err)
 		}
 		if got := len(web.urls()); got != tt.opened {
@@ -119,6 +118,7 @@ func TestSecretsStayOnTheirOrigin(t *testing.T) {
 	t.Parallel()
 	header := textproto.MIMEHeader{
 		"Authorization": {"secret"}, "cookie": {"secret"}, "Proxy-Authorization": {"secret"}, "Referer": {"http://a/"}, "X-Other": {"1"},
+		"host": {"inner.example"},
 	}
 	form := map[string][]string{"Password": {"secret"}}
 	tests := []struct {
@@ -128,6 +128,7 @@ func TestSecretsStayOnTheirOrigin(t *testing.T) {
 	}{
 		{"http://u:p@a/", "/x", true, "http://u:p@a/x"},
 		{"http://u:p@a/", "http://a/x", true, "http://u:p@a/x"},
+		{"http://u:p@a/", "http://a:80/x", true, "http://u:p@a:80/x"},
 		{"http://u:p@a/", "http://v@a/x", true, "http://v@a/x"},
 		{"http://u:p@a/", "http://b/x", false, "http://b/x"},
 		{"http://u:p@a/", "https://a/x", false, "https://a/x"},
@@ -165,8 +166,67 @@ func TestSecretsStayOnTheirOrigin(t *testing.T) {
 	}
 }
 
-// What a driver opens on the way counts as a hop, obeys the policy and passes
-// the middleware.
+// A redirect leads to a web or file server, and no further: what another protocol would send may
+// mean something to whoever is there.
+func TestRedirectsLeadToFewSchemes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		from, to string
+		policy   fetch.Policy
+		ok       bool
+	}{
+		{from: "http://a/", to: "https://b/", ok: true},
+		{from: "http://a/", to: "ftp://b/", ok: true},
+		{from: "gopher://a/", to: "http://b/", ok: true},
+		{from: "gopher://a/", to: "gopher://b/", ok: true},
+		{from: "gopher://a/", to: "gophers://b/", ok: true},
+		{from: "gophers://a/", to: "gopher://b/", ok: true},
+		{from: "http://a/", to: "gopher://b:7070/"},
+		{from: "https://a/", to: "finger://b:7979/"},
+		{from: "ftp://a/", to: "gopher://b/"},
+		{from: "gopher://a/", to: "finger://b/"},
+		{from: "http://a/", to: "data:,x"},
+		{from: "http://a/", to: "gopher://b/", policy: fetch.Policy{AllowRedirects: []string{"finger", "gopher"}}, ok: true},
+		{from: "http://a/", to: "finger://b/", policy: fetch.Policy{AllowRedirects: []string{"gopher"}}},
+		{from: "http://a/", to: "data:,x", policy: fetch.Policy{AllowRedirects: []string{"data"}}},
+		{from: "x-links://a/", to: "finger://b/", ok: true}, // links are its content
+		{from: "x-local://a/", to: "finger://b/", ok: true}, // a program of the user's
+	}
+	for _, tt := range tests {
+		web := &fakeWeb{pages: map[string]string{tt.from: "-> " + tt.to, tt.to: "there"}}
+		c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &tt.policy}, web.load, func(_ *fetch.Env, reg *fetch.Registry) {
+			for _, name := range []string{"gopher", "gophers", "finger", "data", "x-links", "x-local"} {
+				reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Driver: web,
+					Refers: name == "x-links", Local: name == "x-local"})
+			}
+		})
+		got, err := text(t, c, tt.from)
+		var e *fetch.Error
+		switch {
+		case tt.ok:
+			if got != "there" || err != nil {
+				t.Errorf("%s to %s: %q, %v", tt.from, tt.to, got, err)
+			}
+		case !errors.As(err, &e) || e.Code != fetch.ErrPolicy || e.Reason.Kind != fetch.ReasonRedirect ||
+			e.Reason.Scheme != uri.MustParse(tt.to).Scheme():
+			t.Errorf("%s to %s: error %v, want the policy's", tt.from, tt.to, err)
+		case len(web.urls()) != 1:
+			t.Errorf("%s to %s: refused after the driver was asked", tt.from, tt.to)
+		}
+
+		// What a listing or a page leads to is no redirect.
+		if to := uri.MustParse(tt.to); to.Scheme() != "data" {
+			resp, err := c.Do(t.Context(), &fetch.Request{URL: to, From: uri.MustParse(tt.from)})
+			if err != nil {
+				t.Errorf("%s, found at %s: %v", tt.to, tt.from, err)
+				continue
+			}
+			resp.Body.Close()
+		}
+	}
+}
+
+// What a driver opens on the way counts as a hop, obeys the policy and passes the middleware.
 func TestEnvOpen(t *testing.T) {
 	t.Parallel()
 	pages := map[string]string{

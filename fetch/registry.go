@@ -12,50 +12,69 @@ import (
 type Scheme struct {
 	Name   string // lower case
 	Port   uint16 // default; 0 if none
-	Ops    []Op   // what Driver can do; none for a scheme that only names things
+	Ops    []Op   // operations of Driver; none for a scheme that only names things
 	Ranges bool   // OpGet honors Range
-	// Local is true if the driver reads this machine or runs programs on it.
-	// A remote party may not lead there.
+	// RangeSets is true if OpGet also honors Ranges and ranges that count from the end. For other
+	// schemes the client first finds out the size.
+	RangeSets bool
+	// Local is true if the driver reads from this machine or runs programs on it. Remote parties
+	// may not lead there.
 	Local bool
-	// Relayed is true if HTTP proxies know how to retrieve the scheme's URLs.
-	// Those of other schemes are tunnelled.
-	Relayed bool
-	// Summary is what the scheme is, in one line for people.
+	// Refers is true if Location holds links that are the content of the driver's resources rather
+	// than redirects. They may lead to any scheme.
+	Refers bool
+	// ForwardProxy is true if HTTP proxies can retrieve URLs of the scheme. Requests for other
+	// schemes are tunnelled.
+	ForwardProxy bool
+	// Bodies is true if OpGet honors Method and Body.
+	Bodies bool
+	// Summary describes the scheme in one line.
 	Summary string
 	Driver  Driver
 }
 
-// Can reports whether op is among Ops.
+// Can reports whether Ops includes op.
 func (s Scheme) Can(op Op) bool { return slices.Contains(s.Ops, op) }
 
-// State says in a word or two what can be done with URLs of the scheme:
-// "retrieves", "session" or "names only".
-func (s Scheme) State() string {
+// A SchemeState says what can be done with URLs of a scheme. Its value is a token.
+type SchemeState string
+
+// The states of schemes.
+const (
+	StateRetrieves SchemeState = "retrieves"  // there is something to get or to list
+	StateSession   SchemeState = "session"    // it names interactive services
+	StateNamesOnly SchemeState = "names_only" // it only names things; the driver says so
+)
+
+// Text returns the state in words: "retrieves", "session" or "names only".
+func (s SchemeState) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
+
+// State returns what can be done with URLs of the scheme.
+func (s Scheme) State() SchemeState {
 	switch {
 	case s.Can(OpGet) || s.Can(OpList):
-		return "retrieves"
+		return StateRetrieves
 	case s.Can(OpDial):
-		return "session"
+		return StateSession
 	}
-	return "names only"
+	return StateNamesOnly
 }
 
-// A Registry maps schemes to drivers, and is itself a Driver: the dispatcher.
-// The zero value is empty and ready. It is filled by loaders and not changed
-// afterwards.
+// A Registry maps schemes to drivers and is itself a Driver, which dispatches by scheme. The zero
+// value is an empty registry. It is filled by loaders and not modified afterwards.
 type Registry struct {
 	schemes map[string]Scheme
 	open    []openPrefix
 }
 
-// An openPrefix finds schemes that are not known beforehand.
+// An openPrefix finds schemes that are not known in advance.
 type openPrefix struct {
 	prefix string
 	find   func(name string) (Scheme, bool)
 }
 
-// Register adds s. It panics if s.Driver is nil, if s.Name is not a
-// lower-case scheme name, or if it is taken.
+// Register adds s. It panics if s.Driver is nil, if s.Name is not a lower-case scheme name, or if
+// that name is registered already.
 func (r *Registry) Register(s Scheme) {
 	switch _, taken := r.schemes[s.Name]; {
 	case s.Driver == nil:
@@ -71,14 +90,27 @@ func (r *Registry) Register(s Scheme) {
 	r.schemes[s.Name] = s
 }
 
-// RegisterPrefix lets find look for schemes whose names begin with prefix, such
-// as "x-", when they are asked for. Registered schemes come first. find is
-// called by many goroutines, and often: for each request.
+// Replace is like Register, but replaces the scheme if it is registered already.
+func (r *Registry) Replace(s Scheme) {
+	r.Remove(s.Name)
+	r.Register(s)
+}
+
+// Remove removes the schemes with these names, and ignores those that are not registered, so that a
+// program can disable a scheme whether or not it was built in.
+func (r *Registry) Remove(names ...string) {
+	for _, name := range names {
+		delete(r.schemes, name)
+	}
+}
+
+// RegisterPrefix registers find for schemes whose names begin with prefix, such as "x-". Registered
+// schemes take precedence. Find is called concurrently, and for every request.
 func (r *Registry) RegisterPrefix(prefix string, find func(name string) (Scheme, bool)) {
 	r.open = append(r.open, openPrefix{prefix, find})
 }
 
-// Lookup finds a scheme by its lower-case name.
+// Lookup returns the scheme with the given lower-case name.
 func (r *Registry) Lookup(name string) (Scheme, bool) {
 	if s, ok := r.schemes[name]; ok {
 		return s, true
@@ -93,7 +125,7 @@ func (r *Registry) Lookup(name string) (Scheme, bool) {
 	return Scheme{}, false
 }
 
-// Schemes returns all schemes, sorted by name.
+// Schemes returns all registered schemes, sorted by name.
 func (r *Registry) Schemes() []Scheme {
 	all := make([]Scheme, 0, len(r.schemes))
 	for _, s := range r.schemes {
@@ -103,19 +135,20 @@ func (r *Registry) Schemes() []Scheme {
 	return all
 }
 
-// Open passes req to the driver of its URL's scheme or, if a proxy is to
-// retrieve the URL, to the driver that speaks to the proxy.
-func (r *Registry) Open(ctx context.Context, req *Request) (*Response, error) {
+// exchange passes req to the driver of its scheme or, if a forward proxy is to retrieve the URL, to
+// the driver that speaks to the proxy. This is where Ops is enforced: drivers see only operations
+// that they declared, except those of schemes that only name things, whose errors say more.
+func (r *Registry) exchange(ctx context.Context, req *Request) (*Response, error) {
 	name := req.URL.Scheme()
-	if proxy := provenanceOf(ctx).proxy; proxy.relay {
+	if proxy := provenanceOf(ctx).proxy; proxy.forward {
 		name = proxy.url.Scheme()
 	}
 	s, ok := r.Lookup(name)
 	if !ok {
 		return nil, unknownScheme(name)
 	}
-	if err := s.refuse(req.Op); err != nil {
-		return nil, err
+	if !s.serves(req.Op) {
+		return nil, s.refuse(req.Op)
 	}
 	resp, err := s.Driver.Open(ctx, req)
 	if err != nil {
@@ -127,30 +160,29 @@ func (r *Registry) Open(ctx context.Context, req *Request) (*Response, error) {
 	return resp, nil
 }
 
-// refuse answers operations that a scheme cannot have, in words that say what
-// can be done instead. Schemes that only name things go to their driver,
-// whose error says more.
+// serves reports whether requests for op are passed to the driver. A driver for names only gets
+// them all, to explain why it cannot serve them.
+func (s Scheme) serves(op Op) bool { return s.Can(op) || len(s.Ops) == 0 }
+
+// refuse returns the error for an operation that the scheme does not support.
 func (s Scheme) refuse(op Op) error {
-	switch {
-	case s.Can(op) || s.State() == "names only" || op == OpStat || op == OpList:
-		return nil
-	case op == OpGet && s.State() == "session":
+	if s.State() == StateSession {
 		return &Error{Code: ErrInteractive, Err: fmt.Errorf("%s is a session: %w", s.Name, errors.ErrUnsupported),
 			Hint: "open it as a session, from a terminal or with input to send"}
-	case op == OpDial:
-		return &Error{Code: ErrNotRetrievable, Err: fmt.Errorf("%s has no sessions: %w", s.Name, errors.ErrUnsupported)}
 	}
-	return nil
+	what := map[Op]string{OpGet: "no content, only listings", OpStat: "no metadata without the content",
+		OpList: "no listings", OpDial: "no sessions"}[op]
+	return &Error{Code: ErrNotRetrievable, Err: fmt.Errorf("%s has %s: %w", s.Name, what, errors.ErrUnsupported)}
 }
 
 func unknownScheme(name string) error {
 	e := &Error{Code: ErrScheme, Err: fmt.Errorf("%q is not registered", name),
-		Hint: "map it to a gateway (--gateway " + name + "=URL)"}
+		Reason: Reason{Kind: ReasonNoDriver, Scheme: name}, Hint: "a gateway could serve it"}
 	switch {
 	case strings.HasPrefix(name, "x-"): // experimental (RFC 1738, section 2.1)
-		e.Hint = "put a program urlget-" + name + " on PATH, or " + e.Hint
+		e.Hint = "put a program urlget-" + name + " on PATH, or let a gateway serve it"
 	case name == "":
-		e.Code, e.Err, e.Hint = ErrURL, errors.New("the URL has no scheme"), ""
+		e.Code, e.Err, e.Hint, e.Reason = ErrURL, errors.New("the URL has no scheme"), "", Reason{}
 	}
 	return e
 }

@@ -49,17 +49,70 @@ func TestSchemesAreSorted(t *testing.T) {
 
 func TestSchemeState(t *testing.T) {
 	t.Parallel()
-	for want, ops := range map[string][]fetch.Op{
-		"retrieves":  {fetch.OpGet, fetch.OpDial},
-		"session":    {fetch.OpDial},
-		"names only": nil,
-	} {
-		if got := (fetch.Scheme{Ops: ops}).State(); got != want {
-			t.Errorf("%v: state %q, want %q", ops, got, want)
+	tests := []struct {
+		ops  []fetch.Op
+		want fetch.SchemeState
+		text string
+	}{
+		{[]fetch.Op{fetch.OpGet, fetch.OpDial}, fetch.StateRetrieves, "retrieves"},
+		{[]fetch.Op{fetch.OpList}, fetch.StateRetrieves, "retrieves"},
+		{[]fetch.Op{fetch.OpDial}, fetch.StateSession, "session"},
+		{nil, fetch.StateNamesOnly, "names only"},
+	}
+	for _, tt := range tests {
+		if got := (fetch.Scheme{Ops: tt.ops}).State(); got != tt.want || got.Text() != tt.text {
+			t.Errorf("%v: state %q, %q, want %q, %q", tt.ops, got, got.Text(), tt.want, tt.text)
 		}
 	}
-	if got := (fetch.Scheme{Ops: []fetch.Op{fetch.OpList}}).State(); got != "retrieves" {
-		t.Errorf("a scheme of listings: state %q", got)
+}
+
+func TestReplaceAndRemove(t *testing.T) {
+	t.Parallel()
+	other := fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, fetch.ErrBusy })
+	c := fetch.New(nil, fetch.Use("a", nop), fetch.Use("b", nop), fetch.Use("c", nop), func(_ *fetch.Env, reg *fetch.Registry) {
+		reg.Remove("b", "there is none")
+		reg.Replace(fetch.Scheme{Name: "c", Ops: []fetch.Op{fetch.OpGet}, Driver: other})
+		reg.Replace(fetch.Scheme{Name: "d", Ops: []fetch.Op{fetch.OpGet}, Driver: other})
+	})
+	for rawURL, want := range map[string]fetch.Code{
+		"a:x": fetch.ErrProtocol, // what nop gets
+		"b:x": fetch.ErrScheme,
+		"c:x": fetch.ErrBusy,
+		"d:x": fetch.ErrBusy,
+	} {
+		if _, err := c.Get(t.Context(), rawURL); fetch.CodeOf(err) != want {
+			t.Errorf("%s: error %v, want class %q", rawURL, err, want)
+		}
+	}
+}
+
+// No driver sees an operation that its scheme does not declare, by Do or by Explain.
+func TestOpsAreEnforced(t *testing.T) {
+	t.Parallel()
+	for _, declared := range []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList, fetch.OpDial} {
+		var seen []fetch.Op
+		c := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "x-one", Ops: []fetch.Op{declared}, Driver: fetch.DriverFunc(
+				func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+					seen = append(seen, req.Op)
+					return nil, fetch.ErrBusy
+				})})
+		})
+		for _, op := range []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList, fetch.OpDial} {
+			req := &fetch.Request{URL: uri.MustParse("x-one:a"), Op: op}
+			_, err := c.Do(t.Context(), req)
+			_, xerr := c.Explain(req)
+			if op == declared {
+				if fetch.CodeOf(err) != fetch.ErrBusy || xerr != nil {
+					t.Errorf("%v: %v, %v", op, err, xerr)
+				}
+			} else if !errors.Is(err, errors.ErrUnsupported) || !errors.Is(xerr, errors.ErrUnsupported) {
+				t.Errorf("%v of a scheme that has %v: %v, %v", op, declared, err, xerr)
+			}
+		}
+		if !slices.Equal(seen, []fetch.Op{declared}) {
+			t.Errorf("the driver of %v saw %v", declared, seen)
+		}
 	}
 }
 

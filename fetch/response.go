@@ -14,49 +14,79 @@ import (
 // A Response is an open resource.
 type Response struct {
 	Meta
-	URL uri.URI   // final; the base for relative references
+	URL uri.URI   // after redirects; the base for relative references
 	Via []uri.URI // the URLs that led here by redirect or gateway, oldest first
-	// Location says where to go instead, best first. Drivers set it, the
-	// client follows it: callers of Client never see it.
+	// Location lists where to go instead, best first. Drivers set it and the client follows it;
+	// callers of Client never see it.
 	Location []uri.URI
-	// Body is the content, never nil. Read returns io.EOF only if the
-	// protocol confirmed the end or Framing is FramedByClose. Close aborts
-	// what is unread, does not wait for the server and may be called twice.
+	// Resend says that Location is to be sent the same: the method and the body of the request, not
+	// a GET.
+	Resend bool
+	// Body is the content. It is never nil. Read returns io.EOF only if the protocol confirmed the
+	// end or Framing is FramedByClose. Close abandons what is unread, does not wait for the server,
+	// and may be called twice.
 	//
-	// A Body that implements io.WriterTo is faster read that way: io.Copy does.
+	// If Body implements io.WriterTo, reading it that way, as io.Copy does, is faster.
 	Body io.ReadCloser
-	// Entries, for listings, yields what Body lists by consuming it: use
-	// one of the two. It may be ranged over once. After an error it ends.
+	// Parse, set by drivers for listings, reads the content from r and yields the entries in it.
+	// The client applies it to the guarded Body, so that limits, timeouts and rates hold for
+	// entries too. An error ends the sequence.
+	Parse func(r io.Reader) iter.Seq2[Entry, error]
+	// Entries, for listings, yields the entries in Body by reading it: use one or the other, or
+	// Tee. It is derived from Parse by the client, may be ranged over only once, and ends after an
+	// error.
 	Entries iter.Seq2[Entry, error]
+	// Pattern is set if the URL is a pattern, such as one for all files that end in .txt. Entries
+	// are the resources that match: to get content, retrieve those.
+	Pattern bool
+}
+
+// Tee copies to w whatever is read of Body, directly or through Entries, so that a listing can be
+// followed and saved verbatim in one pass. It must be called before anything is read. If a write to
+// w fails, reading ends with that error.
+func (r *Response) Tee(w io.Writer) {
+	if b, ok := r.Body.(*guardedBody); ok {
+		b.tee = w
+		return
+	}
+	r.Body = teeBody{io.TeeReader(r.Body, w), r.Body}
+}
+
+type teeBody struct {
+	io.Reader
+	io.Closer
 }
 
 // Meta describes a resource. Unknown fields are zero, except Size.
 type Meta struct {
 	Kind        Kind
 	ContentType string // media type with parameters
-	Size        int64  // of Body, in octets; -1 if unknown
+	Size        int64  // of Body, in bytes; -1 if unknown
 	Range       Range  // what Body covers, if a Range was honored
-	// Total is the size of the whole resource if Body is only a part of it
-	// and the server told; else 0.
+	// Total is the size of the whole resource if Body is only part of it and the server said so;
+	// otherwise 0.
 	Total int64
 	Validator
-	Name    string // one safe path element suggested by the server, or ""
+	Name    string // a safe path element suggested by the server, or ""
 	Framing Framing
-	Reply   Reply                // status as the server sent it
-	Header  textproto.MIMEHeader // protocol-native fields
+	// Decoded is true if the content was sent in a content coding that Body removes. Header
+	// describes the content as sent.
+	Decoded bool
+	Reply   Reply                // the server's status
+	Header  textproto.MIMEHeader // header fields of the protocol
 }
 
-// A Reply is a server's status: "226 Transfer complete", "200 OK". Code is 0
-// in protocols without numbers.
+// A Reply is a server's status, such as "226 Transfer complete" or "200 OK". Code is 0 in protocols
+// without numbers.
 type Reply struct {
 	Code int
 	Text string
 }
 
-// IsZero reports whether the server said nothing.
+// IsZero reports whether the server sent no status.
 func (r Reply) IsZero() bool { return r == Reply{} }
 
-// String returns the reply as one line, control characters escaped.
+// String returns the reply as one line, with control characters escaped.
 func (r Reply) String() string {
 	text := Printable(strings.TrimSpace(r.Text))
 	switch {
@@ -68,7 +98,7 @@ func (r Reply) String() string {
 	return fmt.Sprintf("%03d %s", r.Code, text)
 }
 
-// A Kind tells what sort of thing a Response is.
+// A Kind says what sort of thing a Response is.
 type Kind uint8
 
 // The kinds of responses.
@@ -76,58 +106,61 @@ const (
 	KindObject  Kind = iota // a document
 	KindListing             // a directory, menu, newsgroup or index
 	KindSession             // an interactive connection
+	KindNone                // nothing: the server says that there is no content, as opposed to empty content
 )
 
-// String returns "object", "listing" or "session".
+// String returns "object", "listing", "session" or "none".
 func (k Kind) String() string {
 	switch k {
 	case KindListing:
 		return "listing"
 	case KindSession:
 		return "session"
+	case KindNone:
+		return "none"
 	}
 	return "object"
 }
 
-// A Framing tells how the end of Body is known.
+// A Framing says how the end of Body is determined.
 type Framing uint8
 
 const (
-	// FramedByProtocol means that the protocol told the end, by a length, a
-	// terminator or a final reply: io.EOF means that all is there.
+	// FramedByProtocol means that the protocol marks the end, with a length, a terminator, a final
+	// reply or the close_notify of TLS: io.EOF means that the content is complete.
 	FramedByProtocol Framing = iota
-	// FramedByClose means that the server marks the end by closing the
-	// connection, so that a truncation cannot be told from the end.
+	// FramedByClose means that the server marks the end by closing the connection, so that a
+	// truncated content cannot be told from a complete one. For TLS connections it can, and the
+	// client sets FramedByProtocol instead, but see Conn.EndsUnannounced.
 	FramedByClose
 )
 
-// An Entry is one member or link: a file, menu item, article or anchor.
+// An Entry is a member or link: a file, menu item, article or anchor.
 type Entry struct {
 	URL  uri.URI // absolute; zero for EntryText and EntryError
-	Name string  // for people, as the server gave it; not safe as a file name
+	Name string  // as given by the server, for people; not safe as a file name
 	Kind EntryKind
-	// Rel says how the entry belongs to the listing: "item", "parent",
-	// "article", "a", "img", "stylesheet", or "match" for what a pattern in
-	// the URL stands for.
+	// Rel says how the entry relates to the listing: "item", "parent", "article", "a", "img",
+	// "stylesheet", or "match" for what matches a pattern.
 	Rel         string
 	ContentType string
 	Size        int64 // -1 if unknown
 	ModTime     time.Time
-	// Sys is the driver's own record, for callers that know the driver. It
-	// is a struct with JSON tags, or nil.
+	// Sys is the driver's native record, for callers that know the driver. It is a struct with JSON
+	// tags, or nil.
 	Sys any
 }
 
-// An EntryKind tells what an Entry leads to.
+// An EntryKind says what an Entry leads to.
 type EntryKind uint8
 
 // The kinds of entries.
 const (
 	EntryObject  EntryKind = iota // a document
 	EntryListing                  // a directory, menu or group
-	EntrySearch                   // an index that wants search words
+	EntrySearch                   // an index that expects search words
 	EntrySession                  // an interactive service
-	EntryText                     // text for people, no link
+	EntryText                     // text for people rather than a link
 	EntryError                    // an error that the server put into the listing
 )
 
@@ -148,19 +181,19 @@ func (k EntryKind) String() string {
 	return "object"
 }
 
-// A Session is an interactive connection. User and Password are the URL's
-// advice (RFC 1738, section 3.8); they have not been sent.
+// A Session is an interactive connection. User and Password are the URL's suggestions (RFC 1738,
+// section 3.8); they have not been sent.
 type Session struct {
 	io.ReadWriteCloser
 	User, Password string
-	// Meta describes the service, as far as it told.
+	// Meta describes the service, as far as it says.
 	Meta Meta
 }
 
-// A Terminal is a Session that can be told of the caller's screen. The
-// ReadWriteCloser in a Session implements it if its protocol can.
+// A Terminal is a Session that can be told about the user's screen. The ReadWriteCloser in a
+// Session implements it if the protocol supports it.
 type Terminal interface {
-	Resize(columns, rows int) error // passes a new window size on
+	Resize(columns, rows int) error // reports a new window size
 	Break() error                   // sends the protocol's break or interrupt
 	Status() string                 // one line on what was negotiated, for people
 }

@@ -1,0 +1,163 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A cursor is an open response with all or part of a Resource. It is used by one goroutine at a
+// time.
+type cursor struct {
+	body io.ReadCloser
+	off  int64 // of the next byte
+	end  int64 // where the part ends; -1 for the end of the resource
+}
+
+func (c *cursor) read(p []byte) (int, error) {
+	n, err := c.body.Read(p)
+	c.off += int64(n)
+	return n, err
+}
+
+// skipTo discards everything before offset.
+func (c *cursor) skipTo(offset int64) error {
+	if c.off == offset {
+		return nil
+	}
+	n, err := io.CopyN(io.Discard, c.body, offset-c.off)
+	c.off += n
+	return err
+}
+
+// take returns the idle response if it is at offset or at most skip bytes before it, and nil
+// otherwise. Without range support any distance is better than starting over, unless skip is 0.
+func (r *Resource) take(offset, skip int64) *cursor {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.idle
+	if c == nil || c.off > offset || offset-c.off > skip && (!r.noRanges || skip == 0) {
+		return nil
+	}
+	r.idle = nil
+	return c
+}
+
+// keep stores a response that runs to the end for the next read.
+func (r *Resource) keep(c *cursor) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.opening > 0 || r.closed {
+		c.body.Close()
+		return
+	}
+	r.drop()
+	r.idle = c
+}
+
+// drop closes the idle response.
+func (r *Resource) drop() {
+	if r.idle != nil {
+		r.idle.body.Close()
+		r.idle = nil
+	}
+}
+
+// ended closes a response after err and returns io.EOF at the end of the resource, nil at the end
+// of only a part, and otherwise err.
+func (r *Resource) ended(c *cursor, err error) error {
+	c.body.Close()
+	if err != io.EOF {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.end >= 0 && c.off == c.end && c.off != r.size {
+		return nil
+	}
+	switch {
+	case r.size < 0:
+		r.size = c.off
+	case r.size != c.off: // the responses contradict each other
+		return &Error{Code: ErrProtocol, Err: fmt.Errorf("the content ends after %d bytes, not after %d", c.off, r.size)}
+	}
+	return io.EOF
+}
+
+// request asks for length bytes from offset on, or for all that follow if length is 0. The response
+// may begin earlier. The error is io.EOF if the server says that nothing is there. No other
+// response is held idle in the meantime: with a limit on the exchanges with a host, this one would
+// wait for it.
+func (r *Resource) request(offset, length int64) (*cursor, error) {
+	guard := r.version.Guard()
+	if guard.IsZero() {
+		return nil, &Error{Code: ErrNotRetrievable, Err: fmt.Errorf(
+			"cannot go to offset %d: the server gives nothing by which the same content could be recognized: %w",
+			offset, errors.ErrUnsupported)}
+	}
+	if limit := r.client.policy.MaxSize; limit > 0 && offset >= limit {
+		return nil, &Error{Code: ErrTooLarge, Err: fmt.Errorf("more than %d bytes", limit)}
+	}
+	req := r.req
+	r.mu.Lock()
+	if r.size < 0 {
+		length = 0 // a shorter part would not show whether it is the last
+	}
+	if (offset > 0 || length > 0) && !r.noRanges {
+		req.Range, req.IfChanged = Range{Offset: offset, Length: length}, guard
+	}
+	r.opening++
+	r.drop()
+	r.mu.Unlock()
+	resp, err := r.client.Do(r.ctx, &req)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.opening--
+	switch {
+	case err == nil:
+	case r.size < 0 && CodeOf(err) == ErrRange: // another version would have been sent in full
+		return nil, io.EOF
+	default:
+		return nil, r.change(err)
+	}
+	c, err := r.answer(resp, req.Range)
+	if err != nil {
+		resp.Body.Close()
+		return nil, r.change(asError("read", resp.URL, err))
+	}
+	return c, nil
+}
+
+// answer makes a cursor of the response to a request for a range, if it is of the same version.
+func (r *Resource) answer(resp *Response, asked Range) (*cursor, error) {
+	got := resp.Range
+	switch {
+	case !r.version.Same(&resp.Meta):
+		return nil, &Error{Code: ErrChanged, Err: errors.New("it is no longer the one that was opened")}
+	case got.IsZero():
+		r.noRanges = r.noRanges || !asked.IsZero()
+		return &cursor{body: resp.Body, end: -1}, nil
+	case got.Offset != asked.Offset || asked.Length > 0 && got.Length > asked.Length:
+		return nil, &Error{Code: ErrProtocol, Err: errors.New("the server sent a range that was not asked for")}
+	}
+	if r.size < 0 {
+		r.size = VersionOf(&resp.Meta).Size
+	}
+	c := &cursor{body: resp.Body, off: got.Offset, end: -1}
+	if asked.Length > 0 {
+		c.end = asked.Offset + asked.Length
+		if got.Length > 0 {
+			c.end = got.Offset + got.Length
+		}
+	}
+	return c, nil
+}
+
+// change records whether err means that the resource is no longer the version being read, and
+// returns err.
+func (r *Resource) change(err error) error {
+	if CodeOf(err) == ErrChanged && r.changed == nil {
+		r.changed = err
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"sync/atomic"
+)
+
+// DialDatagrams is like Dial for protocols over UDP whose servers answer from a port other than the
+// one addressed, such as TFTP (RFC 1350, section 4). The first answer from the host determines the
+// port: everything after it goes there. Datagrams from other hosts are dropped. Later datagrams
+// from other ports of the host are answered with stray, if it is not empty. An answer from a
+// reserved port other than the one addressed is dropped too.
+//
+// Each Read returns one datagram and each Write sends one. DialDatagrams fails if there is a proxy.
+func (e *Env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*Conn, error) {
+	prov := provenanceOf(ctx)
+	if !prov.proxy.url.IsZero() {
+		return nil, refusal(Reason{Kind: ReasonProxy}, "datagrams do not go through the proxy")
+	}
+	listen := e.client.opts.ListenPacket
+	if listen == nil {
+		if e.client.opts.DialContext != nil {
+			return nil, &Error{Code: ErrNotRetrievable, Err: errors.New("the client has a dialer of its own, and no sockets for datagrams")}
+		}
+		listen = new(net.ListenConfig).ListenPacket
+	}
+	rec := recordingOf(ctx)
+	ctx, cancel := e.connectContext(ctx)
+	defer cancel()
+	// A connected socket shows which address of the host is allowed and reachable, and from which
+	// local address.
+	probe, err := e.dialDirect(ctx, prov, "udp", addr, 0)
+	if err != nil {
+		return nil, dialError(ctx, err)
+	}
+	local, lerr := netip.ParseAddrPort(probe.LocalAddr().String())
+	remote, rerr := netip.ParseAddrPort(probe.RemoteAddr().String())
+	probe.Close()
+	if err := errors.Join(lerr, rerr); err != nil {
+		return nil, err
+	}
+	where := placeOf(net.UDPAddrFromAddrPort(remote))
+	e.client.learn(addr, where)
+	socket, err := listen(ctx, "udp", netip.AddrPortFrom(local.Addr(), 0).String())
+	if err != nil {
+		return nil, dialError(ctx, err)
+	}
+	d := &datagrams{PacketConn: socket, asked: remote, stray: stray}
+	d.peer.Store(&remote)
+	return e.newConn(d, prov, where, rec), nil
+}
+
+// datagrams is a socket that talks to a single host.
+type datagrams struct {
+	net.PacketConn
+	asked  netip.AddrPort
+	peer   atomic.Pointer[netip.AddrPort] // destination of datagrams
+	pinned bool                           // the host has answered; used by the reader only
+	stray  []byte
+}
+
+// Read implements net.Conn.
+func (d *datagrams) Read(p []byte) (int, error) {
+	for {
+		n, addr, err := d.ReadFrom(p)
+		if err != nil {
+			return n, err
+		}
+		from, err := netip.ParseAddrPort(addr.String())
+		if err != nil || from.Addr().Unmap() != d.asked.Addr().Unmap() {
+			continue
+		}
+		switch {
+		case !d.pinned && (from.Port() >= 1024 || from.Port() == d.asked.Port()):
+			d.pinned = true
+			pin := netip.AddrPortFrom(d.asked.Addr(), from.Port())
+			d.peer.Store(&pin)
+			return n, nil
+		case !d.pinned:
+		case from.Port() == d.peer.Load().Port():
+			return n, nil
+		case len(d.stray) > 0:
+			d.WriteTo(d.stray, addr) // a courtesy: nobody waits for it
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (d *datagrams) Write(p []byte) (int, error) { return d.WriteTo(p, d.RemoteAddr()) }
+
+// RemoteAddr implements net.Conn.
+func (d *datagrams) RemoteAddr() net.Addr { return net.UDPAddrFromAddrPort(*d.peer.Load()) }
+
+var _ net.Conn = (*datagrams)(nil)

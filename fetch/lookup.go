@@ -1,0 +1,80 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"time"
+)
+
+// lookupTime bounds the wait for name servers. By itself the resolver waits for each server and
+// each form of the name in turn.
+const lookupTime = 10 * time.Second
+
+// A lookup is the part of a dial before the name has been resolved.
+type lookup struct {
+	ctx   context.Context
+	end   context.CancelCauseFunc
+	host  string // "" if it is an address already
+	begin time.Time
+	timer *time.Timer
+	found atomic.Bool
+}
+
+// newLookup begins the lookup of the host of addr. It is over when the returned context is done or
+// an address has been found.
+func newLookup(ctx context.Context, addr string) (*lookup, context.Context) {
+	l := &lookup{begin: time.Now()}
+	l.ctx, l.end = context.WithCancelCause(ctx)
+	host, _, err := net.SplitHostPort(addr)
+	if _, notAddr := netip.ParseAddr(host); err == nil && notAddr != nil {
+		l.host = host
+		l.timer = time.AfterFunc(lookupTime, func() { l.end(l.silence(lookupTime)) })
+	}
+	return l, l.ctx
+}
+
+// met records that an address has been found.
+func (l *lookup) met() {
+	l.found.Store(true)
+	l.stop()
+}
+
+func (l *lookup) stop() {
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+}
+
+func (l *lookup) silence(waited time.Duration) error {
+	return l.failure(fmt.Errorf("no address of %s within %v: the name servers do not answer", l.host, waited.Round(time.Millisecond)))
+}
+
+func (l *lookup) failure(err error) error {
+	return &Error{Code: ErrNetwork, Retry: true, Reason: Reason{Kind: ReasonNameServer, Host: l.host}, Err: err}
+}
+
+// explain attributes the error of a failed dial to the lookup if no name server answered, as
+// opposed to the name having no address.
+func (l *lookup) explain(err error) error {
+	l.stop()
+	defer l.end(nil)
+	if err == nil || l.host == "" || l.found.Load() {
+		return err
+	}
+	var limit *Error
+	if cause := context.Cause(l.ctx); cause != nil {
+		if errors.As(cause, &limit) && limit.Code == ErrNetwork && limit.Reason.IsZero() { // the connect timeout
+			return l.silence(time.Since(l.begin))
+		}
+		return cause
+	}
+	var dnsErr *net.DNSError
+	if errors.As(err, &dnsErr) && !dnsErr.IsNotFound && (dnsErr.IsTemporary || dnsErr.IsTimeout) {
+		return l.failure(err)
+	}
+	return err
+}

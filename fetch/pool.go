@@ -1,0 +1,74 @@
+package fetch
+
+import (
+	"context"
+	"time"
+
+	"github.com/urlget/urlget/internal/pool"
+)
+
+// A Pool keeps idle connections of a driver for reuse and limits how many are open, per key.
+// Connections with the same key must be interchangeable, so the key must include everything that
+// tells them apart: host and port, but also user and protection. The pool itself adds the scope of
+// the connection (see [Env.Scope]). Methods may be called concurrently.
+type Pool[K comparable, C any] struct {
+	env  *Env
+	pool *pool.Pool[scoped[K], C]
+}
+
+// A scoped key is a driver's key within a scope.
+type scoped[K comparable] struct {
+	key   K
+	scope string
+}
+
+// PoolOptions configures a Pool. Limits are per key.
+type PoolOptions[C any] struct {
+	MaxIdle     int           // idle connections to keep; 0 keeps none
+	MaxOpen     int           // connections in use, being dialed or idle; 0 means no limit
+	IdleTimeout time.Duration // how long a connection may stay idle; 0 means no limit
+
+	// Conn, if not nil, returns the underlying connection of an idle one, and how many bytes of
+	// input the driver has buffered. An idle connection with unsolicited input is closed rather
+	// than reused, because that input would be mistaken for the answer to the next request. So is
+	// one that the peer has closed. See [Conn.Unread].
+	Conn func(C) (conn *Conn, buffered int)
+	// Valid, if not nil, reports whether an idle connection can still be used. Get calls it without
+	// holding locks, for a connection that nobody else can see.
+	Valid func(C) bool
+	// Close closes a connection. It must not wait for the peer.
+	Close func(C)
+}
+
+// A Lease is the use of one connection, until Put or Discard.
+type Lease[K comparable, C any] = pool.Lease[scoped[K], C]
+
+// NewPool returns an empty pool for the driver that env belongs to. It starts no goroutine.
+func NewPool[K comparable, C any](env *Env, opts PoolOptions[C]) *Pool[K, C] {
+	return &Pool[K, C]{env: env, pool: pool.New[scoped[K]](pool.Options[C]{
+		MaxIdle: opts.MaxIdle, MaxOpen: opts.MaxOpen, IdleTimeout: opts.IdleTimeout,
+		Valid: opts.valid, Close: opts.Close,
+	})}
+}
+
+// valid reports whether an idle connection can still be used.
+func (o *PoolOptions[C]) valid(c C) bool {
+	if o.Conn != nil {
+		if conn, buffered := o.Conn(c); buffered > 0 || conn.Unread() {
+			return false
+		}
+	}
+	return o.Valid == nil || o.Valid(c)
+}
+
+// Get leases a connection: the most recently used idle one for which prefer reports true, or else
+// the most recently used one, or else a new one from dial. Prefer may be nil; it must not call
+// methods of the pool. If MaxOpen is reached, Get waits; waiters are served in order of arrival.
+//
+// If ctx ends the wait, the error is context.Cause(ctx). Errors of dial are returned unchanged.
+func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool, dial func(context.Context) (C, error)) (*Lease[K, C], error) {
+	return p.pool.Get(ctx, scoped[K]{key, p.env.Scope(ctx)}, prefer, dial)
+}
+
+// CloseIdle closes the idle connections.
+func (p *Pool[K, C]) CloseIdle() { p.pool.CloseIdle() }

@@ -1,0 +1,126 @@
+package fetch
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync/atomic"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A provenance is the part of a request that the dialer needs. It travels in the context.
+type provenance struct {
+	url, from uri.URI
+	// led is the latest resource on the way here that led to a different origin; zero if the user
+	// named this origin.
+	led       uri.URI
+	fromLocal bool // from is of a Local scheme
+	// publicOnly is set if URL was supplied by a resource on a public address.
+	publicOnly bool
+	// hops is shared by all exchanges of a user's request.
+	hops      *hopCount
+	proxy     proxyChoice
+	recording *recording // of this exchange; nil if there is none
+	// place holds the place of the server that answers.
+	place atomic.Uint32
+	// conn is the connection that serves the exchange; the last one if there are several.
+	conn atomic.Pointer[Conn]
+}
+
+// A place says whether a server is at a private or a public address.
+type place uint32
+
+const (
+	placeUnknown place = iota // behind a proxy, or not contacted
+	placePrivate
+	placePublic
+)
+
+// placeOf returns the place of addr, the peer of a connection.
+func placeOf(addr net.Addr) place {
+	ap, err := netip.ParseAddrPort(addr.String())
+	switch {
+	case err != nil:
+		return placeUnknown
+	case isPrivate(ap.Addr()):
+		return placePrivate
+	}
+	return placePublic
+}
+
+// served records the place of a server that the exchange talks to. A public one takes precedence
+// over others.
+func (p *provenance) served(where place) {
+	switch where {
+	case placePublic:
+		p.place.Store(uint32(where))
+	case placePrivate:
+		p.place.CompareAndSwap(uint32(placeUnknown), uint32(where))
+	}
+}
+
+type provenanceKey struct{}
+
+func withProvenance(ctx context.Context, p *provenance) context.Context {
+	return context.WithValue(ctx, provenanceKey{}, p)
+}
+
+func provenanceOf(ctx context.Context) *provenance {
+	if p, ok := ctx.Value(provenanceKey{}).(*provenance); ok {
+		return p
+	}
+	return &provenance{}
+}
+
+// provenance returns the provenance of req. Before is that of the exchange that led to it; if it is
+// nil, what is remembered about the host of req.From is used instead.
+func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *provenance {
+	p := &provenance{url: req.URL, from: req.From, hops: hops}
+	if req.From.IsZero() {
+		return p
+	}
+	s, _ := c.registry.Lookup(req.From.Scheme())
+	p.fromLocal = s.Local
+	where := placeUnknown
+	if before != nil {
+		where = place(before.place.Load())
+	}
+	switch where {
+	case placePrivate:
+	case placePublic:
+		p.publicOnly = true
+	default:
+		p.publicOnly = !s.Local && !c.isPrivate(req.From, s.Port)
+	}
+	switch {
+	case req.From.Origin() != req.URL.Origin(), before != nil && req.From.Origin() != before.url.Origin():
+		p.led = req.From
+	case before != nil:
+		p.led = before.led
+	}
+	return p
+}
+
+// isPrivate reports whether u names a private address, or a host that has been found only at
+// private ones. Port is the default port.
+func (c *Client) isPrivate(u uri.URI, port uint16) bool {
+	host := u.Host()
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return isPrivate(addr)
+	}
+	return host == "localhost" || c.private.Has(u.HostPort(port))
+}
+
+// learn remembers where addr, "host:port", was found.
+func (c *Client) learn(addr string, where place) {
+	switch where {
+	case placePublic:
+		c.public.Add(addr)
+		c.private.Remove(addr)
+	case placePrivate:
+		if !c.public.Has(addr) {
+			c.private.Add(addr)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package fetch
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// What is remembered of hosts is bounded, and what is forgotten is not taken for private. A host
+// that was ever found at a public address is not private either.
+func TestPlacesAreBounded(t *testing.T) {
+	t.Parallel()
+	c := New(nil)
+	at := func(i int) string { return fmt.Sprintf("h%d.example:80", i) }
+	private := func(i int) bool { return c.isPrivate(uri.MustParse("http://"+at(i)), 80) }
+	for i := range maxPlaces + 10 {
+		c.learn(at(i), placePrivate)
+	}
+	if private(0) || !private(10) || !private(maxPlaces+9) {
+		t.Error("the wrong hosts are remembered")
+	}
+	c.learn(at(10), placePublic)
+	c.learn(at(10), placePrivate)
+	if private(10) {
+		t.Error("a host at a public address became private")
+	}
+	if c.isPrivate(uri.MustParse("http://h11.example:8080/"), 80) {
+		t.Error("another port of a private host is private")
+	}
+}

@@ -1,0 +1,99 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// A Range is a part of a resource, in bytes. Length 0 means up to the end. A negative Offset counts
+// from the end: {Offset: -9} is the last nine bytes, or everything if there are fewer; Length must
+// then be 0.
+type Range struct {
+	Offset int64 `json:"offset"`
+	Length int64 `json:"length,omitempty"`
+}
+
+// IsZero reports whether r is the whole resource.
+func (r Range) IsZero() bool { return r == Range{} }
+
+// Of returns r relative to the beginning of a resource of size bytes. It is zero if that is the
+// whole resource.
+func (r Range) Of(size int64) Range {
+	if r.Offset < 0 {
+		return Range{Offset: max(0, size+r.Offset)}
+	}
+	return r
+}
+
+// check returns an error if r is not a valid range.
+func (r Range) check() error {
+	if r.Length < 0 || r.Offset < 0 && r.Length != 0 {
+		return &Error{Code: ErrRange, Err: fmt.Errorf("a range of %d bytes from %d on is invalid", r.Length, r.Offset)}
+	}
+	return nil
+}
+
+// located returns p with a range that its driver understands. A range that counts from the end is
+// converted if the size can be found out; otherwise it is dropped and the whole resource is
+// returned.
+func (c *Client) located(ctx context.Context, p *prepared) (*prepared, error) {
+	r := p.req.Range
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	byHTTP := p.scheme.RangeSets || p.prov.proxy.forward
+	if len(p.req.Ranges) > 0 {
+		return p, p.req.checkRanges(byHTTP)
+	}
+	if r.Offset >= 0 || byHTTP {
+		return p, nil
+	}
+	q, req := *p, *p.req
+	q.req, req.Range = &req, Range{}
+	if p.req.Op != OpGet || !p.scheme.Ranges || !p.scheme.Can(OpStat) {
+		return &q, nil
+	}
+	size, err := c.size(ctx, &q)
+	if err == nil && size >= 0 {
+		req.Range = r.Of(size)
+	}
+	return &q, err
+}
+
+// size returns the size of the resource that p is for, or -1 if it cannot be found out.
+func (c *Client) size(ctx context.Context, p *prepared) (int64, error) {
+	q, req := *p, *p.req
+	q.req, req.Op, req.IfChanged = &req, OpStat, Validator{}
+	resp, rec, err := c.begin(ctx, &q)
+	if err != nil {
+		rec.end(err)
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = nil
+		}
+		return -1, err
+	}
+	rec.response(resp)
+	resp.Body.Close()
+	rec.end(nil)
+	if len(resp.Location) > 0 {
+		return -1, nil // the request itself will lead there again
+	}
+	return resp.Size, nil
+}
+
+// checkRanges returns an error if r has several ranges where that is not possible.
+func (r *Request) checkRanges(supported bool) error {
+	if !supported {
+		return &Error{Code: ErrRange, Err: fmt.Errorf("%s has no several ranges in one request: %w", r.URL.Scheme(), errors.ErrUnsupported)}
+	}
+	if !r.Range.IsZero() {
+		return &Error{Code: ErrRange, Err: errors.New("one range and several")}
+	}
+	for _, one := range r.Ranges {
+		if err := one.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package fetch
+
+import (
+	"context"
+	"io"
+)
+
+// ReadAll returns the content of the resource that rawURL names. If the content is longer than
+// limit bytes, the error is ErrTooLarge and no more is read; 0 means no limit other than the
+// policy's. With an error, no content is returned.
+func (c *Client) ReadAll(ctx context.Context, rawURL string, limit int64) ([]byte, error) {
+	resp, err := c.Get(ctx, rawURL)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if b, ok := resp.Body.(*guardedBody); ok && limit > 0 {
+		b.restrict(limit)
+	}
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}

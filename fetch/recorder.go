@@ -1,0 +1,298 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// A Recorder observes what a client does. It is called at the beginning of every exchange, that is,
+// for each hop of a redirect and each URL that a driver opens on the way, and returns the functions
+// to call during it. If it returns nil, the exchange is not recorded. A Recorder may be called
+// concurrently.
+//
+// Traces of the conversation, metrics, spans and archives are all made from an Exchange, so all
+// that a driver has to do for them is mask its secrets.
+type Recorder func(ctx context.Context, req *Request) *Exchange
+
+// An Exchange is notified of the progress of one exchange. Functions that are nil are not called.
+// The others must be quick, must not retain the slices passed to them, and must not close the
+// response. They may be called concurrently if the protocol uses several connections, as FTP does,
+// but none is called during or after End.
+//
+// Sent and Received get the bytes of each connection in order, above TLS and below everything else.
+// Secrets that a driver sends are masked by asterisks, and what is typed into a session is left
+// out. HTTP/2 messages appear as HTTP/1.1 would have written them, without transfer coding. While
+// Received is set, the kernel cannot move bytes directly from a socket to a file. SFTP has only
+// lines, because SSH encrypts what its driver sends.
+type Exchange struct {
+	// Peer is called when a connection, new or reused, begins to serve the exchange, and again when
+	// TLS begins on it. Connections are numbered from 1.
+	Peer func(conn int, addr net.Addr, state *tls.ConnectionState)
+	// Sent is called before the bytes are written.
+	Sent func(conn int, p []byte)
+	// Received is called with the bytes as they arrive, content included.
+	Received func(conn int, p []byte)
+	// Line is called with each command and reply, without its line ending and with secrets masked.
+	// Protocols without lines describe their messages. Content is not included.
+	Line func(sent bool, line string)
+	// Response is called once the server has granted the request or named another location, before
+	// Body is read. It must not read Body.
+	Response func(*Response)
+	// Content is called with the content as it is read, even where that differs from the bytes on
+	// the connection: decoded, or assembled from messages of the protocol.
+	Content func(p []byte)
+	// Entry is called with the members of a listing as the caller ranges over them. A caller that
+	// reads Body alone sees none: then Parse of the response makes them of the content, at the end.
+	Entry func(Entry)
+	// Size is called once, before End, with the number of bytes of content that were read. Unlike
+	// Content it costs nothing.
+	Size func(n int64)
+	// End is called once, last, with nil if the exchange was completed and with the reason if not.
+	// If Body is closed before its end, that is net.ErrClosed.
+	End func(err error)
+}
+
+// JoinRecorders returns a Recorder that notifies all of list.
+func JoinRecorders(list ...Recorder) Recorder {
+	return func(ctx context.Context, req *Request) *Exchange {
+		var all []*Exchange
+		for _, r := range list {
+			if x := r(ctx, req); x != nil {
+				all = append(all, x)
+			}
+		}
+		switch len(all) {
+		case 0:
+			return nil
+		case 1:
+			return all[0]
+		}
+		return joinExchanges(all)
+	}
+}
+
+func joinExchanges(all []*Exchange) *Exchange {
+	joined := &Exchange{}
+	for _, x := range all {
+		if x.Peer != nil {
+			before := joined.Peer
+			joined.Peer = func(conn int, addr net.Addr, state *tls.ConnectionState) {
+				if before != nil {
+					before(conn, addr, state)
+				}
+				x.Peer(conn, addr, state)
+			}
+		}
+		joined.Sent = both2(joined.Sent, x.Sent)
+		joined.Received = both2(joined.Received, x.Received)
+		joined.Line = both2(joined.Line, x.Line)
+		joined.Response = both(joined.Response, x.Response)
+		joined.Content = both(joined.Content, x.Content)
+		joined.Entry = both(joined.Entry, x.Entry)
+		joined.Size = both(joined.Size, x.Size)
+		joined.End = both(joined.End, x.End)
+	}
+	return joined
+}
+
+// both returns a function that calls f and then g, either of which may be nil.
+func both[A any](f, g func(A)) func(A) {
+	switch {
+	case f == nil:
+		return g
+	case g == nil:
+		return f
+	}
+	return func(a A) { f(a); g(a) }
+}
+
+func both2[A, B any](f, g func(A, B)) func(A, B) {
+	switch {
+	case f == nil:
+		return g
+	case g == nil:
+		return f
+	}
+	return func(a A, b B) { f(a, b); g(a, b) }
+}
+
+// Trace returns a Recorder that passes the lines of all conversations to f, which may be called
+// concurrently.
+func Trace(f func(sent bool, line string)) Recorder {
+	exchange := &Exchange{Line: f}
+	return func(context.Context, *Request) *Exchange { return exchange }
+}
+
+// A recording is an exchange being recorded. Its methods may be called on nil.
+type recording struct {
+	// exchange is what the Recorder returned, without Size and End. Its functions do nothing once
+	// the recording has ended.
+	exchange *Exchange
+	size     func(int64)  // Size, as the Recorder returned it; may be nil
+	done     func(error)  // End, as the Recorder returned it; may be nil
+	read     atomic.Int64 // bytes of content
+
+	calls sync.RWMutex // read-locked during calls, write-locked to end the recording
+	ended bool
+
+	mu    sync.Mutex
+	conns map[*Conn]int // connection numbers
+}
+
+func newRecording(x *Exchange) *recording {
+	r := &recording{size: x.Size, done: x.End, conns: make(map[*Conn]int)}
+	r.exchange = &Exchange{Sent: whileOpen2(r, x.Sent), Received: whileOpen2(r, x.Received), Line: whileOpen2(r, x.Line),
+		Response: whileOpen(r, x.Response), Content: whileOpen(r, x.Content), Entry: whileOpen(r, x.Entry)}
+	if x.Peer != nil {
+		r.exchange.Peer = func(conn int, addr net.Addr, state *tls.ConnectionState) {
+			r.call(func() { x.Peer(conn, addr, state) })
+		}
+	}
+	return r
+}
+
+// call calls f unless the exchange has ended.
+func (r *recording) call(f func()) {
+	r.calls.RLock()
+	defer r.calls.RUnlock()
+	if !r.ended {
+		f()
+	}
+}
+
+func whileOpen[A any](r *recording, f func(A)) func(A) {
+	if f == nil {
+		return nil
+	}
+	return func(a A) { r.call(func() { f(a) }) }
+}
+
+func whileOpen2[A, B any](r *recording, f func(A, B)) func(A, B) {
+	if f == nil {
+		return nil
+	}
+	return func(a A, b B) { r.call(func() { f(a, b) }) }
+}
+
+// number returns the number of a connection, and whether it is new to the exchange.
+func (r *recording) number(c *Conn) (n int, fresh bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n, ok := r.conns[c]; ok {
+		return n, false
+	}
+	r.conns[c] = len(r.conns) + 1
+	return len(r.conns), true
+}
+
+// A stream is the part of a recording that belongs to one connection.
+type stream struct {
+	*recording
+	conn int
+	taps Taps
+}
+
+func (s *stream) peer(addr net.Addr, state *tls.ConnectionState) {
+	if s != nil && s.exchange.Peer != nil {
+		s.exchange.Peer(s.conn, addr, state)
+	}
+}
+
+func (s *stream) sent(p []byte) {
+	if s == nil || s.exchange.Sent == nil {
+		return
+	}
+	if s.taps.Mask != nil {
+		p = s.taps.Mask(p)
+	}
+	if len(p) > 0 {
+		s.exchange.Sent(s.conn, p)
+	}
+}
+
+func (s *stream) received(p []byte) {
+	if s == nil {
+		return
+	}
+	if s.taps.Received != nil {
+		s.taps.Received(p)
+	}
+	if s.exchange.Received != nil {
+		s.exchange.Received(s.conn, p)
+	}
+}
+
+// wantsBytes reports whether every byte received must be seen.
+func (s *stream) wantsBytes() bool { return s != nil && s.exchange.Received != nil }
+
+func (r *recording) response(resp *Response) {
+	if r != nil && r.exchange.Response != nil {
+		r.exchange.Response(resp)
+	}
+}
+
+// content returns the function to call with the content, or nil.
+func (r *recording) content() func([]byte) {
+	if r == nil {
+		return nil
+	}
+	return r.exchange.Content
+}
+
+// entry returns what is to be called with the members of a listing; nil if nobody wants them.
+func (r *recording) entry() func(Entry) {
+	if r == nil {
+		return nil
+	}
+	return r.exchange.Entry
+}
+
+// end ends the recording. Later calls have no effect.
+func (r *recording) end(err error) {
+	if r == nil {
+		return
+	}
+	r.calls.Lock()
+	defer r.calls.Unlock()
+	if r.ended {
+		return
+	}
+	r.ended = true
+	if r.size != nil {
+		r.size(r.read.Load())
+	}
+	if r.done != nil {
+		r.done(err)
+	}
+}
+
+// count adds n to the number of bytes of content read.
+func (r *recording) count(n int64) {
+	if r != nil {
+		r.read.Add(n)
+	}
+}
+
+// recordingOf returns the recording of the exchange of ctx, or nil.
+func recordingOf(ctx context.Context) *recording { return provenanceOf(ctx).recording }
+
+// Trace returns a function to be called with the lines of the conversation, for drivers without a
+// Conn, or nil if nothing records them. Secrets in the lines must be masked.
+func (e *Env) Trace(ctx context.Context) func(sent bool, line string) {
+	if r := recordingOf(ctx); r != nil {
+		return r.exchange.Line
+	}
+	return nil
+}
+
+// Record returns the exchange of ctx, for drivers whose messages are not the bytes on the
+// connection, or nil if nothing is recorded.
+func (e *Env) Record(ctx context.Context) *Exchange {
+	if r := recordingOf(ctx); r != nil {
+		return r.exchange
+	}
+	return nil
+}

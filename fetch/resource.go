@@ -1,0 +1,399 @@
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A Resource gives random access to the content of a URL. It implements io.Reader, io.ReaderAt,
+// io.Seeker, io.WriterTo and io.Closer.
+//
+// Everything that is read belongs to one version of the resource, that of the first response, whose
+// validator is sent with all later requests. Once the resource has changed, all reads fail with
+// ErrChanged.
+//
+// Reading sequentially from beginning to end takes a single exchange. Other reads request ranges,
+// which grow while reads are sequential, and up to 2 MiB of data is cached, so that small reads
+// close to each other do not take an exchange each. If the server does not support ranges, seeking
+// forward means reading on, and seeking back means starting over. Without a validator neither is
+// safe, so all that can be read then is what lies ahead and the first 64 KiB once they have been
+// read; other reads fail with an error that matches errors.ErrUnsupported.
+//
+// A read that fails for a temporary reason, such as a lost connection, is retried up to four times
+// from where it stopped.
+//
+// ReadAt may be called concurrently, even while another goroutine uses the other methods.
+type Resource struct {
+	client  *Client
+	req     Request // Range and IfChanged are zero
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	first   *Response // its Body belongs to a cursor
+	version Version
+
+	mu       sync.Mutex // guards the fields below
+	size     int64      // -1 until it is known
+	changed  error      // set once the resource is no longer the same version
+	noRanges bool       // only the whole resource can be requested
+	idle     *cursor    // a response that runs to the end; nil if there is none
+	opening  int        // number of responses being waited for
+	windows  []window   // the most recent ones
+	blocks   blocks
+	head     []byte // the first bytes, as far as they have been read by Read
+	closed   bool
+
+	// These are for the goroutine that reads sequentially.
+	pos int64
+	run int64 // bytes read since the last Seek to a different position
+}
+
+const (
+	// maxHead is how much of the beginning is kept for callers that inspect it before they read.
+	maxHead = 64 << 10
+	// maxSkip is how many bytes are read and discarded rather than making a new request.
+	maxSkip = 256 << 10
+	// longRun is how much must have been read sequentially before the rest is requested up to the
+	// end.
+	longRun = 2 * blockSize
+)
+
+// Open opens the resource that rawURL names for random access. The context governs all reads until
+// Close. If err is nil, the caller must close the Resource.
+func (c *Client) Open(ctx context.Context, rawURL string) (*Resource, error) {
+	u, err := parse(OpGet, rawURL)
+	if err != nil {
+		return nil, err
+	}
+	return c.OpenRequest(ctx, &Request{URL: u})
+}
+
+// OpenRequest is like Open for a request, whose Op, Range, Ranges and IfChanged are ignored. A method
+// other than GET and a body are errors.
+func (c *Client) OpenRequest(ctx context.Context, req *Request) (*Resource, error) {
+	if req.Sends() {
+		req.closeBody()
+		return nil, asError(OpGet.String(), req.URL, &Error{Code: ErrRequest,
+			Err: errors.New("what answers a content that was sent cannot be read from anywhere")})
+	}
+	r := &Resource{client: c, req: *req}
+	r.req.Op, r.req.Range, r.req.Ranges, r.req.IfChanged = OpGet, Range{}, nil, Validator{}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	resp, err := c.Do(r.ctx, &r.req)
+	if err != nil {
+		r.cancel(nil)
+		return nil, err
+	}
+	r.first, r.version, r.size = resp, VersionOf(&resp.Meta), resp.Size
+	if b, ok := resp.Body.(*guardedBody); ok && b.err != nil && b.err != io.EOF { // larger than the policy allows
+		r.Close()
+		resp.Body.Close()
+		return nil, b.err
+	}
+	r.idle = &cursor{body: resp.Body, end: -1}
+	scheme, _ := c.registry.Lookup(resp.URL.Scheme())
+	r.noRanges = !scheme.Ranges || r.version.Guard().IsZero()
+	return r, nil
+}
+
+// URL returns the URL of the content, after redirects.
+func (r *Resource) URL() uri.URI { return r.first.URL }
+
+// Meta returns the metadata of the first response.
+func (r *Resource) Meta() *Meta { return &r.first.Meta }
+
+// Size returns the size of the content in bytes, or -1 if it is unknown, which may be until the end
+// has been read.
+func (r *Resource) Size() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.size
+}
+
+// Measure returns the size of the content. If it is unknown, Measure reads to the end and caches
+// what it reads, so that nothing need be requested twice. If the content is longer than limit
+// bytes, the error is ErrTooLarge. Measure does not move the position, but must not be called
+// concurrently with Read or Seek.
+func (r *Resource) Measure(limit int64) (int64, error) {
+	if size := r.Size(); size >= 0 {
+		return size, nil
+	}
+	pos, run := r.pos, r.run
+	defer func() { r.pos, r.run = pos, run }()
+	r.pos, r.run = int64(len(r.headFrom(0))), longRun
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := r.read(buf)
+		r.extendHead(buf[:n])
+		r.pos += int64(n)
+		switch {
+		case err == io.EOF:
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.size = r.pos
+			return r.size, nil
+		case err != nil:
+			return -1, r.fail("read", err)
+		case r.pos > limit:
+			return -1, r.fail("read", &Error{Code: ErrTooLarge, Err: fmt.Errorf("the size is unknown, and more than %d bytes", limit)})
+		}
+	}
+}
+
+// Close ends all reads. It waits neither for them nor for the server.
+func (r *Resource) Close() error {
+	r.cancel(fs.ErrClosed)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.drop()
+	r.blocks, r.head = nil, nil
+	return nil
+}
+
+// Seek implements io.Seeker. It sends nothing. Seeking relative to the end requires the size to be
+// known.
+func (r *Resource) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekStart:
+	case io.SeekCurrent:
+		offset += r.pos
+	case io.SeekEnd:
+		size := r.Size()
+		if size < 0 {
+			return 0, r.fail("seek", &Error{Code: ErrNotRetrievable,
+				Err: fmt.Errorf("where the end is will be known once it was read: %w", errors.ErrUnsupported)})
+		}
+		offset += size
+	default:
+		return 0, r.fail("seek", fmt.Errorf("whence %d: %w", whence, fs.ErrInvalid))
+	}
+	if offset < 0 {
+		return 0, r.fail("seek", fmt.Errorf("offset %d: %w", offset, fs.ErrInvalid))
+	}
+	if offset != r.pos {
+		r.pos, r.run = offset, 0
+	}
+	return offset, nil
+}
+
+// Read implements io.Reader.
+func (r *Resource) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := r.read(p)
+	r.advance(int64(n))
+	return n, r.fail("read", err)
+}
+
+func (r *Resource) advance(n int64) {
+	r.pos += n
+	r.run += n
+}
+
+// fail completes an error for the caller.
+func (r *Resource) fail(op string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return asError(op, r.first.URL, contextError(r.ctx, err))
+}
+
+// read reads at the current position without moving it.
+func (r *Resource) read(p []byte) (int, error) {
+	if err := r.usable(); err != nil {
+		return 0, err
+	}
+	if n := copy(p, r.headFrom(r.pos)); n > 0 {
+		return n, nil
+	}
+	tries := r.newTries()
+	for {
+		c := r.take(r.pos, 0)
+		if c == nil && (r.run < longRun || r.holds(r.pos)) {
+			return r.readBlock(p, r.pos)
+		}
+		n, err := r.readStream(c, p)
+		if n > 0 || err == io.EOF {
+			return n, err
+		}
+		if err != nil {
+			if err := tries.again(err); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+// headFrom returns the cached head from offset on.
+func (r *Resource) headFrom(offset int64) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.head[min(offset, int64(len(r.head))):]
+}
+
+// extendHead appends p, the bytes at the current position, to the cached head if they follow it.
+func (r *Resource) extendHead(p []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pos == int64(len(r.head)) {
+		r.head = append(r.head, p...)
+	}
+}
+
+// readStream reads from a response that runs to the end of the content. C is such a response at the
+// current position, or nil. If some bytes have been read, the error is nil if another response may
+// bring the rest.
+func (r *Resource) readStream(c *cursor, p []byte) (int, error) {
+	c, err := r.stream(c)
+	if err != nil {
+		return 0, err
+	}
+	n, err := c.read(p)
+	if r.pos+int64(n) <= maxHead {
+		r.extendHead(p[:n])
+	}
+	if err == nil {
+		r.keep(c)
+		return n, nil
+	}
+	if err = r.ended(c, err); n > 0 && r.mends(err) {
+		err = nil
+	}
+	return n, err
+}
+
+// stream returns a response at the current position: c if it is not nil. The error is io.EOF if
+// nothing follows.
+func (r *Resource) stream(c *cursor) (_ *cursor, err error) {
+	if c == nil {
+		c = r.take(r.pos, maxSkip)
+	}
+	if c == nil {
+		if size := r.Size(); size >= 0 && r.pos >= size {
+			return nil, io.EOF
+		}
+		if c, err = r.request(r.pos, 0); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.skipTo(r.pos); err != nil {
+		return nil, r.ended(c, err)
+	}
+	return c, nil
+}
+
+// WriteTo implements io.WriterTo, which may let the kernel move the bytes. Errors of w are returned
+// unchanged.
+func (r *Resource) WriteTo(w io.Writer) (written int64, err error) {
+	tries := r.newTries()
+	for {
+		if err := r.usable(); err != nil {
+			return written, r.fail("read", err)
+		}
+		n, err := r.writeOnce(w)
+		written += n
+		r.advance(n)
+		if n > 0 {
+			tries = r.newTries()
+		}
+		switch e, ours := err.(*Error); {
+		case err == io.EOF:
+			return written, nil
+		case err == nil:
+		case !ours:
+			return written, err
+		default:
+			if err := tries.again(e); err != nil {
+				return written, r.fail("read", err)
+			}
+		}
+	}
+}
+
+// writeOnce writes the next piece of the content: the cached head, or what one response has of the
+// rest. The error is io.EOF after the last piece, and an *Error unless it came from w.
+func (r *Resource) writeOnce(w io.Writer) (int64, error) {
+	if head := r.headFrom(r.pos); len(head) > 0 {
+		n, err := w.Write(head)
+		return int64(n), err
+	}
+	c, err := r.stream(nil)
+	if err == io.EOF {
+		return 0, err
+	}
+	if err != nil {
+		return 0, asError("read", r.first.URL, err)
+	}
+	n, err := io.Copy(w, c.body)
+	c.off += n
+	if err == nil {
+		err = io.EOF
+	}
+	return n, r.ended(c, err)
+}
+
+// usable returns why the resource can no longer be read, or nil.
+func (r *Resource) usable() error {
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// tries counts the attempts at a read.
+type tries struct {
+	resource *Resource
+	failed   int
+}
+
+func (r *Resource) newTries() *tries { return &tries{resource: r} }
+
+const (
+	maxTries = 5
+	// maxWait is the longest wait that a server may ask for before the next attempt.
+	maxWait = 30 * time.Second
+)
+
+// mends reports whether a new response may bring what err prevented.
+func (r *Resource) mends(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Retry && e.RetryAfter <= maxWait && !r.version.Guard().IsZero() && r.ctx.Err() == nil
+}
+
+// again waits until another attempt after err is due, or returns the final error.
+func (t *tries) again(err error) error {
+	t.failed++
+	if t.failed == maxTries || !t.resource.mends(err) {
+		return err
+	}
+	var e *Error
+	errors.As(err, &e)
+	if t.failed == 1 && e.RetryAfter == 0 {
+		return nil // a new connection may be all that is needed
+	}
+	wait := time.NewTimer(cmp.Or(e.RetryAfter, time.Second/4<<max(0, t.failed-2)))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return nil
+	case <-t.resource.ctx.Done():
+		return context.Cause(t.resource.ctx)
+	}
+}
+
+var (
+	_ io.ReadSeekCloser = (*Resource)(nil)
+	_ io.ReaderAt       = (*Resource)(nil)
+	_ io.WriterTo       = (*Resource)(nil)
+)

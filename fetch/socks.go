@@ -1,0 +1,144 @@
+package fetch
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strconv"
+
+	xproxy "golang.org/x/net/proxy"
+
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// socksPort is the default port of a SOCKS proxy.
+const socksPort = 1080
+
+// A forward makes the SOCKS client dial the proxy the way Env does.
+type forward func(ctx context.Context, network, addr string) (net.Conn, error)
+
+func (f forward) Dial(network, addr string) (net.Conn, error) {
+	return f(context.Background(), network, addr)
+}
+
+func (f forward) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return f(ctx, network, addr)
+}
+
+// dialSOCKS5 connects through a SOCKS5 proxy (RFC 1928), with the user and password in its URL (RFC
+// 1929) if there are any.
+func (e *Env) dialSOCKS5(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
+	var auth *xproxy.Auth
+	if user, ok := p.User(); ok {
+		password, _ := p.Password()
+		auth = &xproxy.Auth{User: user, Password: password}
+	}
+	dialProxy := forward(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return e.dialProxy(ctx, p, socksPort)
+	})
+	d, err := xproxy.SOCKS5("tcp", p.Host(), auth, dialProxy)
+	if err != nil {
+		return nil, err
+	}
+	return d.(xproxy.ContextDialer).DialContext(ctx, "tcp", addr)
+}
+
+// dialSOCKS4 connects through a SOCKS4 proxy, which takes IPv4 addresses, or a SOCKS4a proxy, which
+// also takes names. The user in its URL is the user ID; there are no passwords.
+func (e *Env) dialSOCKS4(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
+	request, err := e.socks4Request(ctx, p, addr)
+	if err != nil {
+		return nil, err
+	}
+	c, err := e.dialProxy(ctx, p, socksPort)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	err = socks4(c, request)
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (e *Env) socks4Request(ctx context.Context, p uri.URI, addr string) ([]byte, error) {
+	host, service, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.ParseUint(service, 10, 16)
+	if err != nil {
+		return nil, err
+	}
+	user, _ := p.User()
+	for _, text := range []string{user, host} {
+		if err := wire.CheckLine(text); err != nil {
+			return nil, err
+		}
+	}
+	to, err := netip.ParseAddr(host)
+	named := err != nil && p.Scheme() == "socks4a"
+	switch {
+	case named:
+		to = netip.AddrFrom4([4]byte{0, 0, 0, 1}) // an invalid address: a name follows
+	case err != nil:
+		if to, err = e.lookupIPv4(ctx, addr, host); err != nil {
+			return nil, err
+		}
+	}
+	if to = to.Unmap(); !to.Is4() {
+		return nil, refusal(Reason{Kind: ReasonProxy, Host: host}, "%s has no place in SOCKS4, which knows IPv4 alone", to)
+	}
+	if !named {
+		if err := e.client.policy.checkAddr(provenanceOf(ctx), netip.AddrPortFrom(to, uint16(port))); err != nil {
+			return nil, err
+		}
+	}
+	b := append(binary.BigEndian.AppendUint16([]byte{4, 1}, uint16(port)), to.AsSlice()...)
+	b = append(append(b, user...), 0)
+	if named {
+		b = append(append(b, host...), 0)
+	}
+	return b, nil
+}
+
+// lookupIPv4 resolves host, the host of addr.
+func (e *Env) lookupIPv4(ctx context.Context, addr, host string) (netip.Addr, error) {
+	if ip, ok := e.client.opts.Network.Hosts[addr]; ok {
+		return ip, nil
+	}
+	list, err := net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	return list[0], nil
+}
+
+func socks4(c net.Conn, request []byte) error {
+	if _, err := c.Write(request); err != nil {
+		return err
+	}
+	var reply [8]byte
+	if _, err := io.ReadFull(c, reply[:]); err != nil {
+		return &Error{Code: ErrProtocol, Err: fmt.Errorf("the proxy's answer: %w", err)}
+	}
+	switch code := reply[1]; {
+	case reply[0] != 0:
+		return &Error{Code: ErrProtocol, Err: fmt.Errorf("the proxy does not speak SOCKS4: it answered %#02x", reply[0])}
+	case code == 90:
+		return nil
+	case code == 92 || code == 93:
+		return &Error{Code: ErrAuth, Err: fmt.Errorf("the proxy wants to know the user (code %d)", code)}
+	default:
+		return &Error{Code: ErrNetwork, Err: fmt.Errorf("the proxy did not connect (code %d)", code)}
+	}
+}

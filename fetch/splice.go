@@ -1,0 +1,123 @@
+package fetch
+
+import (
+	"errors"
+	"io"
+	"math"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/urlget/urlget/internal/wire"
+)
+
+const (
+	// spliceChunk is how many bytes the kernel may move between two checks of timeout and context.
+	spliceChunk = 4 << 20
+	copyBuffer  = 64 << 10
+)
+
+// WriteTo copies to w until the peer closes the connection. From a TCP connection to a file, Linux
+// moves the bytes itself (splice), in chunks of 4 MiB. Each chunk is a call to the ReadFrom of w,
+// so a writer that wraps a file keeps the speed if it passes ReadFrom on.
+func (c *Conn) WriteTo(w io.Writer) (int64, error) {
+	n, _, err := c.copyTo(w, math.MaxInt64)
+	return n, err
+}
+
+// WriteToN copies exactly n bytes to w, as WriteTo does. If the connection ends earlier, the error
+// is io.ErrUnexpectedEOF.
+func (c *Conn) WriteToN(w io.Writer, n int64) (int64, error) {
+	written, eof, err := c.copyTo(w, n)
+	if eof && err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return written, err
+}
+
+// copyTo copies up to max bytes. Eof reports whether the connection ended first.
+func (c *Conn) copyTo(w io.Writer, max int64) (written int64, eof bool, err error) {
+	tcp, isTCP := c.conn.(*net.TCPConn)
+	rf, canReadFrom := w.(io.ReaderFrom)
+	if isTCP && canReadFrom && !c.rec.Load().wantsBytes() {
+		return c.splice(rf, tcp, max)
+	}
+	return c.copyBuffered(w, max)
+}
+
+// copyBuffered is copyTo using Read and Write.
+func (c *Conn) copyBuffered(w io.Writer, max int64) (written int64, eof bool, err error) {
+	buf := make([]byte, min(copyBuffer, max))
+	for written < max {
+		n, err := c.Read(buf[:min(int64(len(buf)), max-written)])
+		if n > 0 {
+			m, werr := w.Write(buf[:n])
+			written += int64(m)
+			if werr == nil && m < n {
+				werr = io.ErrShortWrite
+			}
+			if werr != nil {
+				return written, false, werr
+			}
+		}
+		if err == io.EOF {
+			return written, true, nil
+		}
+		if err != nil {
+			return written, false, err
+		}
+	}
+	return written, false, nil
+}
+
+func (c *Conn) splice(w io.ReaderFrom, tcp *net.TCPConn, max int64) (written int64, eof bool, err error) {
+	for written < max {
+		if err := c.armRead(); err != nil {
+			return written, false, err
+		}
+		chunk := min(spliceChunk, max-written)
+		if b, ok := w.(bounder); ok {
+			if chunk = min(chunk, b.room()); chunk == 0 {
+				n, eof, err := c.copyBuffered(w.(io.Writer), 1) // the end, or excess data
+				return written + n, eof, err
+			}
+		}
+		lr := &io.LimitedReader{R: tcp, N: chunk}
+		n, err := w.ReadFrom(lr)
+		written += n
+		if err == nil {
+			if lr.N > 0 {
+				return written, true, nil
+			}
+			continue
+		}
+		err = c.explain("read", &c.rd, networkError(tcp, err))
+		var idle *wire.TimeoutError
+		// A slow stream may exceed the deadline of a chunk. It is not idle if bytes moved, and
+		// nothing is lost if everything that was read was written.
+		if errors.As(err, &idle) && n > 0 && n == chunk-lr.N {
+			continue
+		}
+		return written, false, err
+	}
+	return written, false, nil
+}
+
+// A bounder accepts only so many more bytes; writing more is an error.
+type bounder interface{ room() int64 }
+
+// networkError restores the type of a connection's error: (*os.File).ReadFrom reports everything
+// that happens during a splice as a failure of the file.
+func networkError(tcp *net.TCPConn, err error) error {
+	var pe *os.PathError
+	if !errors.As(err, &pe) {
+		return err
+	}
+	for _, errno := range []syscall.Errno{syscall.ECONNRESET, syscall.ECONNABORTED, syscall.ETIMEDOUT,
+		syscall.EHOSTUNREACH, syscall.ENETUNREACH} {
+		if errors.Is(err, errno) {
+			return &net.OpError{Op: "read", Net: "tcp", Source: tcp.LocalAddr(), Addr: tcp.RemoteAddr(), Err: errno}
+		}
+	}
+	return err
+}

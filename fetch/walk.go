@@ -1,0 +1,170 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// WalkOptions bounds a walk. The zero value means the defaults.
+type WalkOptions struct {
+	// MaxDepth is how deep members may be; 1 means only those of the first listing, and 0 means
+	// 100. Anything deeper is left out.
+	MaxDepth int
+	// MaxListings is how many listings are read; 0 means 100,000. If there are more, the walk ends
+	// with ErrTooLarge.
+	MaxListings int
+	// Enter reports whether to read a member that is a listing. Nil means listings of the same
+	// origin as the first, since menus may lead anywhere.
+	Enter func(*Member) bool
+}
+
+// A Member is a member of one of the listings of a walk.
+type Member struct {
+	Entry
+	// Path holds the names of the listings on the way and of the member itself, as given by the
+	// servers. They are not safe as file names. Path is empty for the first listing.
+	Path []string
+	// From is the listing that contains the member; zero for the first listing.
+	From uri.URI
+
+	skip bool
+}
+
+// SkipDir works like fs.SkipDir: for a listing, it makes the walk skip it; for any other member, it
+// makes the walk skip the remaining members of the same listing.
+func (m *Member) SkipDir() { m.skip = true }
+
+// Walk yields the members of a listing and of the listings below it. All members of a listing come
+// before those of listings in it, so no two listings are open at once. Each listing is read only
+// once, however many links lead to it, so cycles of menus are no problem; MaxDepth is for links
+// that make a tree look endless. If opts is nil, the defaults apply.
+//
+// The first listing is not yielded itself, unless it fails. If a listing fails, it is yielded with
+// the error, and the walk continues with the others; leaving the loop ends it. If ctx is done, the
+// walk ends with one error. What listings lead to is retrieved under the policy for URLs supplied
+// by a remote party.
+func (c *Client) Walk(ctx context.Context, rawURL string, opts *WalkOptions) iter.Seq2[*Member, error] {
+	return func(yield func(*Member, error) bool) {
+		u, err := parse(OpList, rawURL)
+		if err != nil {
+			yield(&Member{}, err)
+			return
+		}
+		w := &walk{client: c, ctx: ctx, yield: yield, seen: make(map[uri.URI]bool)}
+		if opts != nil {
+			w.opts = *opts
+		}
+		if w.opts.MaxDepth <= 0 {
+			w.opts.MaxDepth = 100
+		}
+		if w.opts.MaxListings <= 0 {
+			w.opts.MaxListings = 100_000
+		}
+		w.read(&Member{Entry: Entry{URL: u, Kind: EntryListing, Size: -1}})
+	}
+}
+
+// A walk is one loop over the result of Walk.
+type walk struct {
+	client *Client
+	ctx    context.Context
+	yield  func(*Member, error) bool
+	opts   WalkOptions
+	origin uri.Origin       // of the first listing
+	seen   map[uri.URI]bool // listings that have been or will be read
+	found  int              // their number, not counting the first
+}
+
+// read yields the members of a listing and everything below it. It returns false if the walk is
+// over.
+func (w *walk) read(dir *Member) bool {
+	below, ok := w.members(dir)
+	if !ok {
+		return false
+	}
+	for _, m := range below {
+		if !w.read(m) {
+			return false
+		}
+	}
+	return true
+}
+
+// members yields the members of a listing, and returns those that are listings to be read.
+func (w *walk) members(dir *Member) (below []*Member, ok bool) {
+	resp, err := w.client.Do(w.ctx, &Request{URL: dir.URL, Op: OpList, From: dir.From})
+	if err != nil {
+		return nil, w.failed(dir, err)
+	}
+	defer resp.Body.Close()
+	if len(dir.Path) == 0 {
+		w.origin = w.originOf(resp.URL)
+		w.mark(dir.URL)
+		w.mark(resp.URL)
+	}
+	if resp.Entries == nil {
+		return nil, w.failed(dir, notAListing(resp))
+	}
+	for e, err := range resp.Entries {
+		if err != nil {
+			return below, w.failed(dir, err)
+		}
+		m := &Member{Entry: e, Path: append(slices.Clip(dir.Path), e.Name), From: resp.URL}
+		if !w.yield(m, nil) {
+			return nil, false
+		}
+		switch isDir := m.Kind == EntryListing; {
+		case m.skip && !isDir:
+			return below, true
+		case isDir && !m.skip && w.enters(m):
+			if w.found++; w.found >= w.opts.MaxListings {
+				return nil, w.tooMany(m)
+			}
+			below = append(below, m)
+		}
+	}
+	return below, true
+}
+
+// failed yields the error of a listing, and reports whether the walk continues.
+func (w *walk) failed(dir *Member, err error) bool { return w.yield(dir, err) && w.ctx.Err() == nil }
+
+func (w *walk) tooMany(m *Member) bool {
+	w.yield(m, asError(OpList.String(), m.URL, &Error{Code: ErrTooLarge,
+		Err: fmt.Errorf("the walk has come to more than %d listings", w.opts.MaxListings)}))
+	return false
+}
+
+// enters reports whether m, a listing, is to be read. If so it is marked as read.
+func (w *walk) enters(m *Member) bool {
+	if m.Rel == "parent" || m.URL.IsZero() || len(m.Path) >= w.opts.MaxDepth {
+		return false
+	}
+	if w.opts.Enter != nil {
+		return w.opts.Enter(m) && w.mark(m.URL)
+	}
+	return w.originOf(m.URL) == w.origin && w.mark(m.URL)
+}
+
+// originOf returns the origin of u, the same whether or not the default port is written.
+func (w *walk) originOf(u uri.URI) uri.Origin { return w.withoutPort(u).Origin() }
+
+// withoutPort returns u without its port if that is the default of its driver.
+func (w *walk) withoutPort(u uri.URI) uri.URI {
+	s, _ := w.client.registry.Lookup(u.Scheme())
+	return u.WithoutPort(s.Port)
+}
+
+// mark marks a listing as read, and reports whether it was not marked before.
+func (w *walk) mark(u uri.URI) bool {
+	u = w.withoutPort(u).WithoutUserinfo().WithoutFragment().Normalize()
+	if w.seen[u] {
+		return false
+	}
+	w.seen[u] = true
+	return true
+}
