@@ -5,20 +5,21 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"reflect"
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
 )
 
-// cases are all the rules, in the order in which they are tried: the simple
-// before what builds on it.
+// cases are the cases of the suite, in the order in which they run: the simple before what builds on
+// it.
 var cases = []testCase{
-	{"Empty", func(e *exam) { exactBytes(e, emptyFile) }},
-	{"OneOctet", func(e *exam) { exactBytes(e, oneFile) }},
-	{"Size64K1", func(e *exam) { exactBytes(e, middleFile) }},
-	{"Size8M", func(e *exam) { exactBytes(e, bigFile) }},
-	{"AllOctets", func(e *exam) { exactBytes(e, octetsFile) }},
+	{"Empty", func(t *caseTest) { exactBytes(t, emptyFile) }},
+	{"OneByte", func(t *caseTest) { exactBytes(t, oneFile) }},
+	{"Size64K1", func(t *caseTest) { exactBytes(t, middleFile) }},
+	{"Size8M", func(t *caseTest) { exactBytes(t, bigFile) }},
+	{"AllBytes", func(t *caseTest) { exactBytes(t, bytesFile) }},
 	{"Names", names},
 	{"Stat", stat},
 	{"Range", ranges},
@@ -26,6 +27,7 @@ var cases = []testCase{
 	{"EarlyClose", earlyClose},
 	{"List", list},
 	{"ListBreak", listBreak},
+	{"ListLimit", listLimit},
 	{"Operations", operations},
 	{"NotFound", notFound},
 	{"ListNotFound", listNotFound},
@@ -39,14 +41,18 @@ var cases = []testCase{
 	{"Secrets", secrets},
 	{"Dialer", dialer},
 	{"Address", address},
+	{"Scope", scope},
 	{"Explain", explain},
+	{"Recorded", recorded},
+	{"RecordedEnds", recordedEnds},
+	{"Unrecorded", unrecorded},
 }
 
-// exactBytes reads a file in both ways that there are, and does what may be
-// done with a body at its end.
-func exactBytes(e *exam, name string) {
-	rawURL, want := e.file(name)
-	c := e.client(nil)
+// exactBytes reads a file in both ways that there are, and does what may be done with a body at its
+// end.
+func exactBytes(t *caseTest, name string) {
+	rawURL, want := t.file(name)
+	c := t.client(nil)
 	ways := []struct {
 		name string
 		read func(io.Reader) ([]byte, error)
@@ -59,70 +65,70 @@ func exactBytes(e *exam, name string) {
 		}},
 	}
 	for _, way := range ways {
-		req := &fetch.Request{URL: e.parse(rawURL)}
+		req := &fetch.Request{URL: t.parse(rawURL)}
 		asked := *req
-		resp, err := c.Do(e.context(), req)
+		resp, err := c.Do(t.context(), req)
 		if err != nil {
-			e.Fatalf("Do: %v", err)
+			t.Fatalf("Do: %v", err)
 		}
 		if resp.Size >= 0 && resp.Size != int64(len(want)) {
-			e.Errorf("Meta.Size is %d, want %d or -1", resp.Size, len(want))
+			t.Errorf("Meta.Size is %d, want %d or -1", resp.Size, len(want))
 		}
 		if resp.Kind != fetch.KindObject {
-			e.Errorf("Meta.Kind of a file is %q", resp.Kind)
+			t.Errorf("Meta.Kind of a file is %q", resp.Kind)
 		}
 		if !resp.Range.IsZero() {
-			e.Errorf("Meta.Range is %+v, though no range was asked for", resp.Range)
+			t.Errorf("Meta.Range is %+v, though no range was asked for", resp.Range)
 		}
 		got, err := way.read(resp.Body)
 		if err != nil {
-			e.Errorf("%s: %v", way.name, err)
+			t.Errorf("%s: %v", way.name, err)
 		}
 		if diff := difference(got, want); diff != "" {
-			e.Errorf("%s: %s", way.name, diff)
+			t.Errorf("%s: %s", way.name, diff)
 		}
 		if n, err := resp.Body.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-			e.Errorf("a Read after the end returned %d octets and error %v, want 0 and EOF", n, err)
+			t.Errorf("a Read after the end returned %d bytes and error %v, want 0 and EOF", n, err)
 		}
 		for range 2 {
-			e.within("Close", func() { resp.Body.Close() })
+			t.within("Close", func() { resp.Body.Close() })
 		}
 		if !reflect.DeepEqual(*req, asked) {
-			e.Errorf("the driver changed the request to %+v", *req)
+			t.Errorf("the driver changed the request to %+v", *req)
 		}
 	}
 }
 
 // names fetches the files with the hard names.
-func names(e *exam) {
-	c := e.client(nil)
+func names(t *caseTest) {
+	c := t.client(nil)
 	tried := 0
 	for _, name := range HardNames {
-		rawURL := e.site.URL("names/" + name)
+		rawURL := t.site.URL("names/" + name)
 		if rawURL == "" {
-			e.Logf("the name %q cannot be carried", name)
+			t.Logf("the name %q cannot be carried", name)
 			continue
 		}
 		tried++
-		resp, err := c.Get(e.context(), rawURL)
+		resp, err := c.Get(t.context(), rawURL)
 		if err != nil {
-			e.Errorf("name %q: %v", name, err)
+			t.Errorf("name %q: %v", name, err)
 			continue
 		}
 		got, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil {
-			e.Errorf("name %q: reading the body: %v", name, err)
+			t.Errorf("name %q: reading the body: %v", name, err)
 		}
-		if diff := difference(got, e.content("names/"+name)); diff != "" {
-			e.Errorf("name %q: %s", name, diff)
+		if diff := difference(got, t.content("names/"+name)); diff != "" {
+			t.Errorf("name %q: %s", name, diff)
 		}
 		if !safeName(resp.Name) {
-			e.Errorf("name %q: Meta.Name is %q, which is not one safe path element", name, resp.Name)
+			t.Errorf("name %q: Meta.Name is %q, which is not one safe path element", name, resp.Name)
 		}
 	}
 	if tried == 0 {
-		e.Skip("Site.URL has no URL for any of the names")
+		t.Skip("Site.URL has no URL for any of the names")
 	}
 }
 
@@ -132,25 +138,25 @@ func safeName(name string) bool {
 }
 
 // stat compares what Stat says with what Get says.
-func stat(e *exam) {
-	c := e.client(nil)
+func stat(t *caseTest) {
+	c := t.client(nil)
 	for _, name := range []string{smallFile, middleFile} {
-		rawURL, want := e.file(name)
-		got, err := c.Stat(e.context(), rawURL)
+		rawURL, want := t.file(name)
+		got, err := c.Stat(t.context(), rawURL)
 		if err != nil {
-			e.Fatalf("Stat: %v", err)
+			t.Fatalf("Stat: %v", err)
 		}
-		resp := e.open(e.context(), c, rawURL)
+		resp := t.open(t.context(), c, rawURL)
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 		if got.Size >= 0 && got.Size != int64(len(want)) {
-			e.Errorf("%s: Stat says %d octets, want %d or -1", name, got.Size, len(want))
+			t.Errorf("%s: Stat says %d bytes, want %d or -1", name, got.Size, len(want))
 		}
 		if got.Kind != resp.Kind {
-			e.Errorf("%s: Stat says %q, Get %q", name, got.Kind, resp.Kind)
+			t.Errorf("%s: Stat says %q, Get %q", name, got.Kind, resp.Kind)
 		}
 		if !got.ModTime.IsZero() && !resp.ModTime.IsZero() && !got.ModTime.Equal(resp.ModTime) {
-			e.Errorf("%s: Stat says changed %v, Get %v", name, got.ModTime, resp.ModTime)
+			t.Errorf("%s: Stat says changed %v, Get %v", name, got.ModTime, resp.ModTime)
 		}
 		for field, v := range map[string][2]string{
 			"ContentType": {got.ContentType, resp.ContentType},
@@ -158,29 +164,29 @@ func stat(e *exam) {
 			"Name":        {got.Name, resp.Name},
 		} {
 			if v[0] != "" && v[1] != "" && v[0] != v[1] {
-				e.Errorf("%s: Stat says %s is %q, Get %q", name, field, v[0], v[1])
+				t.Errorf("%s: Stat says %s is %q, Get %q", name, field, v[0], v[1])
 			}
 		}
 	}
-	resp, err := c.Do(e.context(), &fetch.Request{URL: e.parse(e.url(smallFile)), Op: fetch.OpStat})
+	resp, err := c.Do(t.context(), &fetch.Request{URL: t.parse(t.url(smallFile)), Op: fetch.OpStat})
 	if errors.Is(err, errors.ErrUnsupported) {
 		return
 	}
 	if err != nil {
-		e.Fatalf("Do with OpStat: %v", err)
+		t.Fatalf("Do with OpStat: %v", err)
 	}
 	defer resp.Body.Close()
 	if n, err := io.Copy(io.Discard, resp.Body); n != 0 || err != nil {
-		e.Errorf("the body of a Stat has %d octets and error %v, want 0 and none", n, err)
+		t.Errorf("the body of a Stat has %d bytes and error %v, want 0 and none", n, err)
 	}
 }
 
-// ranges compares parts with the slices they are. A driver without ranges must
-// deliver all, and say so.
-func ranges(e *exam) {
-	rawURL, want := e.file(middleFile)
-	c := e.client(nil)
-	can := e.scheme(c, rawURL).Ranges
+// ranges compares parts with the slices they are. A driver without ranges must deliver all, and say
+// so.
+func ranges(t *caseTest) {
+	rawURL, want := t.file(middleFile)
+	c := t.client(nil)
+	can := t.scheme(c, rawURL).Ranges
 	size := int64(len(want))
 	for _, r := range []fetch.Range{
 		{Offset: 0, Length: 1},
@@ -192,151 +198,158 @@ func ranges(e *exam) {
 		{Offset: size - 1, Length: 0},
 		{Offset: size - 10, Length: 100}, // more than there is
 		{Offset: 0, Length: size},
+		{Offset: -10}, // the last ones; all, if nobody knows the size
 	} {
-		resp, err := c.Do(e.context(), &fetch.Request{URL: e.parse(rawURL), Range: r})
+		resp, err := c.Do(t.context(), &fetch.Request{URL: t.parse(rawURL), Range: r})
 		if err != nil {
-			e.Errorf("range %+v: %v", r, err)
+			t.Errorf("range %+v: %v", r, err)
 			continue
 		}
 		got, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil {
-			e.Errorf("range %+v: reading the body: %v", r, err)
+			t.Errorf("range %+v: reading the body: %v", r, err)
 		}
-		if !can {
+		if !can || r.Offset < 0 && resp.Range.IsZero() {
 			if diff := difference(got, want); diff != "" || !resp.Range.IsZero() {
-				e.Errorf("range %+v: the scheme has no ranges, so all should come and Meta.Range be zero; it is %+v. %s",
+				t.Errorf("range %+v: the scheme has no ranges, so all should come and Meta.Range be zero; it is %+v. %s",
 					r, resp.Range, diff)
 			}
 			continue
 		}
+		r = r.Of(size)
 		end := size
 		if r.Length > 0 {
 			end = min(size, r.Offset+r.Length)
 		}
 		if diff := difference(got, want[r.Offset:end]); diff != "" {
-			e.Errorf("range %+v: %s", r, diff)
+			t.Errorf("range %+v: %s", r, diff)
 		}
 		if resp.Range.Offset != r.Offset || resp.Range.Length != r.Length && resp.Range.Length != end-r.Offset || resp.Range.IsZero() {
-			e.Errorf("range %+v: Meta.Range is %+v", r, resp.Range)
+			t.Errorf("range %+v: Meta.Range is %+v", r, resp.Range)
 		}
 		if resp.Size >= 0 && resp.Size != end-r.Offset {
-			e.Errorf("range %+v: Meta.Size is %d, want %d, the size of the part, or -1", r, resp.Size, end-r.Offset)
+			t.Errorf("range %+v: Meta.Size is %d, want %d, the size of the part, or -1", r, resp.Size, end-r.Offset)
 		}
 		if resp.Total > 0 && resp.Total != size {
-			e.Errorf("range %+v: Meta.Total is %d, want %d", r, resp.Total, size)
+			t.Errorf("range %+v: Meta.Total is %d, want %d", r, resp.Total, size)
 		}
 	}
 }
 
 // parallel lets one client do 16 things at once.
-func parallel(e *exam) {
+func parallel(t *caseTest) {
 	files := []string{smallFile, "pub/motd", "pub/a/one.txt", middleFile}
 	for _, name := range files {
-		e.url(name)
+		t.url(name)
 	}
-	c := e.client(nil)
-	ctx := e.context()
+	c := t.client(nil)
+	ctx := t.context()
 	var wg sync.WaitGroup
 	for i := range 16 {
 		name := files[i%len(files)]
-		rawURL, want := e.file(name)
+		rawURL, want := t.file(name)
 		wg.Go(func() {
 			resp, err := c.Get(ctx, rawURL)
 			if err != nil {
-				e.Errorf("%s: %v", name, err)
+				t.Errorf("%s: %v", name, err)
 				return
 			}
 			defer resp.Body.Close()
 			got, err := io.ReadAll(resp.Body)
 			if err != nil {
-				e.Errorf("%s: reading the body: %v", name, err)
+				t.Errorf("%s: reading the body: %v", name, err)
 			}
 			if diff := difference(got, want); diff != "" {
-				e.Errorf("%s: %s", name, diff)
+				t.Errorf("%s: %s", name, diff)
 			}
 		})
 	}
 	wg.Wait()
 }
 
-// earlyClose leaves a body after an octet, and after none.
-func earlyClose(e *exam) {
-	rawURL, want := e.largest()
-	c := e.client(nil)
-	for _, octets := range []int{0, 1} {
-		resp := e.open(e.context(), c, rawURL)
-		got := make([]byte, octets)
+// earlyClose leaves a body after a byte, and after none.
+func earlyClose(t *caseTest) {
+	rawURL, want := t.largest()
+	c := t.client(nil)
+	for _, size := range []int{0, 1} {
+		resp := t.open(t.context(), c, rawURL)
+		got := make([]byte, size)
 		if _, err := io.ReadFull(resp.Body, got); err != nil {
-			e.Errorf("reading %d octets: %v", octets, err)
+			t.Errorf("reading %d bytes: %v", size, err)
 		}
 		for range 2 {
-			e.within("Close of a half-read body", func() { resp.Body.Close() })
+			t.within("Close of a half-read body", func() { resp.Body.Close() })
 		}
-		if _, err := resp.Body.Read(make([]byte, 1)); err == io.EOF && len(want) > octets {
-			e.Error("a closed body reads as if it had ended")
+		if _, err := resp.Body.Read(make([]byte, 1)); err == io.EOF && len(want) > size {
+			t.Error("a closed body reads as if it had ended")
 		}
-		e.recovers(c)
+		t.recovers(c)
 	}
 }
 
 // canceled checks that nothing is sent once the context has ended.
-func canceled(e *exam) {
-	rawURL := e.url(smallFile)
-	why := errors.New("the caller changed his mind")
-	ctx, cancel := context.WithCancelCause(e.Context())
+func canceled(t *caseTest) {
+	rawURL := t.url(smallFile)
+	why := errors.New("canceled by the suite")
+	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	got := e.heard(func() {
-		err := discard(e.client(nil).Get(ctx, rawURL))
+	got := t.heard(func() {
+		err := discard(t.client(nil).Get(ctx, rawURL))
 		if !errors.Is(err, why) {
-			e.Fatalf("error %v, want the cause of the context, %q", err, why)
+			t.Fatalf("error %v, want the cause of the context, %q", err, why)
 		}
-		e.checkError(err)
+		t.checkError(err)
 	})
 	if len(got) > 0 {
-		e.Errorf("the server got %q", got)
+		t.Errorf("the server got %q", got)
 	}
 }
 
-// operations asks for what the scheme says it cannot do.
-func operations(e *exam) {
-	c := e.client(nil)
-	s := e.scheme(c, e.url(smallFile))
+// operations asks for what the scheme says it cannot do. Nothing may be connected to for that.
+func operations(t *caseTest) {
+	o := t.options()
+	o.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
+		t.Errorf("connects to %s %s", network, addr)
+		return nil, errors.New("refused by the suite")
+	}
+	c := t.client(o)
+	s := t.scheme(c, t.url(smallFile))
 	if !s.Can(fetch.OpGet) {
-		e.Errorf("Scheme.Ops of %s is %v, without OpGet", s.Name, s.Ops)
+		t.Errorf("Scheme.Ops of %s is %v, without OpGet", s.Name, s.Ops)
 	}
 	for _, op := range []fetch.Op{fetch.OpStat, fetch.OpList, fetch.OpDial, 200} {
 		if s.Can(op) {
 			continue
 		}
-		err := discard(c.Do(e.context(), &fetch.Request{URL: e.parse(e.url(smallFile)), Op: op}))
+		err := discard(c.Do(t.context(), &fetch.Request{URL: t.parse(t.url(smallFile)), Op: op}))
 		if !errors.Is(err, errors.ErrUnsupported) {
-			e.Errorf("operation %q is not in Scheme.Ops; error %v, want one matching errors.ErrUnsupported", op, err)
+			t.Errorf("operation %q is not in Scheme.Ops; error %v, want one matching errors.ErrUnsupported", op, err)
 		}
 	}
 }
 
 // notFound asks for what is not there.
-func notFound(e *exam) {
-	rawURL := e.url(absentFile)
-	c := e.client(nil)
-	e.checkNotFound("Get", e.drain(c, rawURL))
-	_, err := c.Stat(e.context(), rawURL)
-	e.checkNotFound("Stat", err)
-	e.recovers(c)
+func notFound(t *caseTest) {
+	rawURL := t.url(absentFile)
+	c := t.client(nil)
+	t.checkNotFound("Get", t.drain(c, rawURL))
+	_, err := c.Stat(t.context(), rawURL)
+	t.checkNotFound("Stat", err)
+	t.recovers(c)
 }
 
 // listNotFound lists what is not there.
-func listNotFound(e *exam) {
-	e.url(".")
-	rawURL := e.url(absentDir)
-	c := e.client(nil)
-	if !e.scheme(c, rawURL).Can(fetch.OpList) {
-		e.Skip("the scheme has no OpList")
+func listNotFound(t *caseTest) {
+	t.url(".")
+	rawURL := t.url(absentDir)
+	c := t.client(nil)
+	if !t.scheme(c, rawURL).Can(fetch.OpList) {
+		t.Skip("the scheme has no OpList")
 	}
 	var err error
-	for _, err = range c.List(e.context(), rawURL) {
+	for _, err = range c.List(t.context(), rawURL) {
 	}
-	e.checkNotFound("List", err)
-	e.recovers(c)
+	t.checkNotFound("List", err)
+	t.recovers(c)
 }

@@ -27,6 +27,7 @@ type treeDriver struct {
 	bug  string
 	over <-chan struct{} // closed when the test ends
 	meet chan struct{}
+	kept chan *fetch.Conn // idle connections, for the driver that reuses them
 }
 
 func treeSite(t testing.TB, tree fs.FS, bug string) Site {
@@ -34,7 +35,7 @@ func treeSite(t testing.TB, tree fs.FS, bug string) Site {
 	return Site{
 		Load: func(env *fetch.Env, reg *fetch.Registry) {
 			reg.Register(fetch.Scheme{Name: "x-tree", Port: 7777, Ranges: bug != "has no ranges",
-				Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Driver: &treeDriver{env: env, bug: bug, over: t.Context().Done(), meet: make(chan struct{})}})
+				Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Driver: &treeDriver{env: env, bug: bug, over: t.Context().Done(), meet: make(chan struct{}), kept: make(chan *fetch.Conn, 1)}})
 		},
 		URL: func(name string) string {
 			if name == bigFile && bug != "" {
@@ -44,19 +45,17 @@ func treeSite(t testing.TB, tree fs.FS, bug string) Site {
 			for s := range strings.SplitSeq(name, "/") {
 				segments = append(segments, uri.Escape(s))
 			}
-			return "x-tree://" + s.addr + "/" + strings.Join(segments, "/")
+			return s.URL + "/" + strings.Join(segments, "/")
 		},
-		Log:   s.log,
-		Fault: s.arm,
+		Log:   s.Log,
+		Fault: s.Fail,
+		Can:   s.Can,
 	}
 }
 
 func (d *treeDriver) has(bug string) bool { return d.bug == bug }
 
 func (d *treeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-	if d.has("runs unknown operations") && req.Op > fetch.OpDial {
-		return &fetch.Response{Body: io.NopCloser(strings.NewReader(""))}, nil
-	}
 	name, err := uri.Unescape(req.URL.URLPath())
 	switch {
 	case d.has("sends CR LF"):
@@ -83,8 +82,6 @@ func (d *treeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Respo
 		line = "STAT\t" + name
 	case fetch.OpList:
 		line = "LIST\t" + name
-	default:
-		return nil, fmt.Errorf("x-tree: %w", errors.ErrUnsupported)
 	}
 	conn, err := d.dial(ctx, req.URL)
 	if err != nil {
@@ -98,23 +95,46 @@ func (d *treeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Respo
 	return resp, nil
 }
 
-func (d *treeDriver) dial(ctx context.Context, u uri.URI) (net.Conn, error) {
+func (d *treeDriver) dial(ctx context.Context, u uri.URI) (*fetch.Conn, error) {
 	if d.has("ignores the context") {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if d.has("dials by itself") {
-		return new(net.Dialer).DialContext(ctx, "tcp", u.HostPort(7777))
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", u.HostPort(7777))
+		if err != nil {
+			return nil, err
+		}
+		return fetch.NewConn(conn, 0), nil
+	}
+	if d.has("forgets the scope") {
+		select {
+		case conn := <-d.kept:
+			return conn, nil
+		default:
+		}
 	}
 	return d.env.Dial(ctx, "tcp", u.HostPort(7777))
 }
 
-func (d *treeDriver) exchange(ctx context.Context, conn net.Conn, line string, req *fetch.Request) (*fetch.Response, error) {
+// CloseIdleConnections implements fetch.IdleCloser.
+func (d *treeDriver) CloseIdleConnections() {
+	select {
+	case conn := <-d.kept:
+		conn.Close()
+	default:
+	}
+}
+
+func (d *treeDriver) exchange(ctx context.Context, conn *fetch.Conn, line string, req *fetch.Request) (*fetch.Response, error) {
 	release := func() bool { return true }
 	if !d.has("ignores the context") {
-		release = fetch.Bind(ctx, conn)
+		release = conn.Bind(ctx)
 	}
 	lines := wire.NewLines(conn, 0)
 	r := lines.Reader()
+	if d.has("reads past the record") && strings.HasSuffix(line, smallFile+"\t0\t0") {
+		r = wire.NewReader(conn.NetConn(), 0)
+	}
 	var err error
 	if d.has("sends CR LF") {
 		_, err = io.WriteString(conn, line+"\r\n")
@@ -159,19 +179,23 @@ func (d *treeDriver) exchange(ctx context.Context, conn net.Conn, line string, r
 		}
 	case fetch.OpList:
 		resp.Kind, resp.Size = fetch.KindListing, -1
-		resp.Entries = d.entries(r, int(n), req.URL)
+		resp.Body, resp.Parse = fetch.NewListing(d.members(r, req.URL), b.Close)
+		if d.has("reads listings past the client") {
+			resp.Parse = func(io.Reader) iter.Seq2[fetch.Entry, error] { return entriesOf(d.members(r, req.URL)) }
+		}
 	}
 	return resp, nil
 }
 
 func (d *treeDriver) object(resp *fetch.Response, b *treeBody, req *fetch.Request) (*fetch.Response, error) {
 	b.object = true
-	if d.has("does one thing at a time") {
+	// It waits for a second request for one of the files that the case retrieves at once.
+	if d.has("does one thing at a time") && resp.Name == "one.txt" {
 		select {
 		case d.meet <- struct{}{}:
 			return nil, &fetch.Error{Code: fetch.ErrBusy}
 		case <-d.meet:
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(200 * time.Millisecond):
 		}
 	}
 	if !req.Range.IsZero() && !d.has("has no ranges") {
@@ -189,33 +213,33 @@ func (d *treeDriver) object(resp *fetch.Response, b *treeBody, req *fetch.Reques
 		resp.Size = -1
 	}
 	if d.has("pumps") {
-		octets := make(chan byte)
+		feed := make(chan byte)
 		go func() {
-			defer close(octets)
+			defer close(feed)
 			for in := bufio.NewReader(b); ; {
 				c, err := in.ReadByte()
 				if err != nil {
 					return
 				}
 				select {
-				case octets <- c:
+				case feed <- c:
 				case <-d.over: // of all the ways to end, the only one
 					return
 				}
 			}
 		}()
-		resp.Body = pumped{octets: octets, Closer: b}
+		resp.Body = pumped{feed: feed, Closer: b}
 	}
 	return resp, nil
 }
 
 type pumped struct {
-	octets chan byte
+	feed chan byte
 	io.Closer
 }
 
 func (p pumped) Read(b []byte) (int, error) {
-	c, ok := <-p.octets
+	c, ok := <-p.feed
 	if !ok {
 		return 0, io.EOF
 	}
@@ -223,15 +247,37 @@ func (p pumped) Read(b []byte) (int, error) {
 	return 1, nil
 }
 
-func (d *treeDriver) entries(r *wire.Reader, n int, dir uri.URI) iter.Seq2[fetch.Entry, error] {
+func entriesOf(parts iter.Seq2[fetch.Part, error]) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		for range n {
-			line, err := r.Line()
+		for part, err := range parts {
 			if err != nil {
 				yield(fetch.Entry{}, err)
 				return
 			}
+			for _, e := range part.Entries {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (d *treeDriver) members(r *wire.Reader, dir uri.URI) iter.Seq2[fetch.Part, error] {
+	return func(yield func(fetch.Part, error) bool) {
+		for {
+			line, err := r.Line()
+			if string(line) == "." {
+				return
+			}
 			words := strings.SplitN(string(line), "\t", 3)
+			if err == nil && len(words) < 3 {
+				err = &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server lists %q", line)}
+			}
+			if err != nil {
+				yield(fetch.Part{}, err)
+				return
+			}
 			size, _ := strconv.ParseInt(words[1], 10, 64)
 			escaped := uri.Escape(words[2])
 			if d.has("does not escape entries") {
@@ -239,7 +285,7 @@ func (d *treeDriver) entries(r *wire.Reader, n int, dir uri.URI) iter.Seq2[fetch
 			}
 			u, err := uri.ParseLoose(strings.TrimSuffix(dir.String(), "/") + "/" + escaped)
 			if err != nil {
-				yield(fetch.Entry{}, err)
+				yield(fetch.Part{}, err)
 				return
 			}
 			e := fetch.Entry{URL: u, Name: words[2], Size: size, Rel: "item"}
@@ -249,7 +295,7 @@ func (d *treeDriver) entries(r *wire.Reader, n int, dir uri.URI) iter.Seq2[fetch
 			if d.has("loses the first entry") && e.Name == "motd" {
 				continue
 			}
-			if !yield(e, nil) {
+			if !yield(fetch.Part{Text: append(line, '\n'), Entries: []fetch.Entry{e}}, nil) {
 				return
 			}
 		}
@@ -270,7 +316,7 @@ func (d *treeDriver) Explain(req *fetch.Request) ([]string, error) {
 type treeBody struct {
 	d       *treeDriver
 	r       *wire.Reader
-	conn    net.Conn
+	conn    *fetch.Conn
 	release func() bool
 	left    atomic.Int64 // -1 for up to the close
 	object  bool
@@ -312,6 +358,12 @@ func (b *treeBody) Close() error {
 	if b.object && b.d.has("drains in Close") {
 		io.Copy(io.Discard, io.LimitReader(b.conn, b.left.Load()))
 	}
-	b.release()
+	if b.release() && b.d.has("forgets the scope") && b.object && b.left.Load() == 0 {
+		select {
+		case b.d.kept <- b.conn:
+			return nil
+		default:
+		}
+	}
 	return b.conn.Close()
 }

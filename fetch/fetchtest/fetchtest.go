@@ -5,15 +5,16 @@
 //	func TestConformance(t *testing.T) {
 //		fetchtest.Run(t, fetchtest.Harness{
 //			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-//				s := ftpd.Start(t, tree)
-//				return fetchtest.Site{Load: ftp.Load, URL: s.URL, Log: s.Log, Fault: s.Fault}
+//				s := ftpd.Start(t, ftpd.Options{Tree: tree})
+//				url := func(name string) string { return s.URL + "/" + name }
+//				return fetchtest.Site{Load: ftp.Load, URL: url, Log: s.Log, Fault: s.Fail, Can: s.Can}
 //			},
 //		})
 //	}
 //
-// The cases hold for every protocol. What a protocol cannot do is declared:
-// URL returns "" for names that it cannot carry, Want says what it makes of a
-// file, and Skip names cases that make no sense, with the reason.
+// The cases hold for every protocol. What a protocol cannot do is declared: URL returns "" for
+// names that it cannot carry, Want says what it makes of a file, and Skip names cases that make no
+// sense, with the reason.
 package fetchtest
 
 import (
@@ -25,20 +26,21 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
 )
 
 // A Harness describes a driver and a server for it.
 type Harness struct {
-	// Start starts a server that holds tree, or finds one that does, and
-	// stops it when the test ends. It is called once, and the cases use the
-	// server one after the other. os.CopyFS puts tree into a directory.
+	// Start starts a server that holds tree, or finds one that does, and stops it when the test
+	// ends. It is called once, and the cases use the server one after the other. os.CopyFS puts
+	// tree into a directory.
 	Start func(t testing.TB, tree fs.FS) Site
-	// Skip maps the names of cases to the reason why they do not apply. A
-	// name that is not a case fails the run.
+	// Skip maps the names of cases to the reason why they do not apply. A name that is not a case
+	// fails the run.
 	Skip map[string]string
-	// Options are what the clients are made with: TLS roots, credentials and
-	// the like. Nil means none. The suite wraps DialContext, Trace, Logger
-	// and CheckAddr, and sets timeouts in the cases that are about them.
+	// Options are what the clients are made with: TLS roots, credentials and the like. Nil means
+	// none. The suite wraps DialContext, Trace, Logger and CheckAddr, and sets timeouts in the
+	// cases that are about them.
 	Options *fetch.Options
 }
 
@@ -46,53 +48,46 @@ type Harness struct {
 type Site struct {
 	// Load loads the driver.
 	Load fetch.Loader
-	// URL returns the URL of a file or directory, named as in package fs:
-	// "." is the root. It is also asked for names that are not in the tree,
-	// for URLs of what does not exist. It returns "" for what the protocol
-	// cannot name, such as a directory where there are none, or a file whose
-	// octets it cannot carry; what depends on it is then left out.
+	// URL returns the URL of a file or directory, named as in package fs: "." is the root. It is
+	// also asked for names that are not in the tree, for URLs of what does not exist. It returns ""
+	// for what the protocol cannot name, such as a directory where there are none, or a file whose
+	// bytes it cannot carry; what depends on it is then left out.
 	URL func(name string) string
-	// Want returns what Get must deliver for the file name with this
-	// content, for protocols that change line ends or add a header. Nil
-	// means the content itself.
+	// Want returns what Get must deliver for the file name with this content, for protocols that
+	// change line ends or add a header. Nil means the content itself.
 	Want func(name string, content []byte) []byte
-	// Log returns the commands and requests received since the start, one
-	// an element; nil if that cannot be known, as with a real server.
+	// Log returns the commands and requests received since the start, one an element; nil if that
+	// cannot be known, as with a real server.
 	Log func() []string
-	// Fault arms a fault that strikes the next retrieval, once; nil if that
-	// is not possible.
+	// Fault arms a fault that strikes the next retrieval, once; nil if that is not possible.
 	Fault func(Fault)
-	// Escaped is set for protocols that send URLs as they are written,
-	// percent-encoded, such as HTTP. An encoded CR LF is harmless there and
-	// need not be refused; it must still add no line.
+	// Can reports which other faults Fault can arm; nil means none. The suite asks for
+	// servers.Endless, which strikes the next listing.
+	Can func(Fault) bool
+	// Escaped is set for protocols that send URLs as they are written, percent-encoded, such as
+	// HTTP. An encoded CR LF is harmless there and need not be refused; it must still add no line.
 	Escaped bool
 }
 
 // A Fault is a way in which a server fails.
-type Fault uint8
+type Fault = servers.Fault
 
-// The faults. Cut and Stall strike after at least one octet of the content,
-// and before its end.
+// The faults that the suite needs. Cut and Stall strike after at least one byte of the content, and before
+// its end.
 const (
-	Cut   Fault = iota // close all connections of the retrieval in mid-body
-	Stall              // stop sending in mid-body, and leave the connections open
-	Noise              // answer with octets that are no answer in the protocol
+	Cut   = servers.Cut   // close all connections of the retrieval in mid-body
+	Stall = servers.Stall // stop sending in mid-body, and leave the connections open
+	Noise = servers.Noise // answer with bytes that are no answer in the protocol
 )
 
-// String returns "cut", "stall" or "noise".
-func (f Fault) String() string {
-	return [...]string{"cut", "stall", "noise"}[f]
-}
-
-// A testCase is one rule that drivers must keep.
+// A testCase is one requirement on drivers.
 type testCase struct {
 	name string
-	run  func(e *exam)
+	run  func(t *caseTest)
 }
 
-// Run runs the conformance suite on the driver that h describes. Each case is
-// a subtest. They run one after the other, and Run may be called by parallel
-// tests.
+// Run runs the conformance suite on the driver that h describes. Each case is a subtest. They run
+// one after the other, and Run may be called by parallel tests.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
 	if bad := h.unknownSkips(); len(bad) > 0 {
@@ -102,8 +97,8 @@ func Run(t *testing.T, h Harness) {
 	site := h.Start(t, tree)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			e := &exam{TB: t, h: h, site: site, tree: tree, patience: 20 * time.Second}
-			e.run(c)
+			ct := &caseTest{TB: t, h: h, site: site, tree: tree, timeout: 20 * time.Second}
+			ct.run(c)
 		})
 	}
 }

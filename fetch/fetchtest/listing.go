@@ -9,17 +9,18 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
 )
 
-// list walks from "pub" and "names" by the entries alone, and compares what
-// it finds with the tree. Files are known by their content.
-func list(e *exam) {
-	c := e.client(nil)
-	w := &walk{exam: e, client: c, ctx: e.context(), byContent: e.contents(), found: map[string]bool{}}
+// list walks from "pub" and "names" by the entries alone, and compares what it finds with the tree.
+// Files are known by their content.
+func list(t *caseTest) {
+	c := t.client(nil)
+	w := &walk{caseTest: t, client: c, ctx: t.context(), byContent: t.contents(), found: map[string]bool{}}
 	for _, dir := range []string{"pub", "names"} {
-		rawURL := e.url(dir)
-		if !e.scheme(c, rawURL).Can(fetch.OpList) {
-			e.Skip("the scheme has no OpList")
+		rawURL := t.url(dir)
+		if !t.scheme(c, rawURL).Can(fetch.OpList) {
+			t.Skip("the scheme has no OpList")
 		}
 		w.list(rawURL, dir, 0)
 	}
@@ -27,16 +28,15 @@ func list(e *exam) {
 		if w.found[name] || strings.HasPrefix(path.Base(name), ".") { // servers may hide those
 			continue
 		}
-		e.Errorf("no entry leads to %q, which holds %.40q...", name, content)
+		t.Errorf("no entry leads to %q, which holds %.40q...", name, content)
 	}
-	e.listingBody(c)
+	t.listingBody(c)
 }
 
-// listingBody checks that Get of a directory, if the protocol has that, tells
-// that it is a listing.
-func (e *exam) listingBody(c *fetch.Client) {
-	e.Helper()
-	resp, err := c.Get(e.context(), e.url("pub"))
+// listingBody checks that Get of a directory, if the protocol has that, tells that it is a listing.
+func (t *caseTest) listingBody(c *fetch.Client) {
+	t.Helper()
+	resp, err := c.Get(t.context(), t.url("pub"))
 	if err != nil || resp.Kind != fetch.KindListing {
 		if err == nil {
 			resp.Body.Close()
@@ -45,27 +45,27 @@ func (e *exam) listingBody(c *fetch.Client) {
 	}
 	defer resp.Body.Close()
 	if resp.Entries == nil {
-		e.Error("Get of a directory: a listing without Entries")
+		t.Error("Get of a directory: a listing without Entries")
 	}
 	if n, err := io.Copy(io.Discard, resp.Body); n == 0 || err != nil {
-		e.Errorf("Get of a directory: the body has %d octets and error %v", n, err)
+		t.Errorf("Get of a directory: the body has %d bytes and error %v", n, err)
 	}
 }
 
-// contents maps the contents of the files below pub and names to their names,
-// as far as they can be named.
-func (e *exam) contents() map[string]string {
-	e.Helper()
+// contents maps the contents of the files below pub and names to their names, as far as they can be
+// named.
+func (t *caseTest) contents() map[string]string {
+	t.Helper()
 	m := map[string]string{}
 	for _, dir := range []string{"pub", "names"} {
-		err := fs.WalkDir(e.tree, dir, func(name string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && e.site.URL(name) != "" {
-				m[string(e.content(name))] = name
+		err := fs.WalkDir(t.tree, dir, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && t.site.URL(name) != "" {
+				m[string(t.content(name))] = name
 			}
 			return err
 		})
 		if err != nil {
-			e.Fatal(err)
+			t.Fatal(err)
 		}
 	}
 	return m
@@ -73,7 +73,7 @@ func (e *exam) contents() map[string]string {
 
 // A walk follows the entries of listings.
 type walk struct {
-	*exam
+	*caseTest
 	client    *fetch.Client
 	ctx       context.Context
 	byContent map[string]string
@@ -136,7 +136,7 @@ func (w *walk) fetch(entry fetch.Entry, dir string) {
 		return
 	}
 	if entry.Size >= 0 && entry.Size != int64(got.Len()) {
-		w.Errorf("entry %q: %d octets came, the listing says %d", entry.Name, got.Len(), entry.Size)
+		w.Errorf("entry %q: %d bytes came, the listing says %d", entry.Name, got.Len(), entry.Size)
 	}
 	name, ok := w.byContent[got.String()]
 	switch {
@@ -151,24 +151,71 @@ func (w *walk) fetch(entry fetch.Entry, dir string) {
 }
 
 // listBreak leaves a listing at its first entry.
-func listBreak(e *exam) {
-	rawURL := e.url("names")
-	c := e.client(nil)
-	if !e.scheme(c, rawURL).Can(fetch.OpList) {
-		e.Skip("the scheme has no OpList")
+func listBreak(t *caseTest) {
+	rawURL := t.url("names")
+	c := t.client(nil)
+	if !t.scheme(c, rawURL).Can(fetch.OpList) {
+		t.Skip("the scheme has no OpList")
 	}
-	e.within("a listing left at its first entry", func() {
+	t.within("a listing left at its first entry", func() {
 		n := 0
-		for _, err := range c.List(e.context(), rawURL) {
+		for _, err := range c.List(t.context(), rawURL) {
 			if err != nil {
-				e.Errorf("List: %v", err)
+				t.Errorf("List: %v", err)
 			}
 			n++
 			break
 		}
 		if n == 0 {
-			e.Error("the listing is empty")
+			t.Error("the listing is empty")
 		}
 	})
-	e.recovers(c)
+	t.recovers(c)
+}
+
+// listLimit lists with a Policy.MaxSize that is less than the listing, and less than one without
+// end.
+func listLimit(t *caseTest) {
+	rawURL := t.url("names")
+	if !t.scheme(t.client(nil), rawURL).Can(fetch.OpList) {
+		t.Skip("the scheme has no OpList")
+	}
+	n, _, err := t.listUpTo(rawURL, 100)
+	if fetch.CodeOf(err) != fetch.ErrTooLarge {
+		t.Errorf("a listing of more than 100 bytes: %d entries, error %v, want one of class %q", n, err, fetch.ErrTooLarge)
+	}
+	if t.site.Fault != nil && t.site.Can != nil && t.site.Can(servers.Endless) {
+		const limit = 256 << 10
+		t.site.Fault(servers.Endless)
+		t.within("a listing without end", func() {
+			n, received, err := t.listUpTo(rawURL, limit)
+			if !hasCode(err, fetch.ErrTooLarge, fetch.ErrProtocol) {
+				t.Errorf("a listing without end: %d entries, error %v, want one of class %q or %q", n, err,
+					fetch.ErrTooLarge, fetch.ErrProtocol)
+			}
+			if received > 2*limit {
+				t.Errorf("%d bytes were read of a listing without end, with Policy.MaxSize %d", received, limit)
+			}
+		})
+	}
+	t.recovers(t.client(nil))
+}
+
+// listUpTo lists with a limit. It returns how many entries came, how many bytes were read from
+// connections, and the error.
+func (t *caseTest) listUpTo(rawURL string, limit int64) (entries int, received int64, err error) {
+	t.Helper()
+	o, counted := t.counting()
+	policy := fetch.Policy{}
+	if o.Policy != nil {
+		policy = *o.Policy
+	}
+	policy.MaxSize = limit
+	o.Policy = &policy
+	for _, err = range t.client(o).List(t.context(), rawURL) {
+		if err == nil {
+			entries++
+		}
+	}
+	return entries, counted.received(), err
 }

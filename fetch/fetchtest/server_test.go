@@ -1,116 +1,50 @@
 package fetchtest
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"io/fs"
-	"net"
 	"path"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
 )
 
-// A server of the scheme x-tree: requests are a verb, a path and numbers,
+// startTreeServer starts a server of the scheme x-tree: requests are a verb, a path and numbers,
 // divided by tabs; answers are a line and what it announces.
 //
-//	GET path offset length    200 size         and so many octets
+//	GET path offset length    200 size         and so many bytes
 //	STAT path                 200 size
-//	LIST path                 200 count        and so many lines: "d" or "f", size, name
+//	LIST path                 200 list         and lines: "d" or "f", size, name; and "."
 //	                          404 what is wrong
-type treeServer struct {
-	tree  fs.FS
-	addr  string
-	quit  chan struct{}
-	mu    sync.Mutex
-	lines []string
-	fault *Fault
-}
-
-func startTreeServer(t testing.TB, tree fs.FS) *treeServer {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &treeServer{tree: tree, addr: l.Addr().String(), quit: make(chan struct{})}
-	var running sync.WaitGroup
-	running.Go(func() {
+func startTreeServer(t testing.TB, tree fs.FS) *servers.Server {
+	t.Helper()
+	return servers.Start(t, servers.Config{Scheme: "x-tree"}, func(c *servers.Conn) {
 		for {
-			conn, err := l.Accept()
-			if err != nil {
+			line, err := c.ReadLine()
+			if err != nil || answer(c, tree, strings.Split(line, "\t")) != nil {
 				return
 			}
-			running.Go(func() { s.serve(conn) })
 		}
 	})
-	t.Cleanup(func() {
-		close(s.quit)
-		l.Close()
-		running.Wait()
-	})
-	return s
 }
 
-func (s *treeServer) log() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.lines...)
-}
-
-func (s *treeServer) arm(f Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fault = &f
-}
-
-func (s *treeServer) takeFault() *Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.fault
-	s.fault = nil
-	return f
-}
-
-func (s *treeServer) serve(conn net.Conn) {
-	defer conn.Close()
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		select {
-		case <-s.quit:
-			conn.Close()
-		case <-done:
-		}
-	}()
-	for in := bufio.NewScanner(conn); in.Scan(); {
-		s.mu.Lock()
-		s.lines = append(s.lines, in.Text())
-		s.mu.Unlock()
-		if !s.answer(conn, strings.Split(in.Text(), "\t")) {
-			return
-		}
-	}
-}
-
-func (s *treeServer) answer(conn net.Conn, words []string) bool {
+func answer(c *servers.Conn, tree fs.FS, words []string) error {
 	if len(words) < 2 || words[0] == "GET" && len(words) < 4 {
-		fmt.Fprintf(conn, "400 bad request\r\n")
-		return true
+		return c.Reply("400 bad request")
 	}
 	name := path.Clean(strings.TrimSuffix(words[1], "/"))
-	info, err := fs.Stat(s.tree, name)
+	info, err := fs.Stat(tree, name)
 	if err != nil || (words[0] == "LIST") != info.IsDir() {
-		fmt.Fprintf(conn, "404 no %s\r\n", name)
-		return true
+		return c.Reply("404 no %s", name)
 	}
 	switch words[0] {
 	case "STAT":
-		fmt.Fprintf(conn, "200 %d\r\n", info.Size())
+		return c.Reply("200 %d", info.Size())
 	case "LIST":
-		entries, _ := fs.ReadDir(s.tree, name)
-		fmt.Fprintf(conn, "200 %d\r\n", len(entries))
+		entries, _ := fs.ReadDir(tree, name)
+		var lines strings.Builder
 		for _, e := range entries {
 			kind, size := "f", int64(0)
 			if info, err := e.Info(); err == nil {
@@ -119,41 +53,30 @@ func (s *treeServer) answer(conn net.Conn, words []string) bool {
 			if e.IsDir() {
 				kind = "d"
 			}
-			fmt.Fprintf(conn, "%s\t%d\t%s\r\n", kind, size, e.Name())
+			fmt.Fprintf(&lines, "%s\t%d\t%s\r\n", kind, size, e.Name())
 		}
-	case "GET":
-		data, _ := fs.ReadFile(s.tree, name)
-		offset, _ := strconv.Atoi(words[2])
-		length, _ := strconv.Atoi(words[3])
-		data = data[min(offset, len(data)):]
-		if length > 0 {
-			data = data[:min(length, len(data))]
-		}
-		return s.send(conn, data)
+		return send(c, "200 list", []byte(lines.String()), ".\r\n")
 	}
-	return true
+	data, _ := fs.ReadFile(tree, name)
+	offset, _ := strconv.Atoi(words[2])
+	length, _ := strconv.Atoi(words[3])
+	data = data[min(offset, len(data)):]
+	if length > 0 {
+		data = data[:min(length, len(data))]
+	}
+	return send(c, fmt.Sprintf("200 %d", len(data)), data, "")
 }
 
-// send sends data as the armed fault has it, and reports whether the
-// connection can go on.
-func (s *treeServer) send(conn net.Conn, data []byte) bool {
-	fault := s.takeFault()
-	if fault == nil {
-		fmt.Fprintf(conn, "200 %d\r\n", len(data))
-		_, err := conn.Write(data)
-		return err == nil
+func send(c *servers.Conn, reply string, content []byte, end string) error {
+	b, ok := c.Content(int64(len(content)))
+	if !ok {
+		return nil
 	}
-	switch *fault {
-	case Noise:
-		io.WriteString(conn, "\x1b[31m\xff\xfe\x00 rubbish\x07\r\n")
-		return false
-	case Cut:
-		fmt.Fprintf(conn, "200 %d\r\n", len(data))
-		conn.Write(data[:len(data)/2])
-		return false
+	c.Printf("%s", reply)
+	b.Write(content)
+	if _, err := b.End(); err != nil {
+		return err
 	}
-	fmt.Fprintf(conn, "200 %d\r\n", len(data))
-	conn.Write(data[:len(data)/2])
-	io.Copy(io.Discard, conn)
-	return false
+	_, err := c.Write([]byte(end))
+	return err
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// HardNames are file names that a careless driver garbles. They are the names
-// in the directory "names" of Tree. All are valid on Unix systems. Names in
-// other encodings than UTF-8 are missing, as package fs has no place for them.
+// HardNames are file names that a careless driver garbles. They are the names in the directory
+// "names" of Tree. All are valid on Unix systems. Names in other encodings than UTF-8 are missing,
+// as package fs has no place for them.
 var HardNames = []string{
 	"a b",           // a space
 	"a  b",          // two, which column-cutting listing parsers merge
@@ -48,7 +48,7 @@ const (
 	oneFile    = "sizes/1"
 	middleFile = "sizes/65537"
 	bigFile    = "sizes/8388608"
-	octetsFile = "octets.bin"
+	bytesFile  = "octets.bin"
 	smallFile  = "pub/readme.txt"
 	absentFile = "pub/no-such-file.txt"
 	absentDir  = "no-such-directory"
@@ -56,8 +56,8 @@ const (
 
 // Tree returns the suite's files, always the same:
 //
-//	octets.bin           every pair of octets
-//	sizes/0 ... 8388608  numbered lines of ASCII, cut off at that many octets
+//	octets.bin           every pair of bytes
+//	sizes/0 ... 8388608  numbered lines of ASCII, cut off at that many bytes
 //	pub/...              short ASCII texts, up to four directories deep
 //	names/...            short texts under the HardNames
 //
@@ -70,7 +70,7 @@ var tree = sync.OnceValue(func() fs.FS {
 	add := func(name string, content []byte) {
 		m[name] = &fstest.MapFile{Data: content, Mode: 0o644, ModTime: time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)}
 	}
-	add(octetsFile, everyPair())
+	add(bytesFile, everyPair())
 	lines := numberedLines(8 << 20)
 	for _, size := range []int{0, 1, 64<<10 + 1, 8 << 20} {
 		add(fmt.Sprintf("sizes/%d", size), lines[:size:size])
@@ -84,7 +84,7 @@ var tree = sync.OnceValue(func() fs.FS {
 	return m
 })
 
-// everyPair returns all pairs of octets, one after the other: bare CRs, lines
+// everyPair returns all pairs of bytes, one after the other: bare CRs, lines
 // of a dot, Telnet commands and all the rest that some layer might change.
 func everyPair() []byte {
 	b := make([]byte, 0, 1<<17)
@@ -94,7 +94,7 @@ func everyPair() []byte {
 	return append(b, "\r\n.\r\n..\r\n.x\r\n\xff\xff\x1a\r\n.\r\n"...)
 }
 
-// numberedLines returns n octets of which no two stretches of a line's length
+// numberedLines returns n bytes of which no two stretches of a line's length
 // are equal, so that nothing can be lost, doubled or swapped unnoticed.
 func numberedLines(n int) []byte {
 	var b bytes.Buffer

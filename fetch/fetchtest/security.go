@@ -1,0 +1,398 @@
+package fetchtest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// marker stands behind each byte that must not end a line. A server that logs it at the start of a
+// line has been made to obey the URL.
+const marker = "INJECTED"
+
+// injections returns rawURL with bytes, as they are to be written, in each of its parts. The
+// fragment, which is not sent, may hold them.
+func injections(rawURL, controls string) map[string]string {
+	bad := controls + marker
+	dir, last := rawURL[:strings.LastIndexByte(rawURL, '/')+1], rawURL[strings.LastIndexByte(rawURL, '/')+1:]
+	all := map[string]string{
+		"path end":     rawURL + bad,
+		"path middle":  dir + bad + last,
+		"segment":      dir + "x" + bad + "/" + last,
+		"parameter":    rawURL + ";type=" + bad,
+		"query":        rawURL + "?q=" + bad,
+		"after a tab":  rawURL + "%09" + bad,
+		"second query": rawURL + "?x?" + bad,
+	}
+	if scheme, rest, ok := strings.Cut(rawURL, "://"); ok {
+		_, afterUser, hasUser := strings.Cut(rest, "@")
+		if !hasUser {
+			afterUser = rest
+		}
+		all["host"] = scheme + "://" + "h" + bad + afterUser
+		if host, _, _ := strings.Cut(afterUser, "/"); host != "" {
+			all["user"] = scheme + "://u" + bad + "@" + afterUser
+			all["password"] = scheme + "://u:p" + bad + "@" + afterUser
+			all["port"] = scheme + "://" + host + bad + strings.TrimPrefix(afterUser, host)
+		}
+	}
+	return all
+}
+
+// injection puts CR, LF and NUL into each part of a URL (RFC 1738, section 6). Nothing of it may
+// reach a server, unless the protocol sends URLs as they are written.
+func injection(t *caseTest) {
+	rawURL := t.url(smallFile)
+	c := t.client(nil)
+	before := len(t.log())
+	for _, controls := range []string{"%0D%0A", "%0d%0a", "%0A", "%0D", "%00", "\r\n", "\n", "\r", "\x00"} {
+		for part, bad := range injections(rawURL, controls) {
+			err := t.drain(c, bad)
+			if t.site.Escaped {
+				continue
+			}
+			if err == nil || !hasCode(err, fetch.ErrURL, fetch.ErrPolicy) {
+				t.Errorf("%q in the %s: error %v, want one of class %q", controls, part, err, fetch.ErrURL)
+			}
+		}
+		_ = t.drain(c, rawURL+"#"+controls+marker) // whether that is an error is no matter
+	}
+	for _, line := range t.log()[before:] {
+		if strings.HasPrefix(strings.TrimSpace(line), marker) || strings.ContainsAny(line, "\r\n\x00") || !t.site.Escaped && strings.Contains(line, marker) {
+			t.Errorf("the server got %q", line)
+		}
+	}
+}
+
+// secret is a password that must not show.
+const secret = "s3cr3t-Passw0rd"
+
+// secrets looks for a password in all that is said about a failure.
+func secrets(t *caseTest) {
+	u := t.parse(t.url(absentFile))
+	if u.Host() == "" {
+		t.Skip("the URLs have no place for a password")
+	}
+	_, rest, _ := strings.Cut(u.WithoutUserinfo().String(), "://")
+	rawURL := u.Scheme() + "://someone:" + secret + "@" + rest
+
+	var said output
+	o := t.options()
+	o.Recorder = said.recorder
+	o.Logger = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c := t.client(o)
+	said.try(t, c, rawURL)
+
+	refusing := *o
+	refusing.DialContext = func(_ context.Context, _, addr string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("refused by the suite")}
+	}
+	said.try(t, t.client(&refusing), rawURL)
+
+	if x, err := c.Explain(&fetch.Request{URL: t.parse(rawURL)}); err == nil {
+		fmt.Fprintln(&said, "explain:", strings.Join(x.Steps, "\nexplain: "), x.Credentials)
+	}
+	for line := range strings.Lines(said.String()) {
+		if strings.Contains(line, secret) {
+			t.Errorf("the password shows: %q", line)
+		}
+	}
+}
+
+// A output holds what was said about a request.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// recorder takes down what is told of an exchange, but for what the server sends.
+func (o *output) recorder(context.Context, *fetch.Request) *fetch.Exchange {
+	return &fetch.Exchange{
+		Line: func(sent bool, line string) { fmt.Fprintln(o, "trace:", sent, line) },
+		Sent: func(conn int, p []byte) { fmt.Fprintf(o, "sent: %s\n", p) },
+	}
+}
+
+// try gets rawURL and records the errors, if there are any, to their causes.
+func (o *output) try(t *caseTest, c *fetch.Client, rawURL string) {
+	t.Helper()
+	if err := t.drain(c, rawURL); err != nil {
+		t.checkError(err)
+		o.record(err)
+	}
+}
+
+func (o *output) record(err error) {
+	fmt.Fprintf(o, "error: %v, %+v\n", err, err)
+	switch err := err.(type) {
+	case interface{ Unwrap() error }:
+		if cause := err.Unwrap(); cause != nil {
+			o.record(cause)
+		}
+	case interface{ Unwrap() []error }:
+		for _, cause := range err.Unwrap() {
+			o.record(cause)
+		}
+	}
+}
+
+// remote skips the case for drivers that have nothing to connect to.
+func (t *caseTest) remote(c *fetch.Client, rawURL string) {
+	t.Helper()
+	if t.scheme(c, rawURL).Local || t.parse(rawURL).Host() == "" {
+		t.Skip("the driver connects to nothing")
+	}
+}
+
+// dialer checks that all bytes come through connections that the client's dialer made.
+func dialer(t *caseTest) {
+	rawURL, want := t.file(middleFile)
+	t.remote(t.client(nil), rawURL)
+	o, counted := t.counting()
+	got := t.read(t.context(), t.client(o), rawURL)
+	if diff := difference(got, want); diff != "" {
+		t.Error(diff)
+	}
+	if n := counted.received(); n < int64(len(want)) {
+		t.Errorf("%d of %d bytes came through Options.DialContext: the driver has connections of its own", n, len(want))
+	}
+}
+
+// A counter knows the connections that came through a client's dialer.
+type counter struct {
+	mu    sync.Mutex
+	conns []*countingConn
+}
+
+// counting returns the harness's options with a dialer that counts.
+func (t *caseTest) counting() (*fetch.Options, *counter) {
+	o, c := t.options(), &counter{}
+	dial := o.DialContext
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	o.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		counted := &countingConn{Conn: conn}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.conns = append(c.conns, counted)
+		return counted, nil
+	}
+	listen := o.ListenPacket
+	if listen == nil {
+		listen = new(net.ListenConfig).ListenPacket
+	}
+	o.ListenPacket = func(ctx context.Context, network, addr string) (net.PacketConn, error) {
+		conn, err := listen(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		counted := &countingSocket{PacketConn: conn}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.conns = append(c.conns, &counted.countingConn)
+		return counted, nil
+	}
+	return o, c
+}
+
+// received returns how many bytes came through all connections.
+func (c *counter) received() (n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.conns {
+		n += conn.read.Load()
+	}
+	return n
+}
+
+// forget returns the connections so far, with their counts set back, and forgets them.
+func (c *counter) forget() []*countingConn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.conns
+	c.conns = nil
+	for _, conn := range old {
+		conn.read.Store(0)
+		conn.written.Store(0)
+	}
+	return old
+}
+
+// A countingSocket counts what its countingConn, which has no connection, then knows. A datagram
+// that the peer sends again, because it was not acknowledged in time, counts once.
+type countingSocket struct {
+	net.PacketConn
+	countingConn
+	had sync.Map // [sha256.Size]byte to true
+}
+
+func (c *countingSocket) ReadFrom(p []byte) (int, net.Addr, error) {
+	n, from, err := c.PacketConn.ReadFrom(p)
+	if _, again := c.had.LoadOrStore(sha256.Sum256(p[:n]), true); !again {
+		c.read.Add(int64(n))
+	}
+	return n, from, err
+}
+
+func (c *countingSocket) WriteTo(p []byte, to net.Addr) (int, error) {
+	n, err := c.PacketConn.WriteTo(p, to)
+	c.written.Add(int64(n))
+	return n, err
+}
+
+type countingConn struct {
+	net.Conn
+	read, written atomic.Int64
+}
+
+func (c *countingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.read.Add(int64(n))
+	return n, err
+}
+
+func (c *countingConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.written.Add(int64(n))
+	return n, err
+}
+
+// scope checks that no connection serves both the user's own requests and what another origin led
+// to: it may know the user's login, or have been made under other rules.
+func scope(t *caseTest) {
+	rawURL := t.url(smallFile)
+	t.remote(t.client(nil), rawURL)
+	own := &fetch.Request{URL: t.parse(rawURL)}
+	led := &fetch.Request{URL: own.URL, From: t.parse("http://elsewhere.invalid/")}
+	if t.shared(own, led) {
+		t.Error("a connection that was made for the user's own request served what another origin led to")
+	}
+	if t.shared(led, own) {
+		t.Error("a connection that was made for what another origin led to served the user's own request")
+	}
+}
+
+// shared reports whether a connection that was made for one request serves another. What such a
+// connection has left to say of the first may be taken for that, so only what happens each time
+// counts.
+func (t *caseTest) shared(first, second *fetch.Request) bool {
+	t.Helper()
+	for range 3 {
+		o, counted := t.counting()
+		policy := fetch.Policy{}
+		if o.Policy != nil {
+			policy = *o.Policy
+		}
+		policy.AllowPrivate = true // the servers of tests are at private addresses
+		o.Policy = &policy
+		c := t.client(o)
+		if err := discard(c.Do(t.context(), first)); err != nil {
+			t.Fatalf("Do: %v", err)
+		}
+		old := counted.forget()
+		if err := discard(c.Do(t.context(), second)); err != nil {
+			t.Fatalf("Do: %v", err)
+		}
+		if !slices.ContainsFunc(old, func(conn *countingConn) bool { return conn.written.Load() > 0 && conn.read.Load() > 0 }) {
+			return false
+		}
+	}
+	return true
+}
+
+// address lets the policy refuse each of the connections in turn. None may be made all the same,
+// and the error must say who refused.
+func address(t *caseTest) {
+	rawURL := t.url(middleFile)
+	t.remote(t.client(nil), rawURL)
+	why := errors.New("refused by the suite")
+	retrieve := func(refuse int64) (asked int64, err error) {
+		var count atomic.Int64
+		o := t.options()
+		policy := fetch.Policy{}
+		if o.Policy != nil {
+			policy = *o.Policy
+		}
+		policy.CheckAddr = func(uri.URI, netip.AddrPort) error {
+			if count.Add(1) == refuse {
+				return why
+			}
+			return nil
+		}
+		o.Policy = &policy
+		err = t.drain(t.client(o), rawURL)
+		return count.Load(), err
+	}
+	if got := t.heard(func() { retrieve(1) }); len(got) > 0 {
+		t.Errorf("the first connection was refused, and the server got %q", got)
+	}
+	for refuse := int64(1); ; refuse++ {
+		asked, err := retrieve(refuse)
+		switch {
+		case asked == 0:
+			t.Fatal("Policy.CheckAddr was not asked")
+		case asked < refuse:
+			if err != nil {
+				t.Errorf("Get: %v", err)
+			}
+			return
+		case !errors.Is(err, why) || !hasCode(err, fetch.ErrPolicy):
+			t.Fatalf("connection %d was refused: error %v, want one of class %q that matches the policy's own", refuse, err, fetch.ErrPolicy)
+		}
+	}
+}
+
+// explain checks that a driver that can tell what it would do does not do it.
+func explain(t *caseTest) {
+	rawURL := t.url(smallFile)
+	o := t.options()
+	o.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
+		t.Errorf("Explain connects to %s %s", network, addr)
+		return nil, errors.New("refused by the suite")
+	}
+	c := t.client(o)
+	if _, ok := t.scheme(c, rawURL).Driver.(fetch.Explainer); !ok {
+		t.Skip("the driver is no Explainer")
+	}
+	x, err := c.Explain(&fetch.Request{URL: t.parse(rawURL)})
+	if err != nil {
+		t.Fatalf("Explain: %v", err)
+	}
+	if len(x.Steps) == 0 {
+		t.Error("Explain tells no steps")
+	}
+	for _, step := range x.Steps {
+		if step != fetch.Printable(step) {
+			t.Errorf("the step %q is not printable", step)
+		}
+	}
+}
