@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// CheckChecksum reports what is wrong with s as Options.Checksum.
+// CheckChecksum returns an error if s is not valid as Options.Checksum.
 func CheckChecksum(s string) error {
 	_, _, err := parseChecksum(s)
 	return err
@@ -50,11 +50,11 @@ func parseChecksum(s string) (hash.Hash, []byte, error) {
 	return h, want, nil
 }
 
-// sums are the digests of the octets that pass. A nil *sums has none.
+// sums computes digests of the content. A nil *sums computes none.
 type sums struct {
-	io.Writer // to all hashes
+	io.Writer // writes to all hashes
 	check     hash.Hash
-	want      []byte // of check
+	want      []byte // expected value of check
 	sha256    hash.Hash
 }
 
@@ -92,19 +92,18 @@ func (s *sums) reset() {
 	}
 }
 
-// verify reports a checksum that is not the wanted one.
+// verify returns an error if the checksum is not the expected one.
 func (s *sums) verify() error {
 	if s == nil || s.check == nil {
 		return nil
 	}
 	if got := s.check.Sum(nil); !bytes.Equal(got, s.want) {
-		return &fetch.Error{Code: fetch.ErrChanged,
-			Err: fmt.Errorf("the checksum of what came is %x, not %x", got, s.want)}
+		return &fetch.Error{Code: fetch.ErrChecksum, Err: fmt.Errorf("got %x, not %x", got, s.want)}
 	}
 	return nil
 }
 
-// hex256 returns the SHA-256 in hexadecimal, or "" if it was not asked for.
+// hex256 returns the SHA-256 in hexadecimal, or "" if it was not requested.
 func (s *sums) hex256() string {
 	if s == nil || s.sha256 == nil {
 		return ""

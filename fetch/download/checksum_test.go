@@ -7,12 +7,14 @@ import (
 	"crypto/sha512"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 func TestChecksum(t *testing.T) {
@@ -34,7 +36,7 @@ func TestChecksum(t *testing.T) {
 				t.Errorf("%s: %v", sum, err)
 			}
 			d = newLiar(pattern(4<<20, 2)).downloader(t, t.TempDir())
-			if _, err := d.Get(t.Context(), liarURL, "", opts); !errors.Is(err, fetch.ErrChanged) {
+			if _, err := d.Get(t.Context(), liarURL, "", opts); !errors.Is(err, fetch.ErrChecksum) {
 				t.Errorf("%s of other content: %v", sum, err)
 			}
 			if have := contents(t, d.Root.Name()); len(have) != 0 {
@@ -58,7 +60,7 @@ func TestChecksumOfResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts := &download.Options{Exists: download.Resume, Checksum: fmt.Sprintf("sha256:%x", sha256.Sum256(content))}
-	if _, err := d.Get(t.Context(), liarURL, "", opts); !errors.Is(err, fetch.ErrChanged) {
+	if _, err := d.Get(t.Context(), liarURL, "", opts); !errors.Is(err, fetch.ErrChecksum) {
 		t.Fatal(err)
 	}
 	if _, err := d.Get(t.Context(), liarURL, "", opts); err != nil {
@@ -71,6 +73,13 @@ func TestChecksumOfResumed(t *testing.T) {
 
 func TestCheckChecksum(t *testing.T) {
 	t.Parallel()
+	l := newLiar(nil)
+	d, wrong := l.downloader(t, t.TempDir()), &download.Options{Checksum: "sha256"}
+	_, saved := d.Get(t.Context(), liarURL, "", wrong)
+	_, copied := d.Copy(t.Context(), &fetch.Request{URL: uri.MustParse(liarURL)}, io.Discard, wrong)
+	if !errors.Is(saved, fetch.ErrRequest) || !errors.Is(copied, fetch.ErrRequest) || len(l.requests()) > 0 {
+		t.Errorf("%v, %v after %d requests", saved, copied, len(l.requests()))
+	}
 	for _, sum := range []string{"", "sha256", "sha256:", "sha256:00", "md5:zz", "crc32:00000000", "md5:" + strings.Repeat("0", 31)} {
 		if download.CheckChecksum(sum) == nil {
 			t.Errorf("%q is taken", sum)

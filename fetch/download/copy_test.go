@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// TestCopy checks that a writer gets each octet once, or an error.
+// TestCopy checks that a writer gets each byte once, or an error.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	content, changed := pattern(10_000, 1), pattern(10_000, 2)
@@ -45,8 +45,8 @@ func TestCopy(t *testing.T) {
 		{name: "range ignored, size unknown", ask: fetch.Range{Offset: 10, Length: 500}, script: []reply{{noRange: true, unsized: true}}, want: content[10:510], requests: []string{"10+500"}},
 		{name: "open range ignored", ask: fetch.Range{Offset: 9990}, script: []reply{{noRange: true}}, want: content[9990:], requests: []string{"9990+0"}},
 		{name: "range across the end", ask: fetch.Range{Offset: 9990, Length: 100}, want: content[9990:], requests: []string{"9990+100"}},
-		{name: "range fails after the last octet", ask: fetch.Range{Offset: 10, Length: 500}, script: []reply{{cut: 500}}, want: content[10:510], requests: []string{"10+500", "all if"}},
-		{name: "fails after the last octet, no validator", script: []reply{{cut: 10_000, bare: true}}, want: content, err: fetch.ErrTruncated, requests: []string{"all"}},
+		{name: "range fails after the last byte", ask: fetch.Range{Offset: 10, Length: 500}, script: []reply{{cut: 500}}, want: content[10:510], requests: []string{"10+500", "all if"}},
+		{name: "fails after the last byte, no validator", script: []reply{{cut: 10_000, bare: true}}, want: content, err: fetch.ErrTruncated, requests: []string{"all"}},
 		{name: "range beyond the end", ask: fetch.Range{Offset: 10_000}, script: []reply{{noRange: true}}, err: fetch.ErrRange, requests: []string{"10000+0"}},
 		{name: "another range", ask: fetch.Range{Offset: 10, Length: 500}, script: []reply{{shift: 1}}, err: fetch.ErrProtocol, requests: []string{"10+500"}},
 	}
@@ -62,7 +62,7 @@ func TestCopy(t *testing.T) {
 					t.Errorf("error %v", err)
 				}
 				if !bytes.Equal(out.Bytes(), tt.want) {
-					t.Errorf("%d octets, or wrong ones", out.Len())
+					t.Errorf("%d bytes, or wrong ones", out.Len())
 				}
 				if err == nil && r.Size != int64(len(tt.want)) {
 					t.Errorf("result %+v", r)

@@ -42,8 +42,8 @@ func names(m map[string]string) []string {
 	return all
 }
 
-// TestFaults runs one download against a script and compares what is on disk
-// afterwards, and what was asked on the way.
+// TestFaults runs one download against a script and compares what is on disk afterwards, and what
+// was asked on the way.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	content := pattern(10_000, 1)
@@ -79,8 +79,8 @@ func TestFaults(t *testing.T) {
 		{name: "progress resets the count", script: []reply{{err: busy}, {err: busy}, {err: busy}, {cut: 1}, {err: busy}, {err: busy}, {err: busy}},
 			want: content, requests: []string{"all", "all", "all", "all", "1+0 if", "1+0 if", "1+0 if", "1+0 if"}},
 		{name: "refused", script: []reply{{err: &fetch.Error{Code: fetch.ErrRefused}}}, err: fetch.ErrRefused, requests: []string{"all"}},
-		{name: "fails after the last octet", script: []reply{{cut: 10_000}}, want: content, requests: []string{"all", "all if"}},
-		{name: "fails after the last octet, no validator", script: []reply{{cut: 10_000, bare: true}}, want: content, requests: []string{"all", "all"}, restarts: 1},
+		{name: "fails after the last byte", script: []reply{{cut: 10_000}}, want: content, requests: []string{"all", "all if"}},
+		{name: "fails after the last byte, no validator", script: []reply{{cut: 10_000, bare: true}}, want: content, requests: []string{"all", "all"}, restarts: 1},
 		{name: "size unknown", script: []reply{{unsized: true}}, want: content, requests: []string{"all"}},
 		{name: "size unknown, cut", script: []reply{{unsized: true, cut: 10}, {unsized: true}}, want: content, requests: []string{"all", "10+0 if"}},
 	}

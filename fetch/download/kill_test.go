@@ -54,8 +54,8 @@ func child(dir string) error {
 	}
 }
 
-// A process that is killed at any moment leaves the old file or the new one,
-// and a part that the next run continues or starts again.
+// A process that is killed at any moment leaves the old file or the new one, and a part that the
+// next run continues or starts again.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -91,8 +91,12 @@ func TestKilled(t *testing.T) {
 				}
 				cmd.Process.Kill()
 				cmd.Wait()
-				if got := contents(t, dir)["file.bin"]; got != "old" && got != content {
-					t.Fatalf("file.bin has %d octets", len(got))
+				left := contents(t, dir)
+				if got := left["file.bin"]; got != "old" && got != content {
+					t.Fatalf("file.bin has %d bytes", len(got))
+				}
+				if left["file.bin.part"] != "" && left["file.bin.part.json"] == "" {
+					t.Errorf("a part of %d bytes has no record", len(left["file.bin.part"]))
 				}
 				d := killed().downloader(t, dir)
 				r, err := d.Get(t.Context(), liarURL, "file.bin", &download.Options{Exists: download.Resume})
@@ -101,7 +105,7 @@ func TestKilled(t *testing.T) {
 				}
 				have := contents(t, dir)
 				if have[r.Name] != content {
-					t.Fatalf("%s has %d octets, or wrong ones", r.Name, len(have[r.Name]))
+					t.Fatalf("%s has %d bytes, or wrong ones", r.Name, len(have[r.Name]))
 				}
 				delete(have, r.Name)
 				delete(have, "file.bin")

@@ -17,7 +17,7 @@ import (
 // A reply is how a liar answers one request.
 type reply struct {
 	err     error         // instead of a response
-	cut     int64         // the body ends in an error after so many octets, if not 0
+	cut     int64         // the body ends in an error after so many bytes, if not 0
 	noRange bool          // ranges are ignored
 	shift   int64         // a range starts so much later, and says so
 	blind   bool          // IfChanged is ignored
@@ -27,10 +27,10 @@ type reply struct {
 	bare    bool          // neither is a validator
 	edit    func(l *liar) // what changes before the request is read
 	suggest string        // the name in the answer
+	none    bool          // there is no content
 }
 
-// A liar is a driver for one resource that answers as its script says, and
-// honestly after that.
+// A liar is a driver for one resource that answers as its script says, and honestly after that.
 type liar struct {
 	mu      sync.Mutex
 	content []byte
@@ -64,6 +64,9 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, e
 	if !req.IfChanged.IsZero() && req.Range.IsZero() && unchanged && !r.blind {
 		return nil, &fetch.Error{Code: fetch.ErrNotModified}
 	}
+	if r.none {
+		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindNone}, Body: fetch.NoBody}, nil
+	}
 	resp := &fetch.Response{Meta: fetch.Meta{Name: r.suggest}}
 	body, size := l.content, int64(len(l.content))
 	resp.Size, resp.Validator = size, l.valid
@@ -71,13 +74,14 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, e
 		resp.Validator = fetch.Validator{}
 	}
 	if !req.Range.IsZero() && !r.noRange && (req.IfChanged.IsZero() || unchanged || r.blind) {
-		from := req.Range.Offset + r.shift
+		asked := req.Range.Of(size)
+		from := asked.Offset + r.shift
 		if from >= size {
 			return nil, &fetch.Error{Code: fetch.ErrRange}
 		}
 		to := size - r.short
-		if req.Range.Length > 0 {
-			to = min(to, req.Range.Offset+req.Range.Length)
+		if asked.Length > 0 {
+			to = min(to, asked.Offset+asked.Length)
 		}
 		to = max(to, from+1)
 		body = l.content[from:to]
@@ -139,7 +143,7 @@ func (l *liar) downloader(t testing.TB, dir string) *download.Downloader {
 
 const liarURL = "x-liar://host/dir/file.bin"
 
-// pattern returns n octets that differ from place to place and seed to seed.
+// pattern returns n bytes that differ from place to place and seed to seed.
 func pattern(n int, seed byte) []byte {
 	p := make([]byte, n)
 	x := uint32(seed) + 1

@@ -9,18 +9,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Name chooses the file name for what u names: the name that the server
-// suggests in meta, else the last element of u's path, else "index" with the
-// extension of the media type. A nil meta means that nothing was asked yet. u
-// should be the URL that the user gave: where a redirect ends is up to others.
-// The result is always one safe path element (see fetch.SafeName), and never
-// the name of an unfinished transfer or its record: nobody may plant one for a
-// later transfer to continue.
+// Name chooses the file name for a resource: the name suggested by the server in meta, or else the
+// last element of the path of u, or else "index" with the extension of the media type. Meta is nil
+// if nothing has been requested yet. U should be the URL that the user gave, because others decide
+// where a redirect leads. A suggested name loses leading dots and dashes. The result is always a
+// single safe path element (see fetch.SafeName), and never the name of an unfinished transfer or
+// its record, so that nobody can plant one for a later transfer to continue.
 func Name(u uri.URI, meta *fetch.Meta) string {
 	name := suggested(u, meta)
 	for _, ours := range []string{partSuffix, recordSuffix, tempSuffix} {
@@ -33,9 +33,9 @@ func Name(u uri.URI, meta *fetch.Meta) string {
 
 func suggested(u uri.URI, meta *fetch.Meta) string {
 	if meta != nil {
-		// A suggested name must not be one that programs read by themselves
-		// and directories do not show.
-		if name := fetch.SafeName(strings.TrimLeft(meta.Name, ".")); name != "" {
+		// A suggested name must not be hidden, since programs read some hidden files by themselves,
+		// nor look like an option.
+		if name := fetch.SafeName(strings.TrimLeftFunc(fetch.SafeName(meta.Name), isLead)); name != "" {
 			return name
 		}
 	}
@@ -48,8 +48,21 @@ func suggested(u uri.URI, meta *fetch.Meta) string {
 	return "index"
 }
 
-// lastElement returns the last element of u's path as a file name, or "". The
-// path of a URL without slashes, as data and news have them, has no elements.
+// isLead reports whether r is a character that a suggested name must not begin with.
+func isLead(r rune) bool { return r == '.' || r == '-' || unicode.IsSpace(r) }
+
+// nameFor is Name for a request. If the user did not name the URL, as for a match of a pattern, a
+// leading dot or dash is preceded by "_".
+func nameFor(req *fetch.Request, meta *fetch.Meta) string {
+	name := Name(req.URL, meta)
+	if !req.From.IsZero() && strings.IndexFunc(name, isLead) == 0 {
+		return "_" + name
+	}
+	return name
+}
+
+// lastElement returns the last element of the path of u as a file name, or "". URLs without
+// slashes, such as data and news URLs, have no elements.
 func lastElement(u uri.URI) string {
 	if !strings.HasPrefix(u.Path(), "/") {
 		return ""
@@ -63,8 +76,8 @@ func lastElement(u uri.URI) string {
 	return fetch.SafeName(name)
 }
 
-// extensions holds those of common media types, since what the system's tables
-// say differs from machine to machine.
+// extensions maps common media types to extensions. The tables of operating systems differ from
+// machine to machine.
 var extensions = map[string]string{
 	"text/html":              ".html",
 	"application/xhtml+xml":  ".xhtml",
@@ -90,7 +103,7 @@ var extensions = map[string]string{
 	"message/rfc822":         ".eml",
 }
 
-// extension returns the file extension of a media type, with its dot, or "".
+// extension returns the file extension of a media type, including the dot, or "".
 func extension(contentType string) string {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -106,22 +119,35 @@ func extension(contentType string) string {
 	return slices.Min(known)
 }
 
-// checkName refuses what is not the name of a file directly below a root.
-func checkName(name string) error {
-	switch {
-	case name == "." || !filepath.IsLocal(name) || filepath.Base(name) != name || strings.ContainsAny(name, "/\x00"):
-		return fmt.Errorf("%q is not the name of a file in the directory: %w", name, fs.ErrInvalid)
-	case len(name) > maxName:
-		return errors.New("the file name is too long")
+// CheckName returns an error if name is not valid for [Downloader.Do] or [Options.Dir]: "" or a
+// path of safe elements separated by slashes.
+func CheckName(name string) error {
+	if name == "" {
+		return nil
+	}
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return fmt.Errorf("%q does not name a file below the directory: %w", name, fs.ErrInvalid)
+	}
+	for element := range strings.SplitSeq(name, "/") {
+		switch {
+		case element == "" || element == "." || element == ".." || strings.ContainsRune(element, 0) ||
+			filepath.Separator != '/' && strings.ContainsRune(element, filepath.Separator):
+			return fmt.Errorf("%q is not a path of names with slashes between them: %w", name, fs.ErrInvalid)
+		case len(element) > maxName:
+			return errLongName
+		}
 	}
 	return nil
 }
 
-// maxName is the length of a name that file systems take, in octets.
+// errLongName reports a name that the file system would refuse, but only after the transfer.
+var errLongName = errors.New("the file name is too long")
+
+// maxName is the maximum length of file names, in bytes.
 const maxName = 255
 
-// numbered returns the n-th other name for name, itself for 0, shortened in
-// front of the extension if it would get too long.
+// numbered returns the n-th alternative to name, or name itself for 0. If it would get too long,
+// the part before the extension is shortened.
 func numbered(name string, n int) string {
 	if n == 0 {
 		return name

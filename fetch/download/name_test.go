@@ -24,6 +24,10 @@ func TestName(t *testing.T) {
 		{url: "http://h/a", suggested: "report.pdf", want: "report.pdf"},
 		{url: "http://h/a", suggested: "../../etc/passwd", want: "passwd"},
 		{url: "http://h/a", suggested: ".bashrc", want: "bashrc"},
+		{url: "http://h/a", suggested: "-rf", want: "rf"},
+		{url: "http://h/a", suggested: " \u200b.-. .bashrc", want: "bashrc"},
+		{url: "http://h/a", suggested: "-\u00a0.bashrc", want: "bashrc"},
+		{url: "http://h/a", suggested: "-.-", want: "a"},
 		{url: "http://h/a", suggested: "b.part", want: "b_part"},
 		{url: "http://h/b.part.JSON", want: "b_part.JSON"},
 		{url: "http://h/b.part.new", want: "b_part.new"},
@@ -64,4 +68,28 @@ func FuzzName(f *testing.F) {
 			t.Errorf("Name(%q, %q, %q) = %q", raw, suggested, contentType, name)
 		}
 	})
+}
+
+// TestNamesOfOthers saves what the user did not name: a pattern or a page led to it.
+func TestNamesOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ url, from, want string }{
+		{"x-liar://h/.bashrc", "", ".bashrc"},
+		{"x-liar://h/.bashrc", "x-liar://h/*", "_.bashrc"},
+		{"x-liar://h/-rf", "x-liar://h/*", "_-rf"},
+		{"x-liar://h/%20.x", "x-liar://h/*", "_.x"},
+		{"x-liar://h/.bashrc", "http://elsewhere/", "_.bashrc"},
+		{"x-liar://h/a.b-c", "x-liar://h/*", "a.b-c"},
+		{"x-liar://h/..%2F..%2Fx", "x-liar://h/*", "_..%2F..%2Fx"},
+	} {
+		dir := t.TempDir()
+		req := &fetch.Request{URL: uri.MustParse(tt.url)}
+		if tt.from != "" {
+			req.From = uri.MustParse(tt.from)
+		}
+		r, err := newLiar(pattern(10, 1)).downloader(t, dir).Do(t.Context(), req, "", nil)
+		if err != nil || r.Name != tt.want {
+			t.Errorf("%s, from %q: saved as %+v, %v; want %q", tt.url, tt.from, r, err, tt.want)
+		}
+	}
 }

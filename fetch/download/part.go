@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// A part is an unfinished file with its record. It is locked against other
-// transfers, of other processes too where the system can do that.
+// A part is an unfinished file with its record. It is locked against other transfers, including
+// those of other processes if the system supports that.
 type part struct {
-	root    *os.Root
-	file    *os.File
-	names   partNames
-	written bool // the record is there
+	dir      directory
+	sync     Sync
+	file     file
+	names    partNames
+	recorded time.Time // when the record was written; zero if there is none
 }
 
-// partNames are the names of a part, its record, and the record's next
-// version.
+// partNames are the names of a part, its record, and the next version of its record.
 type partNames struct{ part, record, temp string }
 
 const (
@@ -30,8 +30,8 @@ const (
 	tempSuffix   = ".part.new"
 )
 
-// namesFor derives the names from that of the file to be. Those of a very long
-// one are cut and told apart by a digest.
+// namesFor derives the names from that of the final file. Names derived from a very long one are
+// truncated and distinguished by a digest.
 func namesFor(name string) partNames {
 	if len(name)+len(recordSuffix) > maxName {
 		sum := sha256.Sum256([]byte(name))
@@ -40,44 +40,77 @@ func namesFor(name string) partNames {
 	return partNames{name + partSuffix, name + recordSuffix, name + tempSuffix}
 }
 
-// errLocked reports a part that another transfer is writing.
-var errLocked = errors.New("another transfer is writing it")
+var (
+	// errLocked reports a part that another transfer is writing.
+	errLocked = errors.New("another transfer is writing it")
+	// errRaced reports that another transfer has changed the name in the meantime.
+	errRaced = errors.New("raced")
+	// errForeign reports a part that belongs to another URL.
+	errForeign = errors.New("it is a part of another URL")
+	// errNoRecord reports a part without a record.
+	errNoRecord = errors.New("there is no record of what it is a part of")
+	// errLinked reports a part that must not be written to.
+	errLinked = errors.New("it is another file too, by a hard link")
+	// errEmpty reports a part without bytes.
+	errEmpty = errors.New("it is empty")
+	// errNotRegular reports a directory, a device, a symbolic link or the like.
+	errNotRegular = errors.New("it is not a regular file")
+)
 
 // maxNumber bounds the search for a free name.
 const maxNumber = 10000
 
-// createPart makes a new, empty part for name. An old one is removed first: to
-// write into it would damage the complete file if it is still linked to one.
-// If url is not "", one that could be continued for another URL stays, since
-// it is often the server that chooses the name.
-func createPart(root *os.Root, name, url string) (*part, error) {
-	for n := 0; n < maxNumber; {
-		p := &part{root: root, names: namesFor(numbered(name, n))}
-		switch err := p.create(url); {
+// createPart creates an empty part for name. An existing part is removed first: if it is still
+// linked to a complete file, writing to it would damage that file. If url is not "", a part that
+// could be continued for another URL is kept, because it is often the server that chooses the name.
+func createPart(dir directory, sync Sync, name, url string, perm fs.FileMode) (*part, error) {
+	for n, races := 0, 0; n < maxNumber && races < maxNumber; {
+		p := &part{dir: dir, sync: sync, names: namesFor(numbered(name, n))}
+		switch err := p.create(url, perm); {
 		case err == nil:
 			return p, nil
 		case errors.Is(err, errLocked), err == errForeign:
 			n++
-		case !errors.Is(err, errRaced):
+		case errors.Is(err, errRaced):
+			races++
+		default:
 			return nil, err
 		}
 	}
 	return nil, fmt.Errorf("%s: %w", name, fs.ErrExist)
 }
 
-// errRaced reports that another transfer changed the name meanwhile.
-var errRaced = errors.New("raced")
+func (p *part) create(url string, perm fs.FileMode) error {
+	if err := p.clear(url); err != nil {
+		return err
+	}
+	f, err := p.dir.open(p.names.part, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+	if errors.Is(err, fs.ErrExist) {
+		return errRaced
+	}
+	if err != nil {
+		return err
+	}
+	if lock(f) != nil || !p.isNamed(f) {
+		f.Close()
+		return errRaced
+	}
+	if err := p.removeRecord(); err != nil { // of a part that has been removed
+		f.Close()
+		return err
+	}
+	p.file = f
+	return nil
+}
 
-// errForeign reports a part that belongs to another URL.
-var errForeign = errors.New("it is a part of another URL")
-
-func (p *part) create(url string) error {
+// clear removes an old part, unless it belongs to a URL other than url and could be continued.
+func (p *part) clear(url string) error {
 	if old, err := p.openOld(); err == nil {
-		if rec, bad := readRecord(p.root, p.names.record); url != "" && bad == nil && rec.URL != url {
+		if rec, bad := readRecord(p.dir, p.names.record); url != "" && bad == nil && rec.URL != url {
 			old.Close()
 			return errForeign
 		}
-		err = p.removeFiles()
+		err = p.remove()
 		old.Close()
 		if err != nil {
 			return err
@@ -85,24 +118,12 @@ func (p *part) create(url string) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := p.root.OpenFile(p.names.part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-	if errors.Is(err, fs.ErrExist) {
-		return errRaced
-	}
-	if err != nil {
-		return err
-	}
-	if lock(f) != nil || !p.names.is(p.root, f) {
-		f.Close()
-		return errRaced
-	}
-	p.file = f
-	return p.removeRecord() // of a part that somebody removed
+	return nil
 }
 
-// is reports whether the part's name still belongs to f.
-func (n partNames) is(root *os.Root, f *os.File) bool {
-	named, err := root.Lstat(n.part)
+// isNamed reports whether f still has the name of the part.
+func (p *part) isNamed(f file) bool {
+	named, err := p.dir.lstat(p.names.part)
 	if err != nil {
 		return false
 	}
@@ -110,16 +131,9 @@ func (n partNames) is(root *os.Root, f *os.File) bool {
 	return err == nil && os.SameFile(named, opened)
 }
 
-// openOld opens and locks the part that is there.
-func (p *part) openOld() (*os.File, error) {
-	info, err := p.root.Lstat(p.names.part)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: p.names.part, Err: errors.New("it is not a regular file")}
-	}
-	f, err := p.root.OpenFile(p.names.part, os.O_RDWR, 0)
+// openOld opens and locks the existing part.
+func (p *part) openOld() (file, error) {
+	f, err := openRegular(p.dir, p.names.part, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
@@ -127,55 +141,77 @@ func (p *part) openOld() (*os.File, error) {
 		f.Close()
 		return nil, &fs.PathError{Op: "lock", Path: p.names.part, Err: errLocked}
 	}
-	if !p.names.is(p.root, f) {
+	if !p.isNamed(f) {
 		f.Close()
 		return nil, errRaced
 	}
 	return f, nil
 }
 
-// openPart opens the part of name to continue it, with its record. Without a
-// usable record the error is not of the file system; without a part it matches
-// fs.ErrNotExist.
-func openPart(root *os.Root, name string) (*part, *record, error) {
-	p := &part{root: root, names: namesFor(name)}
+// openPart opens the part of name in order to continue it, and returns its record and its size. The
+// error is errNoRecord without a usable record, errEmpty without bytes, and errLinked if it has
+// other names; if there is no part, it matches fs.ErrNotExist.
+func openPart(dir directory, sync Sync, name string) (*part, *record, int64, error) {
+	p := &part{dir: dir, sync: sync, names: namesFor(name), recorded: time.Now()}
 	f, err := p.openOld()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
-	rec, err := readRecord(root, p.names.record)
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.Size() == 0:
+		err = errEmpty
+	case links(info) > 1:
+		err = errLinked
+	}
+	var rec *record
+	if err == nil {
+		if rec, err = readRecord(dir, p.names.record); err != nil {
+			err = errNoRecord
+		}
+	}
 	if err != nil {
 		f.Close()
-		return nil, nil, errNoRecord
+		return nil, nil, 0, err
 	}
-	p.file, p.written = f, true
-	return p, rec, nil
+	p.file = f
+	return p, rec, info.Size(), nil
 }
 
-// errNoRecord reports a part that nothing is known of.
-var errNoRecord = errors.New("there is no record of what it is a part of")
-
-// save writes the record, after the octets it speaks of.
+// save writes the record. What it says about segments must be true even after a power failure, so
+// then it is synced; without segments, the size of the part tells all.
 func (p *part) save(r *record) error {
 	if len(r.Missing) > 0 {
 		if err := p.file.Sync(); err != nil {
 			return err
 		}
 	}
-	p.written = true
-	return writeRecord(p.root, p.names.record, p.names.temp, r)
+	p.recorded = time.Now()
+	return writeRecord(p.dir, p.names, r, p.sync == SyncEach)
 }
 
-func (p *part) size() (int64, error) {
-	info, err := p.file.Stat()
+// writeAt returns a separate writer for the bytes from offset on, because the kernel can move bytes
+// only to the current position of a file.
+func (p *part) writeAt(offset int64) (io.WriteCloser, error) {
+	f, err := openRegular(p.dir, p.names.part, os.O_WRONLY)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return info.Size(), nil
+	if !p.isNamed(p.file) {
+		err = fmt.Errorf("%s was replaced", p.names.part)
+	} else {
+		_, err = f.Seek(offset, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
-// rewind empties the part. The record goes first: it must never speak of
-// octets of another object.
+// rewind empties the part. The record is removed first: it must never describe bytes of another
+// version.
 func (p *part) rewind() error {
 	if err := p.removeRecord(); err != nil {
 		return err
@@ -188,15 +224,16 @@ func (p *part) rewind() error {
 }
 
 func (p *part) removeRecord() error {
-	p.written = false
-	return ignoreMissing(p.root.Remove(p.names.record))
+	p.recorded = time.Time{}
+	return ignoreMissing(p.dir.remove(p.names.record))
 }
 
-func (p *part) removeFiles() error {
+// remove removes the part and its record.
+func (p *part) remove() error {
 	return errors.Join(
-		ignoreMissing(p.root.Remove(p.names.record)),
-		ignoreMissing(p.root.Remove(p.names.temp)),
-		ignoreMissing(p.root.Remove(p.names.part)))
+		ignoreMissing(p.dir.remove(p.names.record)),
+		ignoreMissing(p.dir.remove(p.names.temp)),
+		ignoreMissing(p.dir.remove(p.names.part)))
 }
 
 func ignoreMissing(err error) error {
@@ -205,103 +242,3 @@ func ignoreMissing(err error) error {
 	}
 	return err
 }
-
-// discard removes the part and its record.
-func (p *part) discard() error {
-	return errors.Join(p.removeFiles(), p.file.Close())
-}
-
-// commit makes the part the file name, or a like one, and returns which. The
-// record goes first: a part that a kill leaves linked to the complete file
-// must not be continued.
-func (p *part) commit(name string, exists Exists, modTime time.Time) (string, error) {
-	defer p.file.Close()
-	if err := p.file.Sync(); err != nil {
-		return "", err
-	}
-	if !modTime.IsZero() {
-		if err := p.root.Chtimes(p.names.part, time.Now(), modTime); err != nil {
-			return "", err
-		}
-	}
-	if p.written {
-		if err := p.removeRecord(); err != nil {
-			return "", err
-		}
-	}
-	switch exists {
-	case Overwrite, Newer:
-		return name, p.root.Rename(p.names.part, name)
-	case Resume:
-		if p.extends(name) {
-			return name, p.root.Rename(p.names.part, name)
-		}
-	}
-	for n := range maxNumber {
-		free := numbered(name, n)
-		err := p.moveTo(free)
-		if !errors.Is(err, fs.ErrExist) {
-			return free, err
-		}
-		if exists == Skip {
-			return name, errors.Join(err, p.removeFiles())
-		}
-	}
-	return "", fmt.Errorf("%s and its numbers: %w", name, fs.ErrExist)
-}
-
-// moveTo renames the part to name, unless there is something of that name. A
-// file system without links gets an empty file as a placeholder for an
-// instant.
-func (p *part) moveTo(name string) error {
-	err := p.root.Link(p.names.part, name)
-	if err == nil {
-		p.root.Remove(p.names.part) // if that fails, the file is there all the same
-		return nil
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	f, err := p.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	f.Close()
-	if err := p.root.Rename(p.names.part, name); err != nil {
-		return errors.Join(err, p.root.Remove(name))
-	}
-	return nil
-}
-
-// extends reports whether the file name is the beginning of the part, so that
-// nothing is lost with it.
-func (p *part) extends(name string) bool {
-	info, err := p.root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	old, err := p.root.Open(name)
-	if err != nil {
-		return false
-	}
-	defer old.Close()
-	whole := io.NewSectionReader(p.file, 0, info.Size())
-	return sameContent(old, whole)
-}
-
-// sameContent reports whether a and b hold the same octets.
-func sameContent(a, b io.Reader) bool {
-	bufA, bufB := make([]byte, 64<<10), make([]byte, 64<<10)
-	for {
-		n, errA := io.ReadFull(a, bufA)
-		m, errB := io.ReadFull(b, bufB)
-		if n != m || string(bufA[:n]) != string(bufB[:m]) {
-			return false
-		}
-		if errA != nil || errB != nil {
-			return isEnd(errA) && isEnd(errB)
-		}
-	}
-}
-
-func isEnd(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }

@@ -2,6 +2,7 @@ package download_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -13,95 +14,225 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// TestNeverWrong lets servers fail, change and lie in any order, over several
-// runs, and checks that a file of the final name is always one whole state of
-// the resource, and that a writer gets nothing but the beginning of one.
+// allStates are what a resource can be, one after the other.
+var allStates = func() (all [4][]byte) {
+	for i := range all {
+		all[i] = pattern(3<<20+i, byte(i))
+	}
+	return all
+}()
+
+// A world is a server that fails, changes and lies, and a directory.
+type world struct {
+	*liar
+	states []([]byte)
+	state  int // that the resource is in
+	dir    string
+	root   *os.Root
+}
+
+func newWorld(t *rapid.T, dir string) *world {
+	w := &world{liar: newLiar(nil), dir: dir}
+	size := rapid.SampledFrom([]int{1, 10, 100, 3000, 3000, 3000, 70_000, 200_000, 200_000, 3 << 20}).Draw(t, "size")
+	for i, s := range allStates {
+		w.states = append(w.states, s[:min(len(s), size+i)])
+	}
+	w.enter(0)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if w.root, err = os.OpenRoot(dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		w.root.Close()
+		os.RemoveAll(dir)
+	})
+	return w
+}
+
+func (w *world) enter(state int) {
+	w.state = state
+	w.content, w.valid.ETag = w.states[state], fmt.Sprintf(`"%d"`, state)
+}
+
+// whole reports whether data is the resource, in any of its states.
+func (w *world) whole(data []byte) bool {
+	for _, s := range w.states {
+		if bytes.Equal(data, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// drawScript returns what the server does to the next requests.
+func (w *world) drawScript(t *rapid.T) []reply {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) reply {
+		r := reply{noRange: rapid.Bool().Draw(t, "noRange"), blind: rapid.Bool().Draw(t, "blind")}
+		switch rapid.IntRange(0, 8).Draw(t, "fault") {
+		case 0:
+			r.err = &fetch.Error{Code: fetch.ErrBusy, Retry: rapid.Bool().Draw(t, "retry")}
+		case 1:
+			r.shift = rapid.Int64Range(0, 5).Draw(t, "shift")
+		case 2:
+			r.size = rapid.Int64Range(0, 2).Draw(t, "more")
+		case 3:
+			r.unsized = true
+		case 4:
+			r.bare = true
+		case 5:
+			r.edit = func(*liar) { w.enter((w.state + 1) % len(w.states)) }
+		case 6:
+			r.short = rapid.Int64Range(0, 20).Draw(t, "short")
+		default:
+			r.bare = rapid.Bool().Draw(t, "bare")
+			r.cut = rapid.Int64Range(1, int64(len(w.states[0]))).Draw(t, "cut")
+		}
+		return r
+	}), 0, 12).Draw(t, "script")
+}
+
+// drawDownloader returns one for a system that can do more or less.
+func (w *world) drawDownloader(t *rapid.T) *download.Downloader {
+	d := &download.Downloader{Client: fetch.New(nil, w.load), Root: w.root,
+		Sync: rapid.SampledFrom([]download.Sync{download.SyncBatch, download.SyncEach, download.SyncNone}).Draw(t, "sync")}
+	refused := rapid.SampledFrom([]string{"", "unnamed", "renameNew"}).Draw(t, "refused")
+	if refused != "" {
+		download.Watch(d, func(op, _ string) error {
+			switch op {
+			case refused:
+				return errors.ErrUnsupported
+			case "sync", "syncFileSystem":
+				return download.ErrDone
+			}
+			return nil
+		})
+	}
+	return d
+}
+
+// TestNeverWrong lets servers fail, change and lie in any order, over several runs, and checks that
+// a file of the final name is always one whole state of the resource, and that a writer gets
+// nothing but the beginning of one.
 func TestNeverWrong(t *testing.T) {
 	t.Parallel()
-	states := make([][]byte, 4)
-	for i := range states {
-		states[i] = pattern(3<<20+i, byte(i))
-	}
 	base := t.TempDir()
 	runs := 0
 	rapid.Check(t, func(t *rapid.T) {
 		runs++
-		dir := fmt.Sprintf("%s/%d", base, runs)
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
-		size := rapid.SampledFrom([]int{1, 10, 100, 3000, 3000, 3000, 3000, 3 << 20}).Draw(t, "size")
-		state := 0
-		l := newLiar(nil)
-		change := func(l *liar) {
-			l.content = states[state][:min(len(states[state]), size+state)]
-			l.valid.ETag = fmt.Sprintf(`"%d"`, state)
-		}
-		change(l)
-		fault := rapid.Custom(func(t *rapid.T) reply {
-			r := reply{noRange: rapid.Bool().Draw(t, "noRange"), blind: rapid.Bool().Draw(t, "blind")}
-			switch rapid.IntRange(0, 8).Draw(t, "fault") {
-			case 0:
-				r.err = &fetch.Error{Code: fetch.ErrBusy, Retry: rapid.Bool().Draw(t, "retry")}
-			case 1:
-				r.shift = rapid.Int64Range(0, 5).Draw(t, "shift")
-			case 2:
-				r.size = rapid.Int64Range(0, 2).Draw(t, "more")
-			case 3:
-				r.unsized = true
-			case 4:
-				r.bare = true
-			case 5:
-				r.edit = func(l *liar) {
-					state = (state + 1) % len(states)
-					change(l)
-				}
-			case 6:
-				r.short = rapid.Int64Range(0, 20).Draw(t, "short")
-			default:
-				r.cut = rapid.Int64Range(1, int64(size)).Draw(t, "cut")
-			}
-			return r
-		})
-		l.script = rapid.SliceOfN(fault, 0, 12).Draw(t, "script")
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer root.Close()
-		d := &download.Downloader{Client: fetch.New(nil, l.load), Root: root}
-		whole := func(data []byte) bool {
-			for i, s := range states {
-				if bytes.Equal(data, s[:min(len(s), size+i)]) {
-					return true
-				}
-			}
-			return false
-		}
+		w := newWorld(t, fmt.Sprintf("%s/%d", base, runs))
+		w.script = w.drawScript(t)
+		d := w.drawDownloader(t)
 		for run := range 4 {
 			opts := &download.Options{Exists: rapid.SampledFrom([]download.Exists{download.NewName, download.Overwrite, download.Resume}).Draw(t, "exists"),
 				Wait: 1, Segments: rapid.SampledFrom([]int{0, 3}).Draw(t, "segments"), SHA256: rapid.Bool().Draw(t, "digest")}
 			r, err := d.Get(t.Context(), liarURL, "", opts)
 			if err == nil {
-				data, err := root.ReadFile(r.Name)
-				if err != nil || !whole(data) {
-					t.Fatalf("run %d: %s is wrong, %d octets, %v", run, r.Name, len(data), err)
+				data, err := w.root.ReadFile(r.Name)
+				if err != nil || !w.whole(data) {
+					t.Fatalf("run %d: %s is wrong, %d bytes, %v", run, r.Name, len(data), err)
 				}
 			}
-			if data, err := root.ReadFile("file.bin"); err == nil && !whole(data) {
+			if data, err := w.root.ReadFile("file.bin"); err == nil && !w.whole(data) {
 				t.Fatalf("run %d: file.bin is wrong", run)
 			}
 		}
-		l.script = rapid.SliceOfN(fault, 0, 12).Draw(t, "script of a copy")
-		var out bytes.Buffer
-		_, err = d.Copy(t.Context(), &fetch.Request{URL: uri.MustParse(liarURL)}, &out, &download.Options{Wait: 1})
-		beginning := false
-		for i, s := range states {
-			beginning = beginning || bytes.HasPrefix(s[:min(len(s), size+i)], out.Bytes())
+		if err := d.Flush(); err != nil {
+			t.Fatal(err)
 		}
-		if !beginning || err == nil && !whole(out.Bytes()) {
-			t.Fatalf("the writer got %d wrong octets, %v", out.Len(), err)
+		w.script = w.drawScript(t)
+		var out bytes.Buffer
+		_, err := d.Copy(t.Context(), &fetch.Request{URL: uri.MustParse(liarURL)}, &out, &download.Options{Wait: 1})
+		beginning := false
+		for _, s := range w.states {
+			beginning = beginning || bytes.HasPrefix(s, out.Bytes())
+		}
+		if !beginning || err == nil && !w.whole(out.Bytes()) {
+			t.Fatalf("the writer got %d wrong bytes, %v", out.Len(), err)
+		}
+	})
+}
+
+// drawFiles puts into the directory what other tools and earlier runs may have left, and returns
+// the content of the final name.
+func (w *world) drawFiles(t *rapid.T) []byte {
+	content := rapid.Custom(func(t *rapid.T) []byte {
+		s := rapid.SampledFrom(w.states).Draw(t, "state")
+		switch rapid.IntRange(0, 5).Draw(t, "kind") {
+		case 0:
+			return s
+		case 1:
+			return append(bytes.Clone(s), pattern(rapid.IntRange(1, 100_000).Draw(t, "more"), 9)...)
+		case 2:
+			return pattern(rapid.IntRange(1, 100_000).Draw(t, "other"), 9)
+		}
+		return s[:rapid.IntRange(0, len(s)).Draw(t, "length")]
+	})
+	var there []byte
+	if rapid.Bool().Draw(t, "file") {
+		there = content.Draw(t, "content")
+		w.write(t, "file.bin", there)
+	}
+	if rapid.Bool().Draw(t, "part") {
+		return there
+	}
+	state := rapid.IntRange(0, len(w.states)-1).Draw(t, "part's state")
+	s := bytes.Clone(w.states[state])
+	n := rapid.IntRange(0, len(s)).Draw(t, "part's length")
+	record := ""
+	switch rapid.IntRange(0, 3).Draw(t, "record") {
+	case 0:
+		record = fmt.Sprintf(`,"size":%d,"etag":"\"%d\""`, len(s), state)
+	case 1:
+		record = fmt.Sprintf(`,"size":%d`, rapid.SampledFrom([]int{-1, len(s)}).Draw(t, "recorded size"))
+	case 2:
+		clear(s[n/2 : n])
+		if n < 2 {
+			break
+		}
+		record = fmt.Sprintf(`,"size":%d,"etag":"\"%d\"","missing":[[%d,%d]]`, len(s), state, n/2, n)
+		n = len(s)
+	}
+	w.write(t, "file.bin.part", s[:n])
+	if record != "" {
+		w.write(t, "file.bin.part.json", []byte(`{"version":1,"url":"`+liarURL+`"`+record+`}`))
+	}
+	return there
+}
+
+func (w *world) write(t *rapid.T, name string, data []byte) {
+	if err := w.root.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestResumeIsWhole checks that whatever was there before, a run with Resume that succeeds leaves
+// the resource under the name that was asked for, and one that fails damages nothing.
+func TestResumeIsWhole(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	runs := 0
+	rapid.Check(t, func(t *rapid.T) {
+		runs++
+		w := newWorld(t, fmt.Sprintf("%s/%d", base, runs))
+		there := w.drawFiles(t)
+		w.script = w.drawScript(t)
+		d := w.drawDownloader(t)
+		for run := range 3 {
+			r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Resume, Wait: 1,
+				Segments: rapid.SampledFrom([]int{0, 3}).Draw(t, "segments"), SHA256: rapid.Bool().Draw(t, "digest")})
+			data, missing := w.root.ReadFile("file.bin")
+			switch {
+			case err == nil && (r.Name != "file.bin" || !w.whole(data)):
+				t.Fatalf("run %d: %s is wrong, %d bytes, %v", run, r.Name, len(data), missing)
+			case missing == nil && !w.whole(data) && !bytes.Equal(data, there):
+				t.Fatalf("run %d: file.bin has %d bytes, and had %d", run, len(data), len(there))
+			}
+			if _, err := w.root.Lstat("file.bin.1"); err == nil {
+				t.Fatalf("run %d: there is another file", run)
+			}
 		}
 	})
 }

@@ -6,58 +6,57 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
 )
 
-// A record is what NAME.part.json says of NAME.part.
+// A record is the content of NAME.part.json, which describes NAME.part.
 type record struct {
 	Version int       `json:"version"`
 	Tool    string    `json:"tool,omitempty"`
-	URL     string    `json:"url"` // redacted
+	URL     string    `json:"url"` // without login
 	ETag    string    `json:"etag,omitempty"`
 	ModTime time.Time `json:"mtime,omitzero"`
 	Size    int64     `json:"size"` // -1 if unknown
-	// Missing lists what a part written in segments lacks. Without it, the
-	// part is the beginning of the resource, as long as the file is.
+	// Replace is true if the part is to replace an existing file.
+	Replace bool `json:"replace,omitempty"`
+	// Missing lists what is missing from a part written in segments. Otherwise, the part is the
+	// beginning of the resource, as long as the file is.
 	Missing []span `json:"missing,omitempty"`
 }
 
-// A span is a range of octets: from the first up to but not including the
-// second.
-type span [2]int64
-
-func (s span) length() int64 { return s[1] - s[0] }
-
-// recordVersion changes when older programs would read a record wrongly.
+// recordVersion changes when older programs would misinterpret a record.
 const recordVersion = 1
 
-// maxRecord bounds a record that is read, in octets.
+// maxRecord bounds the size of a record to be read, in bytes.
 const maxRecord = 1 << 20
 
-func (r *record) object() object {
-	return object{fetch.Validator{ETag: r.ETag, ModTime: r.ModTime}, r.Size}
+func (r *record) object() fetch.Version {
+	return fetch.Version{Validator: fetch.Validator{ETag: r.ETag, ModTime: r.ModTime}, Size: r.Size}
 }
 
-// fits reports whether a part of size octets can be what the record says.
+// fits reports whether a part of size bytes matches the record.
 func (r *record) fits(size int64) bool {
-	if size == 0 || r.Size >= 0 && size > r.Size {
+	if r.Size >= 0 && size > r.Size {
 		return false
 	}
 	if len(r.Missing) == 0 {
 		return true
 	}
-	end := r.Size // of what is there
-	if last := r.Missing[len(r.Missing)-1]; last[1] == r.Size {
-		end = last[0]
+	end := r.Size // of the existing bytes
+	for _, m := range slices.Backward(r.Missing) {
+		if m[1] == end {
+			end = m[0]
+		}
 	}
 	return size >= end
 }
 
-// readRecord reads a record and checks that it makes sense.
-func readRecord(root *os.Root, name string) (*record, error) {
-	f, err := root.Open(name)
+// readRecord reads and validates a record.
+func readRecord(dir directory, name string) (*record, error) {
+	f, err := openRegular(dir, name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -83,23 +82,27 @@ func readRecord(root *os.Root, name string) (*record, error) {
 	return r, nil
 }
 
-// writeRecord replaces the record in one step.
-func writeRecord(root *os.Root, name, temp string, r *record) error {
+// writeRecord atomically replaces the record. Only the user may read it, because a URL may contain
+// secrets other than the login.
+func writeRecord(dir directory, names partNames, r *record, sync bool) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	if err := root.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := ignoreMissing(dir.remove(names.temp)); err != nil {
 		return err
 	}
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := dir.open(names.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(append(data, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
+	if sync {
+		err = errors.Join(err, f.Sync())
+	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = root.Rename(temp, name)
+		err = dir.rename(names.temp, names.record)
 	}
 	return err
 }

@@ -14,23 +14,32 @@ const (
 	defaultTries = 5
 	defaultWait  = time.Second
 	maxWait      = time.Minute
-	// maxRetryAfter is the longest pause a server can ask for. Who asks for
-	// more is told to the user instead.
-	maxRetryAfter = 10 * time.Minute
+
+	defaultMaxRetryWait = time.Minute
 )
 
-// A retrier decides whether to try again, and when.
+// A retrier decides whether to retry, and when.
 type retrier struct {
-	tries  int // less than 0: without end
+	tries  int // negative: no limit
 	wait   time.Duration
+	most   time.Duration // the longest wait that a server may ask for; negative: no limit
 	report func(failed int, wait time.Duration, err error)
-	failed int // tries in a row
+	failed int  // consecutive failures
+	begun  bool // some content has arrived
 }
 
+// nameServerTries bounds the attempts while no name server answers and nothing has been
+// transferred: there may be no network. In the middle of a transfer, it may be expected to come
+// back.
+const nameServerTries = 2
+
 func newRetrier(opts *Options) *retrier {
-	r := &retrier{tries: opts.Tries, wait: opts.Wait, report: opts.Retry}
+	r := &retrier{tries: opts.Tries, wait: opts.Wait, most: opts.MaxRetryWait, report: opts.Retry}
 	if r.tries == 0 {
 		r.tries = defaultTries
+	}
+	if r.most == 0 {
+		r.most = defaultMaxRetryWait
 	}
 	if r.wait <= 0 {
 		r.wait = defaultWait
@@ -38,15 +47,17 @@ func newRetrier(opts *Options) *retrier {
 	return r
 }
 
-// again pauses before another try. If there is to be none, it returns the
-// error to fail with.
+// again waits before another attempt. If there is to be none, it returns the final error.
 func (r *retrier) again(ctx context.Context, err error) error {
 	r.failed++
 	var e *fetch.Error
 	if !errors.As(err, &e) || !e.Retry || ctx.Err() != nil || r.tries > 0 && r.failed >= r.tries {
 		return err
 	}
-	if e.RetryAfter > maxRetryAfter {
+	if e.Reason.Kind == fetch.ReasonNameServer && !r.begun && r.failed >= nameServerTries {
+		return err
+	}
+	if r.most > 0 && e.RetryAfter > r.most {
 		dup := *e
 		dup.Hint = fmt.Sprintf("the server asks to come back in %s", e.RetryAfter.Round(time.Second))
 		return &dup
@@ -62,20 +73,13 @@ func (r *retrier) again(ctx context.Context, err error) error {
 		return nil
 	case <-ctx.Done():
 		dup := *e
-		dup.Code, dup.Retry, dup.Err = fetch.CodeOf(context.Cause(ctx)), false, context.Cause(ctx)
-		switch {
-		case dup.Code != "":
-		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			dup.Code = fetch.ErrNetwork
-		default:
-			dup.Code = fetch.ErrInterrupted
-		}
+		dup.Code, dup.Retry, dup.Err = fetch.CodeOf(fetch.ContextError(ctx)), false, context.Cause(ctx)
 		return &dup
 	}
 }
 
-// backoff returns a random pause below a bound that doubles with each failure,
-// so that many clients of one server do not come back at once.
+// backoff returns a random pause within a bound that doubles with each failure, so that the clients
+// of a server do not all come back at once.
 func (r *retrier) backoff() time.Duration {
 	bound := r.wait
 	for range r.failed - 1 {

@@ -40,8 +40,8 @@ func TestRetryAfter(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		l := newLiar(nil, reply{err: &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: 90 * time.Second}})
-		if _, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil); err != nil || time.Since(start) != 90*time.Second {
+		l := newLiar(nil, reply{err: &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: 50 * time.Second}})
+		if _, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil); err != nil || time.Since(start) != 50*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		l = newLiar(nil, reply{err: &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: 24 * time.Hour}})
@@ -49,6 +49,23 @@ func TestRetryAfter(t *testing.T) {
 		var e *fetch.Error
 		if !errors.As(err, &e) || e.Code != fetch.ErrBusy || !strings.Contains(e.Hint, "24h") {
 			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// Without a name server there may be no network, unless there was one just now.
+func TestFewTriesWithoutANameServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		unknown := reply{err: &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Reason: fetch.Reason{Kind: fetch.ReasonNameServer}}}
+		l := newLiar(pattern(1000, 1), unknown, unknown, unknown)
+		if _, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil); !errors.Is(err, fetch.ErrNetwork) || len(l.asked) != 2 {
+			t.Errorf("at the beginning: %v after %d tries", err, len(l.asked))
+		}
+		l = newLiar(pattern(1000, 1), reply{cut: 10}, unknown, unknown, unknown)
+		if _, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil); err != nil || len(l.asked) != 5 {
+			t.Errorf("in the middle: %v after %d tries", err, len(l.asked))
 		}
 	})
 }

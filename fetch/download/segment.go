@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -15,129 +14,126 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-const (
-	// minSegment is the size below which a segment is not worth a connection.
-	minSegment = 1 << 20
-	// saveEvery is how much time passes between two records of a transfer in
-	// segments. A killed one loses what came since.
-	saveEvery = 5 * time.Second
-)
+// A divisible destination can be written in several places at once.
+type divisible interface {
+	destination
+	// divide is called when what is missing is divided, before any of it is written.
+	divide() error
+	// writeAt returns a writer for the bytes from offset on.
+	writeAt(offset int64) (io.WriteCloser, error)
+	// digest feeds all of the content to the sums.
+	digest(ctx context.Context) error
+}
 
-// errUnproven ends a transfer in segments when an answer does not show that it
-// is a range of the same object.
+// errUnproven ends a transfer in segments when a response does not prove that it is a range of the
+// same version.
 var errUnproven = errors.New("unproven")
 
-// segments are the ranges of one file that are retrieved at the same time.
-type segments struct {
-	*saving
-	mu      sync.Mutex // for all below, the transfer's counters and the caller's hooks
-	missing []*span    // whose start moves as octets come; some may be empty
-	queue   []*span    // those that nobody works on
-	workers int        // that will still look into the queue
-	company bool       // the last worker has not tried alone
-	saved   time.Time
-}
-
-// split returns s in n spans of about the same size, or in fewer if they would
-// get too small.
-func (s span) split(n int) []span {
-	n = int(min(int64(n), s.length()/minSegment))
-	if n < 2 {
-		return []span{s}
-	}
-	all := make([]span, n)
-	for i := range all {
-		all[i] = span{s[0] + s.length()*int64(i)/int64(n), s[0] + s.length()*int64(i+1)/int64(n)}
-	}
-	return all
-}
-
-func newSegments(s *saving, missing []span) *segments {
-	g := &segments{saving: s, saved: time.Now()}
-	for _, m := range missing {
-		g.missing = append(g.missing, &m)
-	}
-	g.queue = slices.Clone(g.missing)
-	return g
-}
-
-// divide decides whether resp, which has all of the content, is to be the
-// first of several segments.
-func (s *saving) divide(resp *fetch.Response) bool {
-	if s.single || s.opts.Segments < 2 || !resp.Range.IsZero() || s.done > 0 || s.want < 0 || !s.object.resumable() || !s.req.Range.IsZero() ||
-		!slices.ContainsFunc(s.client.Schemes(), func(sch fetch.Scheme) bool {
-			return sch.Name == resp.URL.Scheme() && sch.Ranges
+// plan returns the segments to retrieve the content in that resp begins; nil if it is not to be
+// divided, and one if that will be seen.
+func (t *transfer) plan(resp *fetch.Response) []span {
+	auto := t.opts.Segments == AutoSegments
+	if _, ok := t.dest.(divisible); !ok || t.oneStream || t.opts.Segments < 2 && !auto || t.done > 0 || t.want < 0 || t.req.Sends() ||
+		!resp.Range.IsZero() || !t.req.Range.IsZero() || t.object.Guard().IsZero() ||
+		!slices.ContainsFunc(t.client.Schemes(), func(s fetch.Scheme) bool {
+			return s.Name == resp.URL.Scheme() && s.Ranges
 		}) {
-		return false
-	}
-	if spans := (span{0, s.want}).split(s.opts.Segments); len(spans) > 1 {
-		s.segments = newSegments(s, spans)
-		return true
-	}
-	return false
-}
-
-// retrieve brings all segments. If first is not nil, it is a response that
-// starts where the first segment does, and cancel ends it.
-func (g *segments) retrieve(ctx context.Context, first *fetch.Response, cancel func()) error {
-	if g.part.written {
-		// The old record would take the holes for content.
-		if err := g.part.save(g.record()); err != nil {
-			return err
-		}
-	}
-	group, groupCtx := errgroup.WithContext(ctx)
-	defer context.AfterFunc(groupCtx, cancel)()
-	g.workers = min(max(g.opts.Segments, 1), len(g.queue))
-	g.company = g.workers > 1
-	for range g.workers {
-		resp := first
-		first = nil
-		piece := g.take()
-		group.Go(func() error { return g.work(groupCtx, piece, resp) })
-	}
-	err := group.Wait()
-	if err == errUnproven {
-		g.segments, g.single = nil, true
-		return g.startOver("the server does not send ranges of the same object", errAgain)
-	}
-	if err != nil {
-		return err
-	}
-	return g.digest(ctx)
-}
-
-// take returns a segment that nobody works on. If there is none, it returns
-// nil and the worker must end: nothing can be left to it any more.
-func (g *segments) take() *span {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.queue) == 0 {
-		g.workers--
 		return nil
 	}
-	piece := g.queue[0]
-	g.queue = g.queue[1:]
+	whole := span{0, t.want}
+	if auto && t.want >= 2*minSegment {
+		return []span{whole}
+	}
+	if all := whole.split(t.opts.Segments); len(all) > 1 {
+		return all
+	}
+	return nil
+}
+
+// retrieveSegments retrieves what is missing, several ranges in parallel. If first is not nil, it
+// is a response that begins where the first of them does, and cancel aborts it.
+func (t *transfer) retrieveSegments(ctx context.Context, first *fetch.Response, cancel func()) error {
+	dest := t.dest.(divisible)
+	if err := dest.divide(); err != nil {
+		return err
+	}
+	s := &scheduler{transfer: t, dest: dest, queue: slices.Clone(t.missing), over: make(chan struct{})}
+	err := s.run(ctx, first, cancel)
+	if err == errUnproven {
+		t.oneStream = true
+		return t.startOver("the server does not send ranges of the same object", errAgain)
+	}
+	if err == nil && t.sums != nil {
+		err = dest.digest(ctx) // the bytes did not arrive in order
+	}
+	if err != nil {
+		return &lastError{err}
+	}
+	return nil
+}
+
+// A scheduler distributes the segments of a transfer to workers.
+type scheduler struct {
+	transfer *transfer
+	dest     divisible
+	mu       sync.Mutex // guards all below, the transfer's progress and the caller's hooks
+	queue    []*span    // segments without a worker
+	workers  int        // workers that will still look into the queue
+	// secondChance is true if the last worker may retry once after being refused: the server may
+	// have objected to the others.
+	secondChance bool
+	received     int64 // bytes
+	// over is closed when no worker is left.
+	over chan struct{}
+}
+
+func (s *scheduler) run(ctx context.Context, first *fetch.Response, cancel func()) error {
+	group, ctx := errgroup.WithContext(ctx)
+	defer context.AfterFunc(ctx, cancel)()
+	s.workers = min(max(s.transfer.opts.Segments, 1), len(s.queue))
+	s.secondChance = s.workers > 1
+	for range s.workers {
+		piece, resp := s.take(), first
+		first = nil
+		group.Go(func() error { return s.work(ctx, piece, resp) })
+	}
+	if s.transfer.opts.Segments == AutoSegments {
+		group.Go(func() error { return s.grow(ctx, group) })
+	}
+	return group.Wait()
+}
+
+// take returns a segment without a worker. If there is none, it returns nil and the worker must
+// end, because no segment will be put back for it.
+func (s *scheduler) take() *span {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		s.leave()
+		return nil
+	}
+	piece := s.queue[0]
+	s.queue = s.queue[1:]
 	return piece
 }
 
-// work retrieves segments until none is left. If the server does not want so
-// many connections, it leaves its segment to the other workers.
-func (g *segments) work(ctx context.Context, piece *span, resp *fetch.Response) error {
-	retrier := newRetrier(g.opts)
-	retrier.report = func(failed int, wait time.Duration, err error) {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if g.opts.Retry != nil {
-			g.opts.Retry(failed, wait, err)
-		}
+// leave ends a worker.
+func (s *scheduler) leave() {
+	if s.workers--; s.workers == 0 {
+		close(s.over)
 	}
-	for ; piece != nil; piece = g.take() {
-		for piece.length() > 0 {
-			before := piece.length()
-			err := g.fetch(ctx, piece, resp)
+}
+
+// work retrieves segments until none is left. If the server does not accept so many connections, it
+// leaves its segment to the other workers.
+func (s *scheduler) work(ctx context.Context, piece *span, resp *fetch.Response) error {
+	retrier := newRetrier(s.transfer.opts)
+	retrier.report = s.retrying
+	for ; piece != nil; piece = s.take() {
+		for before := s.rest(piece); before.length() > 0; before = s.rest(piece) {
+			err := s.retrieve(ctx, piece, resp)
 			resp = nil
-			if piece.length() < before {
+			if s.rest(piece)[0] > before[0] {
 				retrier.failed = 0
 			}
 			if err == nil {
@@ -145,9 +141,9 @@ func (g *segments) work(ctx context.Context, piece *span, resp *fetch.Response) 
 			}
 			if err := retrier.again(ctx, err); err != nil {
 				switch {
-				case g.leaveTo(piece, err):
+				case s.putBack(piece, err):
 					return nil
-				case g.alone(err):
+				case s.tryAlone(err):
 					continue
 				}
 				return err
@@ -157,33 +153,40 @@ func (g *segments) work(ctx context.Context, piece *span, resp *fetch.Response) 
 	return nil
 }
 
-// leaveTo gives piece back after a final error, and reports whether somebody
-// else is there to take it.
-func (g *segments) leaveTo(piece *span, err error) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !tooMany(err) || g.workers == 1 {
+func (s *scheduler) retrying(failed int, wait time.Duration, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if report := s.transfer.opts.Retry; report != nil {
+		report(failed, wait, err)
+	}
+}
+
+// putBack returns piece to the queue after a final error, if the error may be due to too many
+// connections and another worker can take it.
+func (s *scheduler) putBack(piece *span, err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !tooMany(err) || s.workers == 1 {
 		return false
 	}
-	g.workers--
-	g.queue = append(g.queue, piece)
+	s.leave()
+	s.queue = append(s.queue, piece)
 	return true
 }
 
-// alone reports whether the last worker, which was refused too, may try once
-// more now that the others are gone: the server may have minded them.
-func (g *segments) alone(err error) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// tryAlone reports whether the last worker, which has been refused too, gets its second chance.
+func (s *scheduler) tryAlone(err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	code := fetch.CodeOf(err)
-	if code != fetch.ErrBusy && code != fetch.ErrRefused || g.workers > 1 || !g.company {
+	if code != fetch.ErrBusy && code != fetch.ErrRefused || s.workers > 1 || !s.secondChance {
 		return false
 	}
-	g.company = false
+	s.secondChance = false
 	return true
 }
 
-// tooMany reports whether err may come of too many connections at once.
+// tooMany reports whether err may be due to too many connections.
 func tooMany(err error) bool {
 	switch fetch.CodeOf(err) {
 	case fetch.ErrBusy, fetch.ErrRefused, fetch.ErrNetwork, fetch.ErrServer, fetch.ErrTruncated:
@@ -192,63 +195,79 @@ func tooMany(err error) bool {
 	return false
 }
 
-// fetch makes one exchange for what piece lacks. If resp is not nil, that is
-// it. When fetch returns the response is closed: other segments may wait for
+// retrieve performs one exchange for what is missing from piece. If resp is not nil, it is the
+// response. The response is closed when retrieve returns, because other segments may be waiting for
 // its connection.
-func (g *segments) fetch(ctx context.Context, piece *span, resp *fetch.Response) error {
+func (s *scheduler) retrieve(ctx context.Context, piece *span, resp *fetch.Response) error {
 	if resp == nil {
 		var err error
-		if resp, err = g.askFor(ctx, piece); err != nil {
+		if resp, err = s.ask(ctx, piece); err != nil {
 			return err
 		}
 	}
 	defer resp.Body.Close()
-	f, err := g.d.Root.OpenFile(g.part.names.part, os.O_WRONLY, 0)
+	rest := s.rest(piece)
+	w, err := s.dest.writeAt(rest[0])
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if !g.part.names.is(g.d.Root, f) {
-		return fmt.Errorf("%s was replaced", g.part.names.part)
-	}
-	if _, err := f.Seek(piece[0], io.SeekStart); err != nil {
-		return err
-	}
-	out := &sink{w: f, left: piece.length()}
-	out.count = func(n int64) error {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		piece[0] += n
-		return g.count(n)
-	}
+	defer w.Close()
+	out := &sink{w: w, left: rest.length(), count: func(n int64) error { return s.count(piece, n) }}
 	_, err = io.Copy(out, resp.Body)
-	if out.err == errEnough {
+	switch {
+	case out.err == errEnough:
 		return nil
-	}
-	if out.err != nil {
+	case out.err != nil:
 		return out.err
-	}
-	if err == nil && piece.length() > 0 {
-		err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("%d octets of a range are missing", piece.length())}
+	case err == nil && s.rest(piece).length() > 0:
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+			Err: fmt.Errorf("%d bytes of a range are missing", s.rest(piece).length())}
 	}
 	return err
 }
 
-// askFor requests what piece lacks, and returns an answer that shows to be that.
-func (g *segments) askFor(ctx context.Context, piece *span) (*fetch.Response, error) {
-	req := *g.req
-	req.Range = fetch.Range{Offset: piece[0], Length: piece.length()}
-	req.IfChanged = g.object.guard()
-	resp, err := g.client.Do(ctx, &req)
+// rest returns what piece lacks. Its end moves too, when another worker gets a part of it.
+func (s *scheduler) rest(piece *span) span {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *piece
+}
+
+// count notes that n bytes of piece came. Those beyond its end are another worker's: the same bytes,
+// that came twice.
+func (s *scheduler) count(piece *span, n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.received += n
+	n = min(n, piece.length())
+	piece[0] += n
+	if err := s.transfer.count(n); err != nil {
+		return err
+	}
+	if piece.length() == 0 {
+		return errEnough
+	}
+	return nil
+}
+
+// ask requests what is missing from piece, and returns a response proven to be that.
+func (s *scheduler) ask(ctx context.Context, piece *span) (*fetch.Response, error) {
+	t := s.transfer
+	req := *t.req
+	rest := s.rest(piece)
+	req.Range = fetch.Range{Offset: rest[0], Length: rest.length()}
+	req.IfChanged = t.object.Guard()
+	resp, err := t.client.Do(ctx, &req)
 	if fetch.CodeOf(err) == fetch.ErrRange {
 		return nil, errUnproven
 	}
 	if err != nil {
 		return nil, err
 	}
-	err = g.saw(resp)
-	if err == nil && (resp.Range.IsZero() || resp.Range.Offset != piece[0] || !g.object.same(&resp.Meta)) {
+	s.mu.Lock()
+	err = t.saw(resp)
+	s.mu.Unlock()
+	if err == nil && (resp.Range.IsZero() || resp.Range.Offset != rest[0] || !t.object.Same(&resp.Meta)) {
 		err = errUnproven
 	}
 	if err != nil {
@@ -256,41 +275,4 @@ func (g *segments) askFor(ctx context.Context, piece *span) (*fetch.Response, er
 		return nil, err
 	}
 	return resp, nil
-}
-
-func (g *segments) saw(resp *fetch.Response) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.transfer.saw(resp)
-}
-
-// note writes the record from time to time. The lock is held.
-func (g *segments) note() error {
-	if g.done < recordAfter || g.part.written && time.Since(g.saved) < saveEvery {
-		return nil
-	}
-	g.saved = time.Now()
-	return g.part.save(g.record())
-}
-
-// unfinished returns what is missing.
-func (g *segments) unfinished() []span {
-	var all []span
-	for _, m := range g.missing {
-		if m.length() > 0 {
-			all = append(all, *m)
-		}
-	}
-	return all
-}
-
-// digest reads the finished file for the sums, as its octets did not come in
-// order.
-func (g *segments) digest(ctx context.Context) error {
-	if g.out.sums == nil {
-		return nil
-	}
-	g.out.sums.reset()
-	_, err := io.Copy(g.out.sums, &contextReader{ctx, io.NewSectionReader(g.part.file, 0, g.want)})
-	return err
 }

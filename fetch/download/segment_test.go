@@ -17,8 +17,8 @@ import (
 	"github.com/urlget/urlget/fetch/middleware"
 )
 
-// TestSegments retrieves in several ranges from servers of all sorts. The order
-// of requests is open, so they are compared sorted.
+// TestSegments retrieves in several ranges from servers of all sorts. The order of requests is
+// open, so they are compared sorted.
 func TestSegments(t *testing.T) {
 	t.Parallel()
 	content := pattern(4<<20+7, 1)
@@ -79,8 +79,8 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// A transfer in segments that fails is continued with what it lacks, in
-// segments or as one stream; and one stream is continued in segments.
+// A transfer in segments that fails is continued with what it lacks, in segments or as one stream;
+// and one stream is continued in segments.
 func TestSegmentsResume(t *testing.T) {
 	t.Parallel()
 	content := pattern(8<<20, 1)
@@ -108,9 +108,52 @@ func TestSegmentsResume(t *testing.T) {
 				t.Fatalf("files %q, or content wrong", names(have))
 			}
 			if r.Written >= r.Size || r.Size != int64(len(content)) {
-				t.Errorf("%d of %d octets came again", r.Written, r.Size)
+				t.Errorf("%d of %d bytes came again", r.Written, r.Size)
 			}
 		})
+	}
+}
+
+// A part is continued also if the later segments have not begun, so that the file is short.
+func TestSegmentsResumeEarly(t *testing.T) {
+	t.Parallel()
+	content := pattern(4<<20, 1)
+	dir := t.TempDir()
+	l := newLiar(content)
+	d := l.downloader(t, dir)
+	record := fmt.Sprintf(`{"version":1,"url":%q,"etag":"\"1\"","size":%d,"missing":[[1000,1048576],[1048576,2097152],[2097152,4194304]]}`, liarURL, len(content))
+	if err := errors.Join(d.Root.WriteFile("file.bin.part", content[:1500], 0o600), d.Root.WriteFile("file.bin.part.json", []byte(record), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Resume})
+	if err != nil || r.Written != int64(len(content)-1000) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if have := contents(t, dir); len(have) != 1 || have["file.bin"] != string(content) {
+		t.Errorf("files %q, or content wrong", names(have))
+	}
+}
+
+// A part in segments whose name only the server tells is continued as what it is.
+func TestSegmentsResumeUnderSuggestedName(t *testing.T) {
+	t.Parallel()
+	content := pattern(8<<20, 1)
+	dir := t.TempDir()
+	l := newLiar(content, reply{cut: 1 << 20, suggest: "x.bin"}, reply{cut: 1 << 20}, reply{cut: 1 << 20}, reply{cut: 1 << 20})
+	d := l.downloader(t, dir)
+	if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Resume, Segments: 4, Tries: 1}); !errors.Is(err, fetch.ErrTruncated) {
+		t.Fatal(err)
+	}
+	if have := contents(t, dir); have["x.bin.part"] == "" {
+		t.Fatalf("files %q", names(have))
+	}
+	l.script = []reply{{suggest: "x.bin"}}
+	r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Resume})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have := contents(t, dir); r.Name != "x.bin" || len(have) != 1 || have["x.bin"] != string(content) {
+		t.Fatalf("%s, files %q, or content wrong", r.Name, names(have))
 	}
 }
 

@@ -12,36 +12,38 @@ import (
 	"time"
 )
 
-// errEnough ends a copy when all that is wanted has come.
+// errEnough ends a copy when everything wanted has arrived.
 var errEnough = errors.New("that is enough")
 
-// A sink is the end of a transfer: it drops what is not wanted, counts,
-// digests, and leaves the rest to the kernel where nobody has to see the
-// octets.
+// A sink is the writing end of a transfer: it skips what is not wanted, counts, digests, and lets
+// the kernel move the bytes where nobody has to see them.
 type sink struct {
 	w     io.Writer
 	sums  *sums
-	skip  int64 // octets to drop first
-	left  int64 // octets wanted after that; -1 means all
-	chunk int64 // octets to move between two reports
-	// count is told of octets written. An error ends the copy.
+	skip  int64       // bytes to skip first
+	check *comparison // compares the bytes after that; may be nil
+	left  int64       // bytes wanted after that; -1 means all
+	chunk int64       // bytes to move between two reports
+	// count is called with the number of bytes written. An error ends the copy.
 	count func(n int64) error
-	// err is what the destination or count failed with, or errEnough; the
-	// source's errors are not kept.
+	// err is the error of the destination or of count, or errEnough; errors of the source are not
+	// kept.
 	err error
 }
 
-// Chunks that the kernel moves start small and grow until one takes as long
-// as progress may go unreported.
+// Chunks moved by the kernel start small and grow until one takes as long as the interval between
+// progress reports.
 const (
 	minChunk = 64 << 10
 	maxChunk = 8 << 20
 	slow     = 200 * time.Millisecond
 )
 
-var buffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
+const bufferSize = 256 << 10
 
-// Write takes octets from a source that has no better way.
+var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
+
+// Write accepts bytes from sources that cannot be read by the kernel.
 func (s *sink) Write(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
@@ -49,6 +51,13 @@ func (s *sink) Write(p []byte) (int, error) {
 	dropped := min(s.skip, int64(len(p)))
 	s.skip -= dropped
 	wanted := p[dropped:]
+	if s.check != nil && len(wanted) > 0 {
+		var err error
+		if wanted, err = s.compare(wanted); err != nil || len(wanted) == 0 {
+			return len(p) - len(wanted), err
+		}
+		dropped = int64(len(p) - len(wanted))
+	}
 	if s.left >= 0 && int64(len(wanted)) > s.left {
 		wanted = wanted[:s.left]
 	}
@@ -65,7 +74,16 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// wrote notes that n octets were written, and err.
+// compare returns the part of p after the bytes to compare.
+func (s *sink) compare(p []byte) (rest []byte, err error) {
+	rest, s.err = s.check.take(p)
+	if s.check.left == 0 {
+		s.check = nil
+	}
+	return rest, s.err
+}
+
+// wrote records that n bytes were written, and err.
 func (s *sink) wrote(n int64, err error) {
 	if n > 0 {
 		if s.left >= 0 {
@@ -83,30 +101,32 @@ func (s *sink) wrote(n int64, err error) {
 	}
 }
 
-// ReadFrom copies from r until its end. If r is a connection or a file and the
-// destination a file, the kernel moves the octets.
+// ReadFrom copies from r until its end. If r is a connection or a file and the destination is a
+// file, the kernel moves the bytes.
 func (s *sink) ReadFrom(r io.Reader) (int64, error) {
-	file, ok := s.w.(*os.File)
-	if !ok || s.sums != nil || s.skip > 0 {
-		return s.copy(r)
-	}
 	limited, ok := r.(*io.LimitedReader)
 	if !ok {
 		limited = &io.LimitedReader{R: r, N: math.MaxInt64}
 	}
+	movable := false
 	switch limited.R.(type) {
 	case *net.TCPConn, *net.UnixConn, *os.File:
-		return s.move(file, limited)
+		movable = s.sums == nil
 	}
-	return s.copy(r)
-}
-
-func (s *sink) copy(r io.Reader) (int64, error) {
-	buf := buffers.Get().(*[256 << 10]byte)
-	defer buffers.Put(buf)
 	var total int64
+	var buf *[bufferSize]byte
 	for {
-		n, err := r.Read(buf[:])
+		if movable && s.skip == 0 && s.check == nil {
+			if file := s.file(); file != nil {
+				n, err := s.move(file, limited)
+				return total + n, err
+			}
+		}
+		if buf == nil {
+			buf = buffers.Get().(*[bufferSize]byte)
+			defer buffers.Put(buf)
+		}
+		n, err := limited.Read(buf[:])
 		if n > 0 {
 			m, werr := s.Write(buf[:n])
 			total += int64(m)
@@ -123,7 +143,18 @@ func (s *sink) copy(r io.Reader) (int64, error) {
 	}
 }
 
-// move lets the kernel copy up to r.N octets from r.R to file.
+// file returns the file that the next bytes go to, or nil if they must go through Write.
+func (s *sink) file() *os.File {
+	switch w := s.w.(type) {
+	case *os.File:
+		return w
+	case interface{ osFile() *os.File }:
+		return w.osFile()
+	}
+	return nil
+}
+
+// move lets the kernel copy up to r.N bytes from r.R to file.
 func (s *sink) move(file *os.File, r *io.LimitedReader) (int64, error) {
 	var total int64
 	for r.N > 0 && s.err == nil {
@@ -153,8 +184,8 @@ func (s *sink) move(file *os.File, r *io.LimitedReader) (int64, error) {
 	return total, s.err
 }
 
-// local reports whether err, from (*os.File).ReadFrom, is the file's fault. It
-// says so of all errors while the kernel moves octets.
+// local reports whether err, from (*os.File).ReadFrom, is an error of the file. While the kernel
+// moves bytes, ReadFrom attributes all errors to it.
 func (s *sink) local(file *os.File, err error) bool {
 	var pe *fs.PathError
 	if !errors.As(err, &pe) || pe.Path != file.Name() {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// fromTCP returns a connection on which content arrives, and whose peer then
-// resets it if reset is true.
+// fromTCP returns a connection on which content arrives, and whose peer then resets it if reset is
+// true.
 func fromTCP(t *testing.T, content []byte, reset bool) *net.TCPConn {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -34,7 +34,7 @@ func fromTCP(t *testing.T, content []byte, reset bool) *net.TCPConn {
 		defer close(done)
 		server.Write(content)
 		if reset {
-			// Unread octets of ours make the close a reset.
+			// Unread bytes of ours make the close a reset.
 			server.(*net.TCPConn).SetLinger(0)
 		}
 		server.Close()
@@ -45,7 +45,7 @@ func fromTCP(t *testing.T, content []byte, reset bool) *net.TCPConn {
 // A plain reader has no abilities but Read.
 type plain struct{ io.Reader }
 
-// However octets come to the sink, it counts and limits them.
+// However bytes come to the sink, it counts and limits them.
 func TestSink(t *testing.T) {
 	t.Parallel()
 	content := make([]byte, 3<<20)
@@ -90,9 +90,62 @@ func TestSink(t *testing.T) {
 				}
 				got, err := os.ReadFile(f.Name())
 				if err != nil || !bytes.Equal(got, want) || counted != int64(len(want)) {
-					t.Errorf("%d octets, %d counted, want %d; %v", len(got), counted, len(want), err)
+					t.Errorf("%d bytes, %d counted, want %d; %v", len(got), counted, len(want), err)
 				}
 			})
+		}
+	}
+}
+
+// turning is a destination that has a file once it has got some bytes.
+type turning struct {
+	memory []byte
+	f      *os.File
+}
+
+func (d *turning) Write(p []byte) (int, error) {
+	if d.f != nil {
+		return d.f.Write(p)
+	}
+	d.memory = append(d.memory, p...)
+	return len(p), nil
+}
+
+func (d *turning) osFile() *os.File { return d.f }
+
+// As soon as a destination has a file, and nothing must be looked at any more, the kernel moves the
+// bytes.
+func TestSinkTurns(t *testing.T) {
+	t.Parallel()
+	content := make([]byte, 3<<20)
+	for i := range content {
+		content[i] = byte(i * i >> 8)
+	}
+	for _, compared := range []int64{0, 1000, 1 << 20} {
+		f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		d := &turning{}
+		moved := int64(0)
+		s := &sink{w: d, left: -1, count: func(n int64) error {
+			if d.f != nil {
+				moved += n
+			}
+			d.f = f
+			return nil
+		}}
+		proven := compared == 0
+		if !proven {
+			s.check = &comparison{there: bytes.NewReader(content), left: compared, same: func() error { proven = true; return nil }}
+		}
+		if _, err := s.ReadFrom(fromTCP(t, content, false)); err != nil || s.err != nil || !proven {
+			t.Error(err, s.err, proven)
+		}
+		got, err := os.ReadFile(f.Name())
+		if all := append(d.memory, got...); err != nil || !bytes.Equal(all, content[compared:]) || moved != int64(len(got)) || moved == 0 {
+			t.Errorf("%d bytes in memory, %d in the file, %d moved; %v", len(d.memory), len(got), moved, err)
 		}
 	}
 }

@@ -10,75 +10,100 @@ import (
 )
 
 var (
-	// errAgain asks for another exchange at once, though none failed.
+	// errAgain asks for another exchange at once, although none has failed.
 	errAgain = errors.New("ask again")
 	// errOver ends a transfer that needs no content.
 	errOver = errors.New("nothing to transfer")
 )
 
-// A transfer brings the content of one resource to a sink, in as many
-// exchanges as it takes.
+// A destination stores the bytes of a transfer.
+type destination interface {
+	// begin is called before the content of resp is written to the empty destination. If it returns
+	// errOver, the transfer ends; if errAgain, the response is dropped.
+	begin(ctx context.Context, resp *fetch.Response) error
+	// rewind empties the destination.
+	rewind() error
+	// wrote is called after bytes have been written and counted in the progress.
+	wrote() error
+	// commit is called when the content is complete.
+	commit() error
+	// abandon is called instead of commit if the transfer failed. If keep is true, what a later run
+	// could continue is worth keeping.
+	abandon(keep bool)
+}
+
+// A transfer brings the content of a resource to a destination, in as many exchanges as it takes.
 type transfer struct {
+	*progress
 	client  *fetch.Client
 	req     *fetch.Request
 	opts    *Options
 	retrier *retrier
-	out     *sink
+	sums    *sums
+	dest    destination
+	out     *sink // what the destination's bytes go through
 
-	object object // that which the octets in the sink are of
-	done   int64  // octets in the sink
-	want   int64  // octets that will be in it; -1 if unknown
-	best   int64  // the most that ever were in it
-	came   int64  // octets that came in this run
-	last   *fetch.Response
-	took   bool // take brought the content, and has tried again by itself
-
-	// begin is called when the sink is empty and resp is to fill it. errOver
-	// ends the transfer, errAgain drops the response.
-	begin func(ctx context.Context, resp *fetch.Response) error
-	// rewind empties the sink; nil if it cannot be emptied.
-	rewind func() error
-	// wrote is called after done was increased; it may be nil.
-	wrote func() error
-	// take may bring the content of resp and what else is missing in another
-	// way, and reports whether it did; it may be nil. cancel ends resp.
-	take func(ctx context.Context, resp *fetch.Response, cancel func()) (bool, error)
+	last        *fetch.Response
+	forwardOnly bool // the destination has no rewind
+	oneStream   bool // the server has proved unable to serve segments
+	noRanges    bool // the server has proved unable to begin at an overlap
 }
 
-func newTransfer(c *fetch.Client, req *fetch.Request, opts *Options, s *sums) *transfer {
-	t := &transfer{client: c, req: req, opts: opts, retrier: newRetrier(opts), want: -1}
-	t.out = &sink{sums: s, left: -1, count: t.count}
+func newTransfer(c *fetch.Client, req *fetch.Request, opts *Options, s *sums, p *progress, dest destination, w io.Writer) *transfer {
+	t := &transfer{progress: p, client: c, req: req, opts: opts, retrier: newRetrier(opts), sums: s, dest: dest}
+	t.out = &sink{w: w, sums: s, left: -1, count: t.count}
 	return t
 }
 
 func (t *transfer) count(n int64) error {
-	t.done += n
-	t.came += n
-	t.best = max(t.best, t.done)
+	t.add(n)
+	err := t.dest.wrote()
 	if t.opts.Progress != nil {
 		t.opts.Progress(t.done, t.want)
 	}
-	if t.wrote != nil {
-		return t.wrote()
-	}
-	return nil
+	return err
 }
 
-// run makes exchanges until all octets are there. It returns errOver if begin
-// does.
+// run retrieves the content and commits it. It returns errOver if the destination wants none.
 func (t *transfer) run(ctx context.Context) error {
+	err := t.retrieve(ctx)
+	if err == errOver {
+		return err
+	}
+	if err != nil {
+		t.dest.abandon(fetch.CodeOf(err) != fetch.ErrProtocol)
+		return err
+	}
+	if err := t.sums.verify(); err != nil {
+		t.dest.abandon(false)
+		return err
+	}
+	err = t.dest.commit()
+	if err != nil && err != errOver {
+		t.dest.abandon(true)
+	}
+	return err
+}
+
+// retrieve performs exchanges until the content is complete.
+func (t *transfer) retrieve(ctx context.Context) error {
+	once := t.req.Body != nil && t.req.GetBody == nil
 	for {
-		best := t.best
+		before := t.furthest
 		err := t.exchange(ctx)
+		if last, ok := err.(*lastError); ok {
+			return last.error
+		}
 		switch {
 		case err == nil || err == errOver:
 			return err
 		case err == errAgain:
 			continue
-		case t.took:
-			return err // what is there need not be a beginning to go on from
-		case t.best > best:
-			t.retrier.failed = 0
+		case t.furthest > before:
+			t.retrier.failed, t.retrier.begun = 0, true
+		}
+		if once {
+			return err
 		}
 		if err := t.retrier.again(ctx, err); err != nil {
 			return err
@@ -86,41 +111,30 @@ func (t *transfer) run(ctx context.Context) error {
 	}
 }
 
-// exchange asks once for what is missing, and copies it.
+// A lastError is the error of something that has already been retried.
+type lastError struct{ error }
+
+// exchange requests what is missing once and copies it. What is missing in segments is retrieved in
+// as many exchanges as that takes.
 func (t *transfer) exchange(ctx context.Context) error {
-	req, err := t.ask()
-	if err != nil {
-		return err
+	if t.missing != nil { // from an earlier run
+		return t.retrieveSegments(ctx, nil, func() {})
 	}
 	respCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	resp, err := t.client.Do(respCtx, req)
-	switch code := fetch.CodeOf(err); {
-	case err == nil:
-	case t.complete() && code == fetch.ErrNotModified:
-		return nil
-	case t.done > 0 && code == fetch.ErrRange:
-		return t.startOver("the server does not have the rest", errAgain)
-	default:
+	resp, err := t.open(respCtx)
+	if resp == nil {
 		return err
 	}
 	defer resp.Body.Close()
-	if err := t.saw(resp); err != nil {
-		return err
-	}
-	if err := t.accept(ctx, resp); err != nil || t.complete() {
-		return err
-	}
-	if t.take != nil {
-		if took, err := t.take(ctx, resp, cancel); took {
-			t.took = err != errAgain
-			return err
-		}
+	if spans := t.plan(resp); spans != nil {
+		t.divide(spans)
+		return t.retrieveSegments(ctx, resp, cancel)
 	}
 	return t.copy(resp)
 }
 
-// saw notes a response and tells the caller.
+// saw records a response and reports it to the caller.
 func (t *transfer) saw(resp *fetch.Response) error {
 	t.last = resp
 	if t.opts.Response != nil {
@@ -131,140 +145,36 @@ func (t *transfer) saw(resp *fetch.Response) error {
 	return nil
 }
 
-// stopped is an error of a hook. It hides what the error may say of trying
-// again.
+// stopped is the error of a hook. It hides whether the error may be retried.
 type stopped struct{ error }
 
-func (t *transfer) complete() bool { return t.done > 0 && t.done == t.want }
-
-// ask returns the next request.
-func (t *transfer) ask() (*fetch.Request, error) {
-	req := *t.req
-	switch {
-	case t.done == 0:
-		return &req, nil
-	case t.complete() && !t.object.IsZero():
-		// Only whether it is still the same.
-		req.Range, req.IfChanged = fetch.Range{}, t.object.Validator
-		return &req, nil
-	case t.object.resumable():
-		req.Range.Offset += t.done
-		if req.Range.Length > 0 {
-			req.Range.Length -= t.done
-		}
-		req.IfChanged = t.object.guard()
-		return &req, nil
-	case t.rewind == nil:
-		return nil, &fetch.Error{Code: fetch.ErrTruncated,
-			Err: fmt.Errorf("after %d octets; the server gives nothing by which the rest could be recognized", t.done)}
-	}
-	req.IfChanged = fetch.Validator{}
-	return &req, nil
-}
-
-// accept decides what of resp the sink needs. It leaves the transfer complete
-// if that is nothing.
-func (t *transfer) accept(ctx context.Context, resp *fetch.Response) error {
-	pos := t.req.Range.Offset + t.done
-	whole := resp.Range.IsZero()
-	same := t.object.same(&resp.Meta)
-	switch {
-	case t.done == 0:
-		return t.fill(ctx, resp)
-	case t.complete() && whole && same:
-		return nil
-	case !whole && same && resp.Range.Offset == pos:
-		t.out.skip, t.out.left = 0, -1
-		return nil
-	case !whole:
-		return t.startOver("the server's answer does not show that the rest is of the same object", errAgain)
-	case same && t.rewind == nil:
-		// Drop what was written already.
-		t.out.skip, t.out.left = pos, t.missing()
-		return nil
-	}
-	reason := "the resource has changed"
-	switch {
-	case same:
-		reason = "the server does not send the rest alone"
-	case !t.object.resumable():
-		reason = "the server gives nothing by which the rest could be recognized"
-	}
-	if err := t.startOver(reason, nil); err != nil {
-		return err
-	}
-	return t.fill(ctx, resp)
-}
-
-// missing returns how many octets the request's range still lacks; -1 if all
-// that come are wanted.
-func (t *transfer) missing() int64 {
-	if n := t.req.Range.Length; n > 0 {
-		return n - t.done
-	}
-	return -1
-}
-
-// fill makes resp's object the one that the empty sink gets.
-func (t *transfer) fill(ctx context.Context, resp *fetch.Response) error {
-	asked := t.req.Range
-	t.object = objectOf(&resp.Meta)
-	t.want = resp.Size
-	t.out.skip, t.out.left = 0, -1
-	switch {
-	case !resp.Range.IsZero():
-		if asked.IsZero() || resp.Range.Offset != asked.Offset || asked.Length > 0 && resp.Range.Length > asked.Length {
-			return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sent a range that was not asked for")}
-		}
-	case !asked.IsZero():
-		if t.object.size >= 0 {
-			if asked.Offset >= t.object.size {
-				return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("there are %d octets", t.object.size)}
-			}
-			t.want = t.object.size - asked.Offset
-			if asked.Length > 0 {
-				t.want = min(t.want, asked.Length)
-			}
-		}
-		t.out.skip, t.out.left = asked.Offset, t.missing()
-	}
-	return t.begin(ctx, resp)
-}
-
-// startOver forgets what has come, and returns next.
-func (t *transfer) startOver(reason string, next error) error {
-	if t.rewind == nil {
-		return &fetch.Error{Code: fetch.ErrChanged,
-			Err: fmt.Errorf("after %d octets, which cannot be taken back: %s", t.done, reason)}
-	}
-	if t.opts.Restart != nil {
-		t.opts.Restart(reason)
-	}
-	t.done, t.want, t.object = 0, -1, object{}
-	t.out.sums.reset()
-	if err := t.rewind(); err != nil {
-		return err
-	}
-	return next
-}
-
-// copy moves the content of resp to the sink.
+// copy copies the content of resp to the destination.
 func (t *transfer) copy(resp *fetch.Response) error {
 	t.out.err = nil
+	if t.want >= 0 && t.out.left < 0 {
+		t.out.left = t.want - t.done + 1 // one more, to detect excess
+	}
 	_, err := io.Copy(t.out, resp.Body)
+	t.out.check = nil
 	switch {
 	case t.out.err == errEnough:
 		err = nil
+	case t.out.err == errDiffers:
+		return t.differs()
 	case t.out.err != nil:
 		return t.out.err
 	}
 	switch {
+	case err == nil && t.byOverlap && t.want < 0:
+		return t.differs() // the existing bytes are longer
 	case t.want >= 0 && t.done > t.want:
 		return &fetch.Error{Code: fetch.ErrProtocol,
-			Err: fmt.Errorf("%d octets came, %d were announced", t.done, t.want)}
+			Err: fmt.Errorf("%d bytes came, %d were announced", t.done, t.want)}
+	case t.complete() && fetch.CodeOf(err) == fetch.ErrProtocol:
+		return &lastError{err} // more arrived than was announced: the existing bytes may belong to anything
 	case err == nil && t.done < t.want:
 		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("%d of %d octets came", t.done, t.want)}
+			Err: fmt.Errorf("%d of %d bytes came", t.done, t.want)}
 	}
 	return err
 }
@@ -291,11 +201,20 @@ func (t *transfer) finish(err error) error {
 	return &dup
 }
 
-// result tells of a transfer that ended well.
+// result describes a successful transfer.
 func (t *transfer) result() *Result {
-	r := &Result{Size: t.done, Written: t.came, SHA256: t.out.sums.hex256()}
+	r := &Result{Size: t.done, Written: t.received, SHA256: t.sums.hex256()}
 	if t.last != nil {
 		r.URL, r.Meta = t.last.URL, t.last.Meta
 	}
 	return r
+}
+
+// asError returns err as an error about what the caller requested.
+func asError(err error, req *fetch.Request) error {
+	e := &fetch.Error{Op: "save", Code: fetch.ErrRequest, URL: req.URL.Redacted(), Err: err}
+	if err == errLongName {
+		e.Code = fetch.ErrFile
+	}
+	return e
 }

@@ -1,0 +1,202 @@
+package download
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// commit moves the content to its final name.
+func (f *toFile) commit() error {
+	if f.existing != nil { // nothing was appended to it
+		f.outcome = Existed
+		return errOver
+	}
+	name, err := f.commitMemory()
+	if err == errNeedsPart {
+		if err = f.spill(); err == nil {
+			name, err = f.part.commit(f.name, f.opts.Exists, f.replace, f.object.ModTime)
+		}
+	}
+	if f.opts.Exists == Resume && errors.Is(err, fs.ErrExist) {
+		return f.notBeginning()
+	}
+	if f.opts.Exists == Skip && errors.Is(err, fs.ErrExist) {
+		f.outcome, err = Existed, errOver
+		if f.part != nil {
+			f.part.remove()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	f.name = name
+	return f.d.saved(f.dir, name)
+}
+
+// errNeedsPart reports that the content must be in a part to be committed.
+var errNeedsPart = errors.New("it must be in a part")
+
+// commitMemory writes the content in memory to a file, which has no name until it is complete.
+func (f *toFile) commitMemory() (name string, err error) {
+	if f.part != nil || f.old != nil && f.opts.Exists.replaces() {
+		return "", errNeedsPart
+	}
+	err = f.inDir(func(dir directory) error {
+		if _, err := dir.lstat(namesFor(f.name).part); !errors.Is(err, fs.ErrNotExist) {
+			return errNeedsPart // it must be replaced, or respected
+		}
+		file, err := dir.unnamed()
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if _, err = file.Write(f.memory[:f.size]); err != nil {
+			return err
+		}
+		if t := f.object.ModTime; fetch.PlausibleTime(t) {
+			if err := file.chtimes(t); err != nil {
+				return err
+			}
+		}
+		if f.d.Sync == SyncEach {
+			if err := file.Sync(); err != nil {
+				return err
+			}
+		}
+		name, err = atFreeName(f.name, f.opts.Exists, file.link)
+		return err
+	})
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrExist) && f.opts.Exists.replaces() {
+		err = errNeedsPart
+	}
+	return name, err
+}
+
+// replaces reports whether e replaces an existing file.
+func (e Exists) replaces() bool { return e == Overwrite || e == Newer || e == Resume }
+
+// atFreeName calls link with name and, as long as that exists and exists allows another name, with
+// the numbered names that follow. It returns the last one.
+func atFreeName(name string, exists Exists, link func(string) error) (string, error) {
+	for n := range maxNumber {
+		free := numbered(name, n)
+		if err := link(free); !errors.Is(err, fs.ErrExist) || exists != NewName {
+			return free, err
+		}
+	}
+	return "", fmt.Errorf("%s and its numbers: %w", name, fs.ErrExist)
+}
+
+// commit moves the part to the file name, or to a similar one, and returns which. Replace says that
+// an existing file may be replaced. The record is removed last: if the process is killed before that,
+// there is a part that can be continued, or the file; a record without a part means nothing.
+func (p *part) commit(name string, exists Exists, replace bool, modTime time.Time) (string, error) {
+	replace = replace || exists == Overwrite || exists == Newer
+	old, err := p.dir.lstat(name)
+	there := err == nil && (replace || exists == Resume && p.extends(name))
+	if there {
+		if err := p.becomeLike(old); err != nil {
+			return "", err
+		}
+	}
+	// A power failure may cost the content of a new file, but never that of both the old and the
+	// new one.
+	if p.sync == SyncEach || p.sync == SyncBatch && there {
+		if err := p.file.Sync(); err != nil {
+			return "", err
+		}
+	}
+	if fetch.PlausibleTime(modTime) {
+		if err := p.dir.chtimes(p.names.part, modTime); err != nil {
+			return "", err
+		}
+	}
+	if there || replace {
+		err = p.dir.rename(p.names.part, name)
+	} else {
+		name, err = atFreeName(name, exists, func(free string) error { return renameNew(p.dir, p.names.part, free) })
+	}
+	if err == nil && !p.recorded.IsZero() {
+		p.removeRecord() // if that fails, the file is there all the same
+	}
+	return name, err
+}
+
+// becomeLike gives the part the mode and the owner of the file that it replaces. If setting the
+// owner or group is not permitted, their permissions are not granted to anybody else.
+func (p *part) becomeLike(old fs.FileInfo) error {
+	if !old.Mode().IsRegular() {
+		return nil
+	}
+	perm := old.Mode().Perm()
+	if uid, gid, ok := owner(old); ok {
+		own, err := p.file.Stat()
+		if err != nil {
+			return err
+		}
+		if u, g, _ := owner(own); (u != uid || g != gid) && p.file.Chown(uid, gid) != nil && p.file.Chown(-1, gid) != nil {
+			perm &^= 0o070
+		}
+	}
+	return p.file.Chmod(perm)
+}
+
+// renameNew renames a file unless the new name exists. On a file system that supports neither that
+// nor links, it creates an empty file as a placeholder for an instant.
+func renameNew(dir directory, from, to string) error {
+	err := dir.renameNew(from, to)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if err = dir.link(from, to); err == nil {
+		dir.remove(from) // if that fails, the file exists all the same
+		return nil
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	placeholder, err := dir.open(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	placeholder.Close()
+	if err := dir.rename(from, to); err != nil {
+		return errors.Join(err, dir.remove(to))
+	}
+	return nil
+}
+
+// extends reports whether the file name is the beginning of the part, so that replacing it loses
+// nothing.
+func (p *part) extends(name string) bool {
+	old, err := openRegular(p.dir, name, os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer old.Close()
+	info, err := old.Stat()
+	return err == nil && sameContent(old, io.NewSectionReader(p.file, 0, info.Size()))
+}
+
+// sameContent reports whether a and b hold the same bytes.
+func sameContent(a, b io.Reader) bool {
+	bufA, bufB := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, errA := io.ReadFull(a, bufA)
+		m, errB := io.ReadFull(b, bufB)
+		if n != m || string(bufA[:n]) != string(bufB[:m]) {
+			return false
+		}
+		if errA != nil || errB != nil {
+			return isEnd(errA) && isEnd(errB)
+		}
+	}
+}
+
+func isEnd(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }

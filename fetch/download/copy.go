@@ -1,0 +1,54 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// Copy writes the content to w. Like Do it reconnects, but because it cannot take back what it has
+// written, it fails with ErrChanged where Do would start over: w receives each byte once, all from
+// the same version of the resource. Exists, Known and Segments are ignored. A wrong checksum is
+// detected only after everything has been written.
+func (d *Downloader) Copy(ctx context.Context, req *fetch.Request, w io.Writer, opts *Options) (*Result, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	sums, err := newSums(opts)
+	if err != nil {
+		return nil, asError(err, req)
+	}
+	own := *req
+	t := newTransfer(d.Client, &own, opts, sums, &progress{want: -1}, toWriter{}, w)
+	t.forwardOnly = true
+	err = t.run(ctx)
+	r := t.result()
+	switch err {
+	case nil:
+	case errOver:
+		r.Outcome = NoContent
+	default:
+		return nil, t.finish(err)
+	}
+	return r, nil
+}
+
+// toWriter is the destination of Copy.
+type toWriter struct{}
+
+func (toWriter) begin(_ context.Context, resp *fetch.Response) error {
+	switch resp.Kind {
+	case fetch.KindSession:
+		return &fetch.Error{Code: fetch.ErrInteractive}
+	case fetch.KindNone:
+		return errOver
+	}
+	return nil
+}
+
+func (toWriter) rewind() error { return errors.ErrUnsupported }
+func (toWriter) wrote() error  { return nil }
+func (toWriter) commit() error { return nil }
+func (toWriter) abandon(bool)  {}

@@ -1,0 +1,138 @@
+package download
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// canSyncFileSystem says whether syncFileSystem works.
+const canSyncFileSystem = true
+
+func (d *osDir) syncFileSystem() error {
+	defer runtime.KeepAlive(d.handle)
+	if err := unix.Syncfs(int(d.handle.Fd())); err != nil {
+		return os.NewSyscallError("syncfs", err)
+	}
+	return nil
+}
+
+func (d *osDir) device() uint64 {
+	info, err := d.handle.Stat()
+	if err != nil {
+		return 0
+	}
+	return uint64(info.Sys().(*syscall.Stat_t).Dev)
+}
+
+// open saves the time that os.OpenFile spends on finding out that a regular file cannot be polled.
+func (d *osDir) open(name string, flag int, perm fs.FileMode) (file, error) {
+	fd, err := d.openat(name, flag|unix.O_NOFOLLOW, perm)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func (d *osDir) openat(name string, flag int, perm fs.FileMode) (fd int, err error) {
+	defer runtime.KeepAlive(d.handle)
+	err = again(func() error {
+		fd, err = unix.Openat(int(d.handle.Fd()), name, flag|unix.O_CLOEXEC, uint32(perm.Perm()))
+		return err
+	})
+	return fd, err
+}
+
+// again repeats do while it is interrupted by signals.
+func again(do func() error) error {
+	for {
+		if err := do(); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func (d *osDir) renameNew(from, to string) error {
+	defer runtime.KeepAlive(d.handle)
+	fd := int(d.handle.Fd())
+	err := again(func() error { return unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE) })
+	switch err {
+	case nil:
+		return nil
+	case unix.EINVAL, unix.ENOSYS:
+		return errors.ErrUnsupported
+	}
+	return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+}
+
+// An unnamedLinux is a file created with O_TMPFILE.
+type unnamedLinux struct {
+	dir *osDir
+	fd  int
+}
+
+// unnamed is not tried again once it has been refused, because there is another way.
+func (d *osDir) unnamed() (unnamedFile, error) {
+	if d.named.Load() {
+		return nil, errors.ErrUnsupported
+	}
+	fd, err := d.openat(".", unix.O_TMPFILE|unix.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, d.refuse()
+	}
+	return &unnamedLinux{d, fd}, nil
+}
+
+func (d *osDir) refuse() error {
+	d.named.Store(true)
+	return errors.ErrUnsupported
+}
+
+func (u *unnamedLinux) Write(p []byte) (n int, err error) {
+	for n < len(p) {
+		var m int
+		if err := again(func() error { m, err = unix.Write(u.fd, p[n:]); return err }); err != nil {
+			return n, os.NewSyscallError("write", err)
+		}
+		n += m
+	}
+	return n, nil
+}
+
+func (u *unnamedLinux) Sync() error {
+	return os.NewSyscallError("fsync", again(func() error { return unix.Fsync(u.fd) }))
+}
+
+func (u *unnamedLinux) Close() error { return unix.Close(u.fd) }
+
+// path returns a name for the file that is valid while it is open.
+func (u *unnamedLinux) path() string { return "/proc/self/fd/" + strconv.Itoa(u.fd) }
+
+func (u *unnamedLinux) chtimes(modTime time.Time) error {
+	t, err := unix.TimeToTimespec(modTime)
+	if err == nil {
+		err = unix.UtimesNanoAt(unix.AT_FDCWD, u.path(), []unix.Timespec{{Nsec: unix.UTIME_NOW}, t}, 0)
+	}
+	if err != nil {
+		return u.dir.refuse()
+	}
+	return nil
+}
+
+func (u *unnamedLinux) link(name string) error {
+	defer runtime.KeepAlive(u.dir.handle)
+	err := unix.Linkat(unix.AT_FDCWD, u.path(), int(u.dir.handle.Fd()), name, unix.AT_SYMLINK_FOLLOW)
+	switch err {
+	case nil:
+		return nil
+	case unix.EEXIST:
+		return &os.LinkError{Op: "link", Old: "", New: name, Err: err}
+	}
+	return u.dir.refuse()
+}

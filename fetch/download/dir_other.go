@@ -1,0 +1,24 @@
+//go:build !linux
+
+package download
+
+import (
+	"errors"
+	"io/fs"
+)
+
+// canSyncFileSystem says whether syncFileSystem works.
+const canSyncFileSystem = false
+
+func (d *osDir) syncFileSystem() error          { return errors.ErrUnsupported }
+func (d *osDir) device() uint64                 { return 0 }
+func (d *osDir) renameNew(string, string) error { return errors.ErrUnsupported }
+func (d *osDir) unnamed() (unnamedFile, error)  { return nil, errors.ErrUnsupported }
+
+func (d *osDir) open(name string, flag int, perm fs.FileMode) (file, error) {
+	f, err := d.root.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err // not a nil *os.File in an interface
+	}
+	return f, nil
+}

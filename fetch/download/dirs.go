@@ -1,0 +1,116 @@
+package download
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// maxKept bounds the number of unused directories that are kept open.
+const maxKept = 16
+
+// directories are the directories that a Downloader keeps open: finding and opening one for each
+// file would cost as much as saving a small file.
+type directories struct {
+	mu   sync.Mutex
+	kept map[string]*keptDir // by path
+	uses uint64              // number of uses so far
+
+	wrap func(directory) directory // nil except in tests
+}
+
+// A keptDir is closed when it is neither used nor kept any longer.
+type keptDir struct {
+	directory
+	path    string
+	system  uint64 // the file system's device
+	users   int
+	lastUse uint64
+	dropped bool
+}
+
+// get returns the directory at a path below root. If create is true, it is created if necessary.
+func (all *directories) get(root *os.Root, path string, create bool) (*keptDir, error) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	d := all.kept[path]
+	if d == nil {
+		opened, err := openOrMake(root, path, create)
+		if err != nil {
+			return nil, err
+		}
+		if all.kept == nil {
+			all.kept = map[string]*keptDir{}
+		}
+		if all.wrap != nil {
+			opened = all.wrap(opened)
+		}
+		d = &keptDir{directory: opened, path: path, system: opened.device()}
+		all.kept[path] = d
+	}
+	all.uses++
+	d.users, d.lastUse = d.users+1, all.uses
+	return d, nil
+}
+
+func openOrMake(root *os.Root, path string, create bool) (directory, error) {
+	d, err := openDir(root, path)
+	if !create || !errors.Is(err, fs.ErrNotExist) {
+		return d, err
+	}
+	if err := root.MkdirAll(path, 0o777); err != nil {
+		return nil, err
+	}
+	return openDir(root, path)
+}
+
+// put ends the use of d.
+func (all *directories) put(d *keptDir) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	d.users--
+	if d.dropped && d.users == 0 {
+		d.Close()
+	}
+	if len(all.kept) > maxKept {
+		all.closeOldest()
+	}
+}
+
+// drop ends the use of d and does not keep it.
+func (all *directories) drop(d *keptDir) {
+	all.mu.Lock()
+	if all.kept[d.path] == d {
+		delete(all.kept, d.path)
+	}
+	d.dropped = true
+	all.mu.Unlock()
+	all.put(d)
+}
+
+// closeOldest closes the least recently used of the unused directories.
+func (all *directories) closeOldest() {
+	var oldest *keptDir
+	for _, d := range all.kept {
+		if d.users == 0 && (oldest == nil || d.lastUse < oldest.lastUse) {
+			oldest = d
+		}
+	}
+	if oldest != nil {
+		delete(all.kept, oldest.path)
+		oldest.Close()
+	}
+}
+
+// closeUnused closes all unused directories.
+func (all *directories) closeUnused() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for path, d := range all.kept {
+		if d.users == 0 {
+			delete(all.kept, path)
+			d.Close()
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// open requests what is missing and returns the response, or nil if nothing is missing.
+func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
+	req, err := t.ask()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := t.client.Do(ctx, req)
+	t.req.Body = nil // GetBody opens the next one
+	switch code := fetch.CodeOf(err); {
+	case err == nil:
+	case t.complete() && code == fetch.ErrNotModified:
+		t.reuse("the validator is the same")
+		return nil, nil
+	case t.byOverlap && code == fetch.ErrRange && !t.noRanges:
+		t.noRanges = true // if that is because of its size, the whole resource is shorter too
+		return nil, errAgain
+	case t.done > 0 && code == fetch.ErrRange && !t.byOverlap:
+		return nil, t.startOver("the server does not have the rest", errAgain)
+	default:
+		return nil, err
+	}
+	if err = t.saw(resp); err == nil {
+		err = t.accept(ctx, resp)
+	}
+	if err != nil || t.complete() {
+		resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// ask returns the next request.
+func (t *transfer) ask() (*fetch.Request, error) {
+	req := *t.req
+	switch {
+	case t.done == 0:
+		return &req, nil
+	case req.Sends():
+		if err := t.startOver("the answer to what was sent cannot be continued", nil); err != nil {
+			return nil, err
+		}
+		return &req, nil
+	case len(req.Ranges) > 0:
+		if err := t.startOver("several ranges cannot be continued", nil); err != nil {
+			return nil, err
+		}
+		return &req, nil
+	case t.byOverlap:
+		return t.askOverlap(), nil
+	case t.complete() && !t.object.IsZero():
+		// Only check whether it has changed.
+		req.Range, req.IfChanged = fetch.Range{}, t.object.Validator
+		return &req, nil
+	case !t.object.Guard().IsZero():
+		req.Range.Offset += t.done
+		if req.Range.Length > 0 {
+			req.Range.Length -= t.done
+		}
+		req.IfChanged = t.object.Guard()
+		return &req, nil
+	case t.forwardOnly:
+		return nil, &fetch.Error{Code: fetch.ErrTruncated,
+			Err: fmt.Errorf("after %d bytes; the server gives nothing by which the rest could be recognized", t.done)}
+	}
+	if t.unproven() != nil {
+		t.byOverlap = true
+		return t.askOverlap(), nil
+	}
+	req.IfChanged = fetch.Validator{}
+	return &req, nil
+}
+
+// accept decides which part of resp the destination needs. If it needs nothing, the transfer is
+// complete.
+func (t *transfer) accept(ctx context.Context, resp *fetch.Response) error {
+	pos := t.req.Range.Offset + t.done
+	whole := resp.Range.IsZero()
+	same := t.object.Same(&resp.Meta)
+	switch {
+	case t.done == 0:
+		return t.fill(ctx, resp)
+	case t.byOverlap:
+		return t.acceptOverlap(ctx, resp)
+	case t.complete() && whole && same:
+		t.reuse("the validator is the same")
+		return nil
+	case !whole && same && resp.Range.Offset == pos:
+		t.reuse("the validator is the same")
+		t.out.skip, t.out.left = 0, -1
+		return nil
+	case !whole:
+		return t.startOver("the server's answer does not show that the rest is of the same object", errAgain)
+	case same && t.forwardOnly:
+		// Skip what has been written already.
+		t.out.skip, t.out.left = pos, t.wanted()
+		return nil
+	}
+	reason := "the resource has changed"
+	switch {
+	case same:
+		reason = "the server does not send the rest alone"
+	case t.object.Guard().IsZero():
+		reason = "the server gives nothing by which the rest could be recognized"
+	default:
+		t.byOverlap = true // which proves nothing about what precedes it
+	}
+	if err := t.startOver(reason, nil); err != nil {
+		return err
+	}
+	return t.fill(ctx, resp)
+}
+
+// reuse tells the caller that bytes from an earlier run belong to the resource.
+func (t *transfer) reuse(proof string) {
+	if t.resumed && t.opts.Reuse != nil {
+		t.opts.Reuse(proof)
+	}
+	t.resumed = false
+}
+
+// wanted returns how many bytes of the requested range are still missing; -1 if everything that
+// comes is wanted.
+func (t *transfer) wanted() int64 {
+	if n := t.req.Range.Length; n > 0 {
+		return n - t.done
+	}
+	return -1
+}
+
+// fill begins to fill the empty destination with the object of resp.
+func (t *transfer) fill(ctx context.Context, resp *fetch.Response) error {
+	asked := t.req.Range
+	t.object = fetch.VersionOf(&resp.Meta)
+	t.want = resp.Size
+	t.out.skip, t.out.left = 0, -1
+	fromEnd := asked.Offset < 0
+	if fromEnd {
+		var err error
+		if asked, err = t.locate(resp); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(t.req.Ranges) > 0: // whatever the server made of them
+	case !resp.Range.IsZero():
+		if asked.IsZero() && !fromEnd || resp.Range.Offset != asked.Offset || asked.Length > 0 && resp.Range.Length > asked.Length {
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: errUnaskedRange}
+		}
+	case !asked.IsZero():
+		if t.object.Size >= 0 {
+			if asked.Offset >= t.object.Size {
+				return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("there are %d bytes", t.object.Size)}
+			}
+			t.want = t.object.Size - asked.Offset
+			if asked.Length > 0 {
+				t.want = min(t.want, asked.Length)
+			}
+		}
+		t.out.skip, t.out.left = asked.Offset, t.wanted()
+	}
+	return t.dest.begin(ctx, resp)
+}
+
+// locate converts the request's range, which counts from the end, to one that counts from the
+// beginning, given the size in resp.
+func (t *transfer) locate(resp *fetch.Response) (fetch.Range, error) {
+	asked := t.req.Range
+	switch {
+	case !resp.Range.IsZero() && resp.Range.Length <= -asked.Offset:
+		asked = fetch.Range{Offset: resp.Range.Offset}
+	case t.object.Size >= 0:
+		asked = asked.Of(t.object.Size)
+	default:
+		return asked, &fetch.Error{Code: fetch.ErrRange,
+			Err: fmt.Errorf("the server does not tell the size, so the last %d bytes are not known", -asked.Offset)}
+	}
+	t.req.Range = asked
+	return asked, nil
+}
+
+var errUnaskedRange = errors.New("the server sent a range that was not asked for")
+
+// startOver discards what has been transferred, and returns next. If an overlap may still prove
+// that the bytes belong to the resource, it requests that instead.
+func (t *transfer) startOver(reason string, next error) error {
+	if t.forwardOnly {
+		return &fetch.Error{Code: fetch.ErrChanged,
+			Err: fmt.Errorf("after %d bytes, which cannot be taken back: %s", t.done, reason)}
+	}
+	if t.unproven() != nil {
+		if !t.byOverlap {
+			t.byOverlap = true
+			return errAgain
+		}
+		if err := t.dest.(overlapping).disprove(); err != nil {
+			return err
+		}
+	}
+	if t.opts.Restart != nil {
+		t.opts.Restart(reason)
+	}
+	t.reset()
+	t.sums.reset()
+	if err := t.dest.rewind(); err != nil {
+		return err
+	}
+	return next
+}

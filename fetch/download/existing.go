@@ -1,0 +1,252 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// prepare does what can be done before sending a request.
+func (f *toFile) prepare(ctx context.Context) error {
+	switch f.opts.Exists {
+	case NewName, Overwrite:
+		return nil
+	case Resume:
+		return f.search(ctx)
+	}
+	if err := f.lookUp(); err != nil || f.old == nil {
+		return err
+	}
+	switch {
+	case f.opts.Exists == Skip, f.knownToSuffice():
+		return f.leave()
+	case !f.opts.Known.usable():
+		f.req.IfChanged = fetch.Validator{ModTime: f.old.ModTime()}
+	}
+	return nil
+}
+
+func (k *Known) usable() bool { return k != nil && k.Size >= 0 && !k.ModTime.IsZero() }
+
+// knownToSuffice reports whether, from what is known, no request is necessary.
+func (f *toFile) knownToSuffice() bool {
+	return f.opts.Known.usable() && f.suffices(f.opts.Known.Size, f.opts.Known.ModTime)
+}
+
+// compare examines the existing file. It returns errOver if the file is to stay.
+func (f *toFile) compare(resp *fetch.Response) error {
+	if f.opts.Exists == NewName {
+		return nil
+	}
+	if err := f.lookUp(); err != nil || f.old == nil {
+		return err
+	}
+	switch {
+	case f.existing != nil && (!resp.Range.IsZero() || f.done <= overlapSize):
+		return nil // the bytes themselves can be compared
+	case f.suffices(f.want, resp.ModTime):
+		return f.leave()
+	case f.opts.Exists == Resume && !f.old.Mode().IsRegular():
+		return &fs.PathError{Op: "continue", Path: f.path(f.name), Err: errNotRegular}
+	case f.old.IsDir() && (f.opts.Exists == Overwrite || f.opts.Exists == Newer):
+		return &fs.PathError{Op: "replace", Path: f.path(f.name), Err: errors.New("it is a directory")}
+	}
+	return nil
+}
+
+// lookUp sets old for the name.
+func (f *toFile) lookUp() error {
+	if f.oldName == f.name {
+		return nil
+	}
+	err := f.openDir(false)
+	if err == nil {
+		f.old, err = f.dir.lstat(f.name)
+	}
+	if ignoreMissing(err) != nil {
+		return err
+	}
+	if err != nil {
+		f.old = nil
+	}
+	f.oldName = f.name
+	return nil
+}
+
+// suffices reports whether the existing file makes it unnecessary to retrieve a resource of size
+// bytes (-1 if unknown).
+func (f *toFile) suffices(size int64, modTime time.Time) bool {
+	var (
+		same  = size == f.old.Size()
+		timed = fetch.PlausibleTime(modTime)
+		age   = modTime.Truncate(time.Second).Compare(f.old.ModTime().Truncate(time.Second))
+	)
+	switch f.opts.Exists {
+	case Skip:
+		return true
+	case Resume:
+		return same && timed && age == 0
+	case Newer:
+		return (same || size < 0) && timed && age <= 0
+	}
+	return false
+}
+
+// leave ends the transfer, keeping the existing file.
+func (f *toFile) leave() error {
+	f.outcome = Existed
+	switch {
+	case f.opts.Exists == Newer:
+		f.outcome = NotModified
+	case f.opts.Exists == Resume && f.opts.Reuse != nil:
+		f.opts.Reuse("the size and the time are those of the resource")
+	}
+	return errOver
+}
+
+// describe completes r if the transfer ended with errOver.
+func (f *toFile) describe(r *Result) error {
+	r.Outcome, r.Size, r.SHA256 = f.outcome, -1, ""
+	if f.outcome == Listed || f.outcome == NoContent {
+		return nil
+	}
+	if f.opts.Exists == Resume {
+		f.forgetRecord()
+	}
+	r.Name = f.path(f.name)
+	info, err := f.dir.lstat(f.name)
+	if err == nil {
+		r.Size = info.Size()
+	}
+	return err
+}
+
+// forgetRecord removes the record of a part that got its name just before an earlier run was killed.
+func (f *toFile) forgetRecord() {
+	names := namesFor(f.name)
+	if _, err := f.dir.lstat(names.part); errors.Is(err, fs.ErrNotExist) {
+		f.dir.remove(names.record)
+	}
+}
+
+// search looks for what an earlier run, or another tool, has left under the name, and treats it as
+// the bytes transferred so far. It returns errOver if they are known to be complete.
+func (f *toFile) search(ctx context.Context) error {
+	f.searched = f.name
+	if err := f.openDir(false); err != nil {
+		return ignoreMissing(err)
+	}
+	if err := f.searchPart(ctx); err != nil || f.part != nil {
+		return err
+	}
+	if err := f.lookUp(); err != nil || f.old == nil {
+		return err
+	}
+	if f.knownToSuffice() {
+		return f.leave()
+	}
+	return f.findExisting()
+}
+
+func (f *toFile) searchPart(ctx context.Context) error {
+	p, rec, size, err := openPart(f.dir, f.d.Sync, f.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == errEmpty:
+		return nil
+	case err == errNoRecord, err == errLinked:
+		f.restart(err.Error())
+		return nil
+	case err != nil:
+		return err
+	}
+	reason := ""
+	switch {
+	case rec.URL != f.url():
+		reason = errForeign.Error()
+	case rec.object().Guard().IsZero() && rec.Missing != nil:
+		reason = "there is no validator to recognize the rest by"
+	case !rec.fits(size):
+		reason = "it does not fit its record"
+	default:
+		return f.resume(ctx, p, rec, size)
+	}
+	p.file.Close()
+	f.restart(reason)
+	return nil
+}
+
+func (f *toFile) restart(reason string) {
+	if f.opts.Restart != nil {
+		f.opts.Restart(fmt.Sprintf("%s cannot be continued: %s", f.path(namesFor(f.name).part), reason))
+	}
+}
+
+// resume continues the part of an earlier run.
+func (f *toFile) resume(ctx context.Context, p *part, rec *record, size int64) error {
+	f.part, f.begun, f.replace = p, true, rec.Replace
+	if err := f.checkBeside(rec, size); err != nil {
+		return err
+	}
+	f.object, f.want, f.done = rec.object(), rec.Size, size
+	missing := rec.Missing
+	if missing == nil && f.opts.Segments > 1 && rec.Size > size {
+		if spans := (span{size, rec.Size}).split(f.opts.Segments); len(spans) > 1 {
+			missing = spans
+		}
+	}
+	if missing != nil {
+		f.progress.divide(missing)
+		f.done = rec.Size
+		for _, m := range missing {
+			f.done -= m.length()
+		}
+	}
+	f.furthest = f.done
+	// A time and a size are weak proof: what is changed within a second, or put back, has the same.
+	f.resumed, f.overlaps = true, f.object.Guard().ETag == ""
+	f.byOverlap = f.overlaps
+	if missing != nil {
+		f.overlaps, f.byOverlap = false, false
+		return nil
+	}
+	if f.sums != nil {
+		if _, err := io.Copy(f.sums, &contextReader{ctx, f.part.file}); err != nil {
+			return err
+		}
+	}
+	_, err := f.part.file.Seek(size, io.SeekStart)
+	return err
+}
+
+// checkBeside returns an error if the part cannot replace the file of its name, because that is
+// something else.
+func (f *toFile) checkBeside(rec *record, size int64) error {
+	if err := f.lookUp(); err != nil || f.old == nil || f.replace || rec.Missing != nil {
+		return err
+	}
+	if !f.old.Mode().IsRegular() {
+		return &fs.PathError{Op: "continue", Path: f.path(f.name), Err: errNotRegular}
+	}
+	if f.old.Size() <= size && !f.part.extends(f.name) {
+		return f.notBeginning()
+	}
+	return nil
+}
+
+// A contextReader fails once its context is done.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, &fetch.Error{Code: fetch.ErrInterrupted, Err: context.Cause(c.ctx)}
+	}
+	return c.r.Read(p)
+}

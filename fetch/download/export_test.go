@@ -1,0 +1,149 @@
+package download
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Watch has before called ahead of each operation of d on the file system, with the names that it
+// is about. An error of before is that of the operation, which is not done then; ErrDone makes it
+// succeed.
+func Watch(d *Downloader, before func(op, name string) error) {
+	d.dirs.wrap = func(dir directory) directory { return watchedDir{dir, before} }
+}
+
+// ErrDone is returned for an operation that a test does without.
+var ErrDone = errors.New("done")
+
+type watchedDir struct {
+	directory
+	before func(op, name string) error
+}
+
+func (d watchedDir) lstat(name string) (fs.FileInfo, error) {
+	if err := d.before("lstat", name); err != nil {
+		return nil, err
+	}
+	return d.directory.lstat(name)
+}
+
+func (d watchedDir) open(name string, flag int, perm fs.FileMode) (file, error) {
+	op := "open"
+	if flag&os.O_CREATE != 0 {
+		op = "create"
+	}
+	if err := d.before(op, name); err != nil {
+		return nil, err
+	}
+	f, err := d.directory.open(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return watchedFile{f, name, d.before}, nil
+}
+
+func (d watchedDir) unnamed() (unnamedFile, error) {
+	if err := d.before("unnamed", ""); err != nil {
+		return nil, err
+	}
+	f, err := d.directory.unnamed()
+	if err != nil {
+		return nil, err
+	}
+	return watchedUnnamed{f, d.before}, nil
+}
+
+// watch calls do unless before decides.
+func watch(before func(op, name string) error, op, name string, do func() error) error {
+	switch err := before(op, name); err {
+	case nil:
+		return do()
+	case ErrDone:
+		return nil
+	default:
+		return err
+	}
+}
+
+func (d watchedDir) rename(from, to string) error {
+	return watch(d.before, "rename", from+" "+to, func() error { return d.directory.rename(from, to) })
+}
+
+func (d watchedDir) renameNew(from, to string) error {
+	return watch(d.before, "renameNew", from+" "+to, func() error { return d.directory.renameNew(from, to) })
+}
+
+func (d watchedDir) link(from, to string) error {
+	return watch(d.before, "link", from+" "+to, func() error { return d.directory.link(from, to) })
+}
+
+func (d watchedDir) remove(name string) error {
+	return watch(d.before, "remove", name, func() error { return d.directory.remove(name) })
+}
+
+func (d watchedDir) chtimes(name string, modTime time.Time) error {
+	return watch(d.before, "chtimes", name, func() error { return d.directory.chtimes(name, modTime) })
+}
+
+func (d watchedDir) sync() error { return watch(d.before, "sync", ".", d.directory.sync) }
+
+func (d watchedDir) syncFileSystem() error {
+	return watch(d.before, "syncFileSystem", "", d.directory.syncFileSystem)
+}
+
+// device is asked for once when a directory was opened.
+func (d watchedDir) device() uint64 {
+	d.before("open", ".")
+	return d.directory.device()
+}
+
+func (d watchedDir) Close() error { return watch(d.before, "close", ".", d.directory.Close) }
+
+type watchedFile struct {
+	file
+	name   string
+	before func(op, name string) error
+}
+
+func (f watchedFile) Read(p []byte) (n int, err error) {
+	err = watch(f.before, "read", f.name, func() error { n, err = f.file.Read(p); return err })
+	return n, err
+}
+
+func (f watchedFile) ReadAt(p []byte, off int64) (n int, err error) {
+	err = watch(f.before, "read", f.name, func() error { n, err = f.file.ReadAt(p, off); return err })
+	return n, err
+}
+
+func (f watchedFile) Write(p []byte) (n int, err error) {
+	err = watch(f.before, "write", f.name, func() error { n, err = f.file.Write(p); return err })
+	return n, err
+}
+
+func (f watchedFile) Truncate(size int64) error {
+	return watch(f.before, "truncate", f.name, func() error { return f.file.Truncate(size) })
+}
+
+func (f watchedFile) Sync() error { return watch(f.before, "sync", f.name, f.file.Sync) }
+
+type watchedUnnamed struct {
+	unnamedFile
+	before func(op, name string) error
+}
+
+func (f watchedUnnamed) Write(p []byte) (n int, err error) {
+	err = watch(f.before, "write", "", func() error { n, err = f.unnamedFile.Write(p); return err })
+	return n, err
+}
+
+func (f watchedUnnamed) Sync() error { return watch(f.before, "sync", "", f.unnamedFile.Sync) }
+
+func (f watchedUnnamed) chtimes(modTime time.Time) error {
+	return watch(f.before, "chtimes", "", func() error { return f.unnamedFile.chtimes(modTime) })
+}
+
+func (f watchedUnnamed) link(name string) error {
+	return watch(f.before, "link", name, func() error { return f.unnamedFile.link(name) })
+}

@@ -1,0 +1,129 @@
+package download
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// overlapSize is how many of the last bytes of a file must be transferred again and be identical,
+// if nothing else proves that they belong to the resource.
+const overlapSize = 64 << 10
+
+// An overlapping destination may contain bytes of unknown origin.
+type overlapping interface {
+	destination
+	// unproven returns those bytes if an overlap may prove what they belong to, otherwise nil.
+	unproven() io.ReaderAt
+	// prove is called when the overlap is identical.
+	prove(ctx context.Context) error
+	// disprove is called if it is not. If it returns nil, the bytes may be discarded.
+	disprove() error
+}
+
+// unproven returns the bytes that an overlap may prove to belong to the resource, or nil.
+func (t *transfer) unproven() io.ReaderAt {
+	if dest, ok := t.dest.(overlapping); ok {
+		return dest.unproven()
+	}
+	return nil
+}
+
+// overlapFrom returns where a response must begin in order to overlap the existing bytes.
+func (t *transfer) overlapFrom() int64 {
+	if t.noRanges {
+		return 0
+	}
+	return max(t.done-overlapSize, 0)
+}
+
+// askOverlap returns the request for the overlap and everything after it.
+func (t *transfer) askOverlap() *fetch.Request {
+	req := *t.req
+	req.Range, req.IfChanged = fetch.Range{Offset: t.overlapFrom()}, fetch.Validator{}
+	if guard := t.object.Guard(); !guard.IsZero() && !req.Range.IsZero() {
+		req.IfChanged = guard
+	} else if known := t.opts.Known; known != nil && !req.Range.IsZero() {
+		if v := (fetch.Version{Validator: known.Validator, Size: known.Size}).Guard(); v.ETag != "" {
+			req.IfChanged = v
+		}
+	}
+	return &req
+}
+
+// acceptOverlap has the beginning of the content of resp compared with the existing bytes.
+func (t *transfer) acceptOverlap(ctx context.Context, resp *fetch.Response) error {
+	from := resp.Range.Offset
+	if !resp.Range.IsZero() && from != t.overlapFrom() {
+		if t.noRanges {
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: errUnaskedRange}
+		}
+		t.noRanges = true
+		return errAgain
+	}
+	if !t.object.Guard().IsZero() && !t.object.Same(&resp.Meta) {
+		return t.startOver("the resource has changed", errAgain)
+	}
+	t.object = fetch.VersionOf(&resp.Meta)
+	t.want = t.object.Size
+	if err := t.dest.begin(ctx, resp); err != nil {
+		return err
+	}
+	if t.want >= 0 && t.want < t.done {
+		return t.differs()
+	}
+	proof := "all bytes are those of the resource"
+	if from > 0 {
+		proof = fmt.Sprintf("the last %d bytes are those of the resource", t.done-from)
+	}
+	if t.want == t.done {
+		proof = "the size and " + proof
+	}
+	t.out.skip, t.out.left = 0, -1
+	t.out.check = &comparison{
+		there: io.NewSectionReader(t.unproven(), from, t.done-from),
+		left:  t.done - from,
+		same: func() error {
+			t.byOverlap = false
+			t.reuse(proof)
+			return t.dest.(overlapping).prove(ctx)
+		},
+	}
+	return nil
+}
+
+// differs ends a transfer whose overlap is not identical, or lets it start over.
+func (t *transfer) differs() error {
+	return t.startOver("what is there is not the beginning of the resource", errAgain)
+}
+
+// errDiffers ends a copy whose first bytes differ from the existing ones.
+var errDiffers = errors.New("the bytes differ")
+
+// A comparison compares the first bytes of a copy with existing ones.
+type comparison struct {
+	there io.Reader
+	left  int64        // bytes to compare
+	same  func() error // called when all are equal
+}
+
+// take compares the beginning of p and returns the bytes after the comparison.
+func (c *comparison) take(p []byte) (rest []byte, err error) {
+	n := min(int64(len(p)), c.left)
+	there := make([]byte, n)
+	if _, err := io.ReadFull(c.there, there); err != nil {
+		return p, err
+	}
+	if !bytes.Equal(there, p[:n]) {
+		return p, errDiffers
+	}
+	c.left -= n
+	if c.left == 0 {
+		err = c.same()
+	}
+	return p[n:], err
+}

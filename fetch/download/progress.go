@@ -1,0 +1,75 @@
+package download
+
+import "github.com/urlget/urlget/fetch"
+
+// A progress says how much of the resource has been transferred.
+type progress struct {
+	object   fetch.Version
+	done     int64 // bytes at the destination
+	want     int64 // expected number of bytes; -1 if unknown
+	furthest int64 // the largest value of done so far
+	received int64 // bytes received in this run
+	resumed  bool  // an earlier run transferred bytes, and their reuse has not been reported yet
+	// byOverlap is true while nothing but an overlap with the response can prove that the existing
+	// bytes belong to the resource.
+	byOverlap bool
+	// missing lists what is missing in a transfer in segments, in order. Nil means a single stream,
+	// of which the beginning has been transferred. The start of a span moves as its bytes arrive;
+	// some spans may be empty.
+	missing []*span
+}
+
+func (p *progress) add(n int64) {
+	p.done += n
+	p.received += n
+	p.furthest = max(p.furthest, p.done)
+}
+
+// reset records that nothing has been transferred.
+func (p *progress) reset() {
+	p.object, p.done, p.want, p.byOverlap, p.missing = fetch.Version{}, 0, -1, false, nil
+}
+
+// complete reports whether everything has been transferred. An empty resource is not known to be
+// complete before it has arrived.
+func (p *progress) complete() bool { return p.done > 0 && p.done == p.want && !p.byOverlap }
+
+// divide turns the transfer into one in segments.
+func (p *progress) divide(missing []span) {
+	p.missing = nil
+	for _, m := range missing {
+		p.missing = append(p.missing, &m)
+	}
+}
+
+// unfinished returns what is missing in a transfer in segments.
+func (p *progress) unfinished() []span {
+	var all []span
+	for _, m := range p.missing {
+		if m.length() > 0 {
+			all = append(all, *m)
+		}
+	}
+	return all
+}
+
+// A span is a range of bytes, from the first up to but not including the second.
+type span [2]int64
+
+func (s span) length() int64 { return s[1] - s[0] }
+
+// minSegment is the size below which a segment is not worth a connection.
+const minSegment = 1 << 20
+
+// split divides s into n spans of about the same size, or into fewer if they would get too small.
+func (s span) split(n int) []span {
+	n = int(min(int64(n), s.length()/minSegment))
+	if n < 2 {
+		return []span{s}
+	}
+	all := make([]span, n)
+	for i := range all {
+		all[i] = span{s[0] + s.length()*int64(i)/int64(n), s[0] + s.length()*int64(i+1)/int64(n)}
+	}
+	return all
+}

@@ -1,0 +1,149 @@
+package download
+
+import (
+	"errors"
+	"os"
+	"path"
+	"runtime"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// Sync says when saved files are made durable, that is, when they survive a power failure.
+type Sync uint8
+
+// When to make saved files durable.
+const (
+	// SyncBatch leaves it to Flush, which costs little more for thousands of files than for one.
+	// Until then, a power failure may cost the content of new files while their names survive. A
+	// file that replaces another is made durable first.
+	SyncBatch Sync = iota
+	// SyncEach makes each file durable before it gets its name, and then the name.
+	SyncEach
+	// SyncNone leaves it to the system.
+	SyncNone
+)
+
+// maxFew is the number of files up to which they are synced one by one. Syncing a whole file system
+// may have to wait for data that other programs have written.
+const maxFew = 8
+
+// pending is what has been saved but is not durable yet.
+type pending struct {
+	mu   sync.Mutex
+	few  []savedFile
+	many map[uint64]string // for each file system with more than a few files, one directory
+}
+
+type savedFile struct {
+	dir, name string
+	system    uint64
+}
+
+// saved records a new file.
+func (d *Downloader) saved(dir *keptDir, name string) error {
+	switch d.Sync {
+	case SyncNone:
+		return nil
+	case SyncEach:
+		return d.syncNames(dir.path)
+	}
+	if full := d.unsaved.add(savedFile{dir.path, name, dir.system}); full != nil {
+		return d.syncFiles(full)
+	}
+	return nil
+}
+
+// add returns the files that must be made durable now, because the system cannot sync all files at
+// once.
+func (p *pending) add(f savedFile) (full []savedFile) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.many[f.system] != "" {
+		return nil
+	}
+	p.few = append(p.few, f)
+	if len(p.few) <= maxFew {
+		return nil
+	}
+	full, p.few = p.few, nil
+	if !canSyncFileSystem {
+		return full
+	}
+	if p.many == nil {
+		p.many = map[uint64]string{}
+	}
+	for _, f := range full {
+		p.many[f.system] = f.dir
+	}
+	return nil
+}
+
+// Flush makes all files durable that have been saved so far, except those that have been synced
+// already or are not to be (see Sync), and closes the directories that were kept open for further
+// files. It cannot be interrupted. Errors are of class ErrFile; the files that they concern are not
+// tried again.
+func (d *Downloader) Flush() error {
+	defer d.dirs.closeUnused()
+	p := &d.unsaved
+	p.mu.Lock()
+	few, many := p.few, p.many
+	p.few, p.many = nil, nil
+	p.mu.Unlock()
+	err := d.syncFiles(few)
+	for _, path := range many {
+		err = errors.Join(err, d.inKept(path, directory.syncFileSystem))
+	}
+	if err != nil {
+		return &fetch.Error{Op: "save", Code: fetch.ErrFile, Err: err}
+	}
+	return nil
+}
+
+// syncFiles makes files and their names durable.
+func (d *Downloader) syncFiles(files []savedFile) error {
+	var all error
+	synced := map[string]bool{}
+	for _, f := range files {
+		err := d.inKept(f.dir, func(dir directory) error { return syncFile(dir, f.name) })
+		all = errors.Join(all, err)
+		if !synced[f.dir] {
+			synced[f.dir] = true
+			all = errors.Join(all, d.syncNames(f.dir))
+		}
+	}
+	return all
+}
+
+// syncNames makes the names in a directory durable, and that of the directory itself.
+func (d *Downloader) syncNames(dir string) error {
+	for {
+		if err := d.inKept(dir, directory.sync); err != nil || dir == "." {
+			return err
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+// inKept calls do with a directory. Nothing needs to be done for one that no longer exists.
+func (d *Downloader) inKept(path string, do func(directory) error) error {
+	dir, err := d.dirs.get(d.Root, path, false)
+	if err == nil {
+		err = do(dir.directory)
+		d.dirs.put(dir)
+	}
+	return ignoreMissing(err)
+}
+
+func syncFile(dir directory, name string) error {
+	flag := os.O_RDONLY
+	if runtime.GOOS == "windows" {
+		flag = os.O_RDWR
+	}
+	f, err := openRegular(dir, name, flag)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,134 @@
+package download_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+)
+
+// operations returns what d does to the file system from now on, if it is one of wanted.
+func operations(d *download.Downloader, wanted ...string) *[]string {
+	var all []string
+	download.Watch(d, func(op, name string) error {
+		if slices.Contains(wanted, op) {
+			all = append(all, strings.TrimSpace(op+" "+name))
+		}
+		return nil
+	})
+	return &all
+}
+
+// TestSync compares what is made durable, and when.
+func TestSync(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("for the ways of Linux")
+	}
+	small, large := 100, 100_000
+	tests := []struct {
+		name   string
+		sync   download.Sync
+		exists download.Exists
+		size   int
+		there  bool
+		want   []string // the last is what Flush does
+	}{
+		{"small", download.SyncBatch, download.NewName, small, false, []string{"link file.bin", "sync file.bin", "sync ."}},
+		{"large", download.SyncBatch, download.NewName, large, false, []string{"renameNew file.bin.part file.bin", "sync file.bin", "sync ."}},
+		{"replaced", download.SyncBatch, download.Overwrite, large, true,
+			[]string{"sync file.bin.part", "rename file.bin.part file.bin", "sync file.bin", "sync ."}},
+		{"nothing to replace", download.SyncBatch, download.Overwrite, large, false, []string{"rename file.bin.part file.bin", "sync file.bin", "sync ."}},
+		{"each, small", download.SyncEach, download.NewName, small, false, []string{"sync", "link file.bin", "sync ."}},
+		{"each, large", download.SyncEach, download.NewName, large, false, []string{"sync file.bin.part", "renameNew file.bin.part file.bin", "sync ."}},
+		{"none, small", download.SyncNone, download.NewName, small, false, []string{"link file.bin"}},
+		{"none, replaced", download.SyncNone, download.Overwrite, large, true, []string{"rename file.bin.part file.bin"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			d := newLiar(pattern(tt.size, 1)).downloader(t, dir)
+			d.Sync = tt.sync
+			if tt.there {
+				if err := d.Root.WriteFile("file.bin", nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := operations(d, "sync", "link", "rename", "renameNew", "syncFileSystem")
+			if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: tt.exists}); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the second has nothing to do
+				if err := d.Flush(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !slices.Equal(*got, tt.want) {
+				t.Errorf("%q, want %q", *got, tt.want)
+			}
+		})
+	}
+}
+
+// Many files are made durable in one step, with their directories, which are closed then.
+func TestFlushMany(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("for the ways of Linux")
+	}
+	d := newLiar(pattern(10, 1)).downloader(t, t.TempDir())
+	open := 0
+	var syncs []string
+	download.Watch(d, func(op, name string) error {
+		switch {
+		case op == "open" && name == ".":
+			open++
+		case op == "close":
+			open--
+		case op == "sync" || op == "syncFileSystem":
+			syncs = append(syncs, op)
+		}
+		return nil
+	})
+	for i := range 100 {
+		if _, err := d.Get(t.Context(), liarURL, fmt.Sprintf("%d/%d", i%40, i), nil); err != nil {
+			t.Fatal(err)
+		}
+		if open > 17 {
+			t.Fatalf("%d directories are open", open)
+		}
+	}
+	if err := d.Flush(); err != nil || !slices.Equal(syncs, []string{"syncFileSystem"}) || open != 0 {
+		t.Errorf("%v, %q, %d directories are open", err, syncs, open)
+	}
+}
+
+// An error of Flush is about files.
+func TestFlushFails(t *testing.T) {
+	t.Parallel()
+	d := newLiar(pattern(10, 1)).downloader(t, t.TempDir())
+	download.Watch(d, func(op, name string) error {
+		if op == "sync" || op == "syncFileSystem" {
+			return syscall.EIO
+		}
+		return nil
+	})
+	for n := range 20 {
+		if _, err := d.Get(t.Context(), liarURL, "", nil); err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 && n < 10 {
+			continue
+		}
+		if err := d.Flush(); !errors.Is(err, fetch.ErrFile) || !errors.Is(err, syscall.EIO) {
+			t.Errorf("after %d files: %v", n+1, err)
+		}
+	}
+}

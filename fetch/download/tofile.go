@@ -1,0 +1,293 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+const (
+	// maxInMemory is the size up to which content is kept in memory until it is complete.
+	maxInMemory = 64 << 10
+	// recordFrom is the size from which on a part gets a record at once, in case the process is
+	// killed. After an error there always is one.
+	recordFrom = 1 << 20
+	// recordEvery is the interval between records of a transfer in segments. If the process is
+	// killed, what was transferred since the last one is lost.
+	recordEvery = 5 * time.Second
+)
+
+// toFile is the destination of Do. Small content is kept in memory and becomes a file in one step;
+// other content is written to a part.
+type toFile struct {
+	*progress
+	d     *Downloader
+	req   *fetch.Request
+	opts  *Options
+	sums  *sums
+	where string   // path of the directory below the root
+	dir   *keptDir // nil until it is needed
+	asked string   // the requested name in it; "" to choose one with Name
+	name  string   // the name in it, as far as it is known
+
+	old      fs.FileInfo // the existing file, if it matters; otherwise nil
+	oldName  string      // the name that old belongs to
+	searched string      // the name for which a part of an earlier run was looked for
+	begun    bool        // content has arrived or existed before: the name is final
+	replace  bool        // an earlier run was to replace the existing file
+	existing file        // the existing file to be continued; nil if there is none and once it is a part
+	adopted  int64       // size of the part when it was existing; 0 if it was not
+	overlaps bool        // an overlap may prove what the bytes of the part belong to
+	memory   *[maxInMemory]byte
+	size     int     // of the content in memory
+	part     *part   // nil while the content is in memory
+	outcome  Outcome // if the transfer ends with errOver
+}
+
+var memories = sync.Pool{New: func() any { return new([maxInMemory]byte) }}
+
+func newToFile(d *Downloader, req *fetch.Request, name string, opts *Options, s *sums, p *progress) *toFile {
+	f := &toFile{progress: p, d: d, req: req, opts: opts, sums: s}
+	dir, asked := path.Split(name)
+	f.where, f.asked, f.name = path.Join(".", opts.Dir, dir), asked, asked
+	if asked == "" {
+		f.name = nameFor(req, nil)
+	}
+	return f
+}
+
+// path returns the path below the root of a name in the directory.
+func (f *toFile) path(name string) string { return path.Join(f.where, name) }
+
+// openDir opens the directory. If create is true, it is created if necessary.
+func (f *toFile) openDir(create bool) (err error) {
+	if f.dir == nil {
+		f.dir, err = f.d.dirs.get(f.d.Root, f.where, create)
+	}
+	return err
+}
+
+// inDir calls do with the directory, creating it if necessary. If it was removed while it was kept
+// open, it is created again.
+func (f *toFile) inDir(do func(directory) error) error {
+	if err := f.openDir(true); err != nil {
+		return err
+	}
+	err := do(f.dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f.d.dirs.drop(f.dir)
+	f.dir = nil
+	if err := f.openDir(true); err != nil {
+		return err
+	}
+	return do(f.dir)
+}
+
+// close releases what the transfer has used.
+func (f *toFile) close() {
+	if f.part != nil {
+		f.part.file.Close()
+	}
+	f.forgetExisting()
+	if f.dir != nil {
+		f.d.dirs.put(f.dir)
+	}
+	f.forget()
+}
+
+func (f *toFile) forget() {
+	if f.memory != nil {
+		memories.Put(f.memory)
+		f.memory = nil
+	}
+}
+
+// begin prepares for the content of resp, unless that is not to be saved.
+func (f *toFile) begin(ctx context.Context, resp *fetch.Response) error {
+	switch {
+	case resp.Kind == fetch.KindNone:
+		if f.part != nil {
+			f.part.remove()
+		}
+		f.outcome = NoContent
+		return errOver
+	case f.begun:
+		return f.wrote() // the part has been emptied
+	case resp.Kind == fetch.KindSession:
+		return &fetch.Error{Code: fetch.ErrInteractive}
+	case resp.Kind == fetch.KindListing && f.asked == "" && f.opts.Listing != nil:
+		if err := f.opts.Listing(resp); err != nil {
+			return &stopped{err}
+		}
+		f.outcome = Listed
+		return errOver
+	case f.asked == "":
+		if name := nameFor(f.req, &resp.Meta); name != f.name {
+			f.name = name
+			if f.existing != nil { // which does not have this name
+				f.forgetExisting()
+				f.progress.reset()
+				f.furthest = 0
+				return errAgain
+			}
+		}
+	}
+	if err := f.compare(resp); err != nil {
+		return err
+	}
+	if f.opts.Exists == Resume && f.searched != f.name {
+		if err := f.search(ctx); err != nil {
+			return err
+		}
+		if f.part != nil || f.existing != nil {
+			return errAgain
+		}
+	}
+	f.begun = true
+	if f.existing != nil {
+		return nil
+	}
+	if f.want <= maxInMemory {
+		f.memory = memories.Get().(*[maxInMemory]byte)
+		return nil
+	}
+	if err := f.makePart(); err != nil {
+		return err
+	}
+	return f.wrote()
+}
+
+func (f *toFile) makePart() error {
+	owner := f.url()
+	if f.opts.Exists == Resume {
+		owner = "" // the caller was told that the existing bytes cannot be continued
+	}
+	return f.inDir(func(dir directory) (err error) {
+		f.part, err = createPart(dir, f.d.Sync, f.name, owner, f.perm())
+		return err
+	})
+}
+
+// perm returns the mode of a new part: that of the file that it will replace, so that nobody can
+// read the part who could not read the file.
+func (f *toFile) perm() fs.FileMode {
+	if f.old != nil && f.old.Mode().IsRegular() && f.opts.Exists.replaces() {
+		return f.old.Mode().Perm() | 0o600
+	}
+	return 0o666
+}
+
+// Write writes to the part, or to memory as long as there is room.
+func (f *toFile) Write(p []byte) (int, error) {
+	if f.part == nil && f.existing == nil && len(p) <= len(f.memory)-f.size {
+		f.size += copy(f.memory[f.size:], p)
+		return len(p), nil
+	}
+	if err := f.spill(); err != nil {
+		return 0, err
+	}
+	return f.part.file.Write(p)
+}
+
+// spill creates a part from the content in memory, or from the existing file to be continued, if
+// there is none yet.
+func (f *toFile) spill() error {
+	switch {
+	case f.part != nil:
+		return nil
+	case f.existing != nil:
+		return f.adopt()
+	}
+	if err := f.makePart(); err != nil {
+		return err
+	}
+	_, err := f.part.file.Write(f.memory[:f.size])
+	f.forget()
+	return err
+}
+
+// osFile returns the file that the next bytes go to, or nil if they must go through Write.
+func (f *toFile) osFile() *os.File {
+	if f.part == nil {
+		return nil
+	}
+	file, _ := f.part.file.(*os.File)
+	return file
+}
+
+// rewind discards what has been written.
+func (f *toFile) rewind() error {
+	f.size = 0
+	if f.part == nil {
+		return nil
+	}
+	return f.part.rewind()
+}
+
+// wrote writes the record that lets the part survive if the process is killed, if it is worth one.
+// It is called before the first byte too.
+func (f *toFile) wrote() error {
+	if f.part == nil || max(f.done, f.want) < recordFrom || !f.continuable() {
+		return nil
+	}
+	if !f.part.recorded.IsZero() && (f.missing == nil || time.Since(f.part.recorded) < recordEvery) {
+		return nil
+	}
+	return f.part.save(f.record())
+}
+
+// continuable reports whether a later run could continue the part.
+func (f *toFile) continuable() bool {
+	return !f.req.Sends() && f.req.Range.IsZero() && len(f.req.Ranges) == 0 && (!f.object.Guard().IsZero() || f.overlaps)
+}
+
+func (f *toFile) record() *record {
+	return &record{Version: recordVersion, Tool: f.d.Tool, URL: f.url(), ETag: f.object.ETag, ModTime: f.object.ModTime,
+		Size: f.object.Size, Replace: f.replace || f.opts.Exists == Overwrite || f.opts.Exists == Newer, Missing: f.unfinished()}
+}
+
+// url returns the URL for a record: without login.
+func (f *toFile) url() string { return f.req.URL.WithoutUserinfo().String() }
+
+// divide replaces a record that would treat the gaps between segments as content.
+func (f *toFile) divide() error {
+	if f.part.recorded.IsZero() {
+		return nil
+	}
+	return f.part.save(f.record())
+}
+
+func (f *toFile) writeAt(offset int64) (io.WriteCloser, error) { return f.part.writeAt(offset) }
+
+func (f *toFile) digest(ctx context.Context) error {
+	f.sums.reset()
+	_, err := io.Copy(f.sums, &contextReader{ctx, io.NewSectionReader(f.part.file, 0, f.want)})
+	return err
+}
+
+// abandon ends a failed transfer. If keep is true, what a later run could continue is kept.
+func (f *toFile) abandon(keep bool) {
+	keep = keep && f.done > 0 && f.continuable()
+	if f.part == nil && (!keep || f.memory == nil || f.spill() != nil) {
+		return
+	}
+	if keep && (f.part.recorded.IsZero() || f.missing != nil) {
+		keep = f.part.save(f.record()) == nil
+	}
+	switch {
+	case keep:
+	case f.adopted > 0:
+		f.restore()
+	default:
+		f.part.remove()
+	}
+}

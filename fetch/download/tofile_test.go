@@ -1,0 +1,202 @@
+package download_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+)
+
+// What a listing told makes requests needless, and only that.
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	content := pattern(3000, 1)
+	known := func(size int64, t time.Time) *download.Known {
+		return &download.Known{Size: size, Validator: fetch.Validator{ModTime: t}}
+	}
+	same, later := morning, morning.Add(time.Hour)
+	tests := []struct {
+		name     string
+		exists   download.Exists
+		there    []byte // of the time morning; nil: nothing
+		known    *download.Known
+		outcome  download.Outcome
+		requests []string
+	}{
+		{name: "unchanged", exists: download.Newer, there: content, known: known(3000, same), outcome: download.NotModified},
+		{name: "older than the file", exists: download.Newer, there: content, known: known(3000, same.Add(-time.Hour)), outcome: download.NotModified},
+		{name: "newer than the file", exists: download.Newer, there: content[:10], known: known(3000, later), requests: []string{"all"}},
+		{name: "another size", exists: download.Newer, there: content[:10], known: known(3000, same), requests: []string{"all"}},
+		{name: "size unknown", exists: download.Newer, there: content, known: known(-1, same), outcome: download.NotModified, requests: []string{"all if"}},
+		{name: "time unknown", exists: download.Newer, there: content, known: known(3000, time.Time{}), outcome: download.NotModified, requests: []string{"all if"}},
+		{name: "the listing was wrong", exists: download.Newer, there: content, known: known(2999, same), outcome: download.NotModified, requests: []string{"all"}},
+		{name: "new", exists: download.Newer, known: known(3000, same), requests: []string{"all"}},
+		{name: "complete", exists: download.Resume, there: content, known: known(3000, same), outcome: download.Existed},
+		{name: "overwrite", exists: download.Overwrite, there: content, known: known(3000, same), requests: []string{"all"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if tt.there != nil {
+				name := filepath.Join(dir, "file.bin")
+				if err := os.WriteFile(name, tt.there, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Chtimes(name, morning, morning); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l := newLiar(content)
+			r, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", &download.Options{Exists: tt.exists, Known: tt.known})
+			if err != nil || r.Outcome != tt.outcome || r.Name != "file.bin" || r.Size != 3000 {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if got := l.requests(); !slices.Equal(got, tt.requests) {
+				t.Errorf("requests %q, want %q", got, tt.requests)
+			}
+			if have := tree(t, dir); len(have) != 1 || have["file.bin"] != string(content) {
+				t.Errorf("files %q, or contents wrong", names(have))
+			}
+		})
+	}
+}
+
+// A small file is saved also where files without a name are refused, in whatever way.
+func TestUnnamedRefused(t *testing.T) {
+	t.Parallel()
+	for _, refused := range []string{"unnamed", "link", "chtimes"} {
+		d := newLiar(pattern(100, 1)).downloader(t, t.TempDir())
+		download.Watch(d, func(op, name string) error {
+			if op == refused && !strings.Contains(name, ".part") {
+				return errors.ErrUnsupported
+			}
+			return nil
+		})
+		for range 2 {
+			if _, err := d.Get(t.Context(), liarURL, "", nil); err != nil {
+				t.Errorf("without %s: %v", refused, err)
+			}
+		}
+		want := map[string]string{"file.bin": string(pattern(100, 1)), "file.bin.1": string(pattern(100, 1))}
+		if have := contents(t, d.Root.Name()); !maps.Equal(have, want) {
+			t.Errorf("without %s: files %q, or contents wrong", refused, names(have))
+		}
+	}
+}
+
+// Files get their names also where nothing can be renamed without replacing, and where there are no
+// hard links.
+func TestNoHardLinks(t *testing.T) {
+	t.Parallel()
+	content := string(pattern(100_000, 1))
+	for _, refused := range [][]string{{"renameNew"}, {"renameNew", "link"}} {
+		dir := t.TempDir()
+		d := newLiar([]byte(content)).downloader(t, dir)
+		refuse := func(failing string) {
+			download.Watch(d, func(op, name string) error {
+				switch {
+				case op == failing && name == "file.bin.part file.bin.2":
+					return syscall.EIO
+				case op == "link" && slices.Contains(refused, op):
+					return &os.LinkError{Op: op, Err: syscall.EPERM}
+				case slices.Contains(refused, op):
+					return errors.ErrUnsupported
+				}
+				return nil
+			})
+		}
+		refuse("")
+		for range 2 {
+			if _, err := d.Get(t.Context(), liarURL, "", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Skip}); err != nil || r.Outcome != download.Existed {
+			t.Errorf("%+v, %v", r, err)
+		}
+		want := map[string]string{"file.bin": content, "file.bin.1": content}
+		if have := contents(t, dir); !maps.Equal(have, want) {
+			t.Errorf("without %q: files %q, or contents wrong", refused, names(have))
+		}
+		d.Flush() // which closes the directory
+		refuse("rename")
+		_, err := d.Get(t.Context(), liarURL, "", nil)
+		if slices.Contains(refused, "link") {
+			if !errors.Is(err, fetch.ErrFile) || !errors.Is(err, syscall.EIO) {
+				t.Errorf("error %v", err)
+			}
+		} else if want["file.bin.2"] = content; err != nil {
+			t.Error(err)
+		}
+		have := contents(t, dir)
+		maps.DeleteFunc(have, func(name, _ string) bool { return strings.Contains(name, ".part") })
+		if !maps.Equal(have, want) {
+			t.Errorf("without %q and a rename: files %q, or contents wrong", refused, names(have))
+		}
+	}
+}
+
+// A part that is worth continuing has its record before its first byte, whatever comes then; a
+// small one has none as long as nothing goes wrong.
+func TestRecordComesFirst(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		size, segments int
+		record         bool
+	}{{100_000, 0, false}, {2 << 20, 0, true}, {4 << 20, 4, true}} {
+		dir := t.TempDir()
+		d := newLiar(pattern(tt.size, 1), reply{cut: 5}).downloader(t, dir)
+		var recorded, records int
+		download.Watch(d, func(op, name string) error {
+			switch {
+			case op == "rename" && name == "file.bin.part.new file.bin.part.json":
+				recorded, records = 1, records+1
+			case op == "remove" && name == "file.bin.part.json":
+				recorded = 0
+			case op == "write" && name == "file.bin.part" && (recorded == 1) != tt.record:
+				return fmt.Errorf("%d records are there", recorded)
+			}
+			return nil
+		})
+		if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: tt.segments, Wait: 1}); err != nil {
+			t.Errorf("%d bytes: %v", tt.size, err)
+		}
+		if tt.record && records > 2 {
+			t.Errorf("%d bytes: %d records", tt.size, records)
+		}
+	}
+}
+
+// A new small file costs no more operations than these, and opens its directory once.
+func TestSmallFileIsCheap(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("for the ways of Linux")
+	}
+	d := newLiar(pattern(4096, 1)).downloader(t, t.TempDir())
+	var got []string
+	download.Watch(d, func(op, name string) error {
+		got = append(got, strings.TrimSpace(op+" "+name))
+		return nil
+	})
+	for _, name := range []string{"a", "b"} {
+		if _, err := d.Get(t.Context(), liarURL, name, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"open .", "lstat a.part", "unnamed", "write", "chtimes", "link a", "lstat b.part", "unnamed", "write", "chtimes", "link b"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

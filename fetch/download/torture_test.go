@@ -1,0 +1,178 @@
+package download_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+)
+
+// A disk lets operations pass until it fails.
+type disk struct {
+	mu     sync.Mutex
+	left   int // operations until it fails
+	err    error
+	broken bool // and stays so
+	failed string
+}
+
+func (d *disk) before(op, name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if op == "close" || op == "open" && name == "." {
+		return nil // they only let the test see it
+	}
+	d.left--
+	if d.left > 0 || d.left < 0 && !d.broken {
+		if op == "sync" {
+			return download.ErrDone
+		}
+		return nil
+	}
+	if d.failed == "" {
+		d.failed = op + " " + name
+	}
+	return d.err
+}
+
+// openFiles counts what the process has open.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		return 0
+	}
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
+// TestFailingDisk lets each operation on the file system fail in turn. Whatever fails, there is no
+// wrong file under the final name, no file stays open, and the next run is whole.
+func TestFailingDisk(t *testing.T) {
+	content, old := pattern(2<<20, 1), "something else"
+	type files = map[string]string
+	record := `{"version":1,"url":"` + liarURL + `","etag":"\"1\"","size":%d%s}`
+	scenarios := []struct {
+		name   string
+		size   int
+		files  files
+		script []reply
+		opts   download.Options
+		sync   download.Sync
+		refuse string // an operation that the system does not have
+		again  download.Exists
+	}{
+		{name: "small", size: 1000, again: download.Resume},
+		{name: "small, each", size: 1000, sync: download.SyncEach, again: download.Resume},
+		{name: "medium", size: 100_000, script: []reply{{cut: 1000}}, again: download.Resume},
+		{name: "medium, no validator", size: 100_000, script: []reply{{cut: 1000, bare: true}, {cut: 1000, bare: true}}, again: download.Resume},
+		{name: "medium, by links", size: 100_000, refuse: "renameNew", again: download.Resume},
+		{name: "large", size: 2 << 20, sync: download.SyncEach, again: download.Resume},
+		{name: "segments", size: 2 << 20, script: []reply{{cut: 1000}}, opts: download.Options{Segments: 2, SHA256: true}, again: download.Resume},
+		{name: "replaced", size: 100_000, files: files{"file.bin": old}, opts: download.Options{Exists: download.Overwrite}, again: download.Overwrite},
+		{name: "replaced small", size: 100, files: files{"file.bin": old}, opts: download.Options{Exists: download.Newer}, again: download.Overwrite},
+		{name: "skipped", size: 100, files: files{"file.bin": old}, opts: download.Options{Exists: download.Skip}, again: download.Overwrite},
+		{name: "resumed part", size: 100_000, opts: download.Options{Exists: download.Resume},
+			files: files{"file.bin.part": string(content[:5000]), "file.bin.part.json": fmt.Sprintf(record, 100_000, "")}, again: download.Resume},
+		{name: "resumed segments", size: 2 << 20, opts: download.Options{Exists: download.Resume, Segments: 2},
+			files: files{"file.bin.part": string(content[:1000]), "file.bin.part.json": fmt.Sprintf(record, 2<<20, `,"missing":[[900,1048576],[1048576,2097152]]`)},
+			again: download.Resume},
+		{name: "resumed file", size: 200_000, script: []reply{{cut: 70_000}}, files: files{"file.bin": string(content[:150_000])},
+			opts: download.Options{Exists: download.Resume}, again: download.Resume},
+		{name: "resumed file, no validator", size: 200_000, script: []reply{{cut: 70_000, bare: true}, {bare: true}}, files: files{"file.bin": string(content[:150_000])},
+			opts: download.Options{Exists: download.Resume, SHA256: true}, again: download.Resume},
+		{name: "resumed file, wrong checksum", size: 200_000, files: files{"file.bin": string(content[:150_000])},
+			opts: download.Options{Exists: download.Resume, Checksum: "md5:" + strings.Repeat("0", 32)}, again: download.Resume},
+		{name: "complete file", size: 100_000, files: files{"file.bin": string(content[:100_000])}, opts: download.Options{Exists: download.Resume}, again: download.Resume},
+	}
+	for _, s := range scenarios {
+		t.Run(s.name, func(t *testing.T) {
+			want := string(content[:s.size])
+			// run does one download with a disk, in a directory as the scenario has it.
+			run := func(t *testing.T, disk *disk) {
+				dir := t.TempDir()
+				for name, data := range s.files {
+					if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				l := newLiar([]byte(want), s.script...)
+				d := l.downloader(t, dir)
+				d.Sync = s.sync
+				open := openFiles(t)
+				download.Watch(d, func(op, name string) error {
+					if op == s.refuse {
+						return errors.ErrUnsupported
+					}
+					return disk.before(op, name)
+				})
+				opts := s.opts
+				opts.Wait = 1
+				_, err := d.Get(t.Context(), liarURL, "", &opts)
+				if flushed := d.Flush(); err == nil {
+					err = flushed
+				}
+				if err != nil && fetch.CodeOf(err) != fetch.ErrFile && (opts.Checksum == "" || fetch.CodeOf(err) != fetch.ErrChecksum) {
+					t.Errorf("%q fails with %v: %v", disk.failed, disk.err, err)
+				}
+				if now := openFiles(t); now != open {
+					t.Errorf("%q fails with %v: %d files are open, %d were", disk.failed, disk.err, now, open)
+				}
+				after := contents(t, dir)
+				if got, ok := after["file.bin"]; ok && got != want && got != s.files["file.bin"] {
+					t.Errorf("%q fails with %v: file.bin has %d bytes, or wrong ones", disk.failed, disk.err, len(got))
+				}
+				if _, ok := s.files["file.bin"]; ok && after["file.bin"] == "" && len(after["file.bin.part"]) < len(s.files["file.bin"]) {
+					t.Errorf("%q fails with %v: what was there is gone", disk.failed, disk.err)
+				}
+
+				d = l.downloader(t, dir)
+				d.Sync = download.SyncNone
+				r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: s.again, Wait: 1})
+				if err != nil || r.Name != "file.bin" {
+					t.Fatalf("after %q failed with %v, leaving %q: %+v, %v", disk.failed, disk.err, names(after), r, err)
+				}
+				have := contents(t, dir)
+				if have["file.bin"] != want {
+					t.Errorf("after %q failed with %v: the next run is wrong", disk.failed, disk.err)
+				}
+				maps.DeleteFunc(have, func(name, _ string) bool { return name == "file.bin" })
+				if len(have) > 0 && r.Outcome == download.Saved {
+					t.Errorf("after %q failed with %v, leaving %q: the next run leaves %q", disk.failed, disk.err, names(after), names(have))
+				}
+				if err := d.Flush(); err != nil {
+					t.Error(err)
+				}
+			}
+			for n := 1; ; n++ {
+				probe := &disk{left: n, err: syscall.EIO}
+				run(t, probe)
+				if probe.failed == "" {
+					if n < 3 {
+						t.Errorf("%d operations are few", n-1)
+					}
+					return
+				}
+				if s.size < 1<<20 { // larger ones take too long
+					run(t, &disk{left: n, err: syscall.ENOSPC})
+					run(t, &disk{left: n, err: syscall.EACCES})
+				}
+				run(t, &disk{left: n, err: errors.New("the machine is dead"), broken: true})
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
