@@ -1,0 +1,330 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/textproto"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A Job is one operation on one URL. The zero value of every field other than URL is its default.
+type Job struct {
+	URL uri.URI `json:"url"`
+	// Op is fetch.OpGet ("get" in JSON, or absent), fetch.OpList ("list") or fetch.OpStat ("stat").
+	Op fetch.Op `json:"op,omitzero"`
+
+	// From is the resource that supplied URL; zero if the user did. The policy is stricter when it
+	// is set (see fetch.Request).
+	From uri.URI `json:"from,omitzero"`
+	// Depth is the number of links between URL and what the user named, and Attempt how often the
+	// job has been tried before. A Runner only copies them to the Result.
+	Depth   int `json:"depth,omitempty"`
+	Attempt int `json:"attempt,omitempty"`
+
+	// Header holds header fields to send, each as "Name: value".
+	Header []string `json:"header,omitempty"`
+	// Accept lists the preferred media types, best first.
+	Accept []string `json:"accept,omitempty"`
+	// View selects one of several representations (see fetch.Request).
+	View string `json:"view,omitempty"`
+	// Form holds the answers to a form that the URL names, by field name.
+	Form map[string][]string `json:"form,omitempty"`
+	// Method is what to do with the URL, for protocols that have words for it (see fetch.Request).
+	// Data is text to send, of up to MaxData bytes. If Header does not tell its type, it is that of
+	// the answers of a web form: application/x-www-form-urlencoded.
+	Method string `json:"method,omitempty"`
+	Data   string `json:"data,omitempty"`
+	// Upload, if not nil, sets Body, GetBody and ContentLength of each request, for content that is
+	// no text, such as that of a file, in place of Data. JSON does not have it.
+	Upload func(*fetch.Request) error `json:"-"`
+	// Range asks for a part of the content; zero means all of it. A negative offset counts from the
+	// end. Ranges asks for several parts at once (see fetch.Request).
+	Range  fetch.Range   `json:"range,omitzero"`
+	Ranges []fetch.Range `json:"ranges,omitempty"`
+	// IfChanged asks for the content only if the resource has changed from this state. If it has
+	// not, the outcome is Unchanged.
+	IfChanged fetch.Validator `json:"if_changed,omitzero"`
+
+	// Output says where the content goes: "" means a file whose name is chosen automatically (see
+	// download.Name), a path with a trailing slash means such a file in that directory, any other
+	// path means that file, and "-" means Hooks.Writer. Paths are relative to the root of the
+	// Runner's Downloader, with elements separated by slashes. A leading "./" has no meaning,
+	// except that "./-" is a file.
+	//
+	// If Output is "" or has a trailing slash, directories, menus and indexes are passed to
+	// Hooks.Listing, and each resource that matches a pattern becomes a job of its own. Otherwise,
+	// or without such a hook, listings are saved like documents.
+	Output string `json:"output,omitempty"`
+	// Exists says what to do if the file exists: "new_name" (or absent), "overwrite", "skip",
+	// "resume" or "newer" in JSON.
+	Exists download.Exists `json:"exists,omitzero"`
+	// Known is what a listing said about the resource: size, etag and mtime in JSON. With
+	// download.Newer and download.Resume it can save a request.
+	Known *download.Known `json:"known,omitempty"`
+	// Checksum is the checksum that the content must have, as in "sha256:" followed by hexadecimal
+	// digits (see download.Options).
+	Checksum string `json:"checksum,omitempty"`
+	// Segments is how many ranges of a large file to retrieve in parallel; 0 and 1 mean a single
+	// stream, download.AutoSegments (-1) as many as make it faster.
+	Segments int `json:"segments,omitempty"`
+}
+
+const (
+	// maxEncoded bounds the JSON of a Job, in bytes. It leaves room for the longest URL, escaped.
+	maxEncoded = 2 * uri.MaxLen
+	// maxSegments bounds how many connections a job may ask for.
+	maxSegments = 64
+)
+
+// MaxData is the greatest length of Job.Data in bytes: jobs travel through queues.
+const MaxData = 512 << 10
+
+// formType is the type of Job.Data unless another is given.
+const formType = "application/x-www-form-urlencoded"
+
+// Decode reads a Job from JSON and validates it.
+func Decode(data []byte) (*Job, error) {
+	j := &Job{}
+	var wrong *uri.Error
+	switch err := unmarshal(data, j); {
+	case errors.As(err, &wrong):
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
+	case err != nil:
+		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: err}
+	}
+	if err := j.Validate(); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+func unmarshal(data []byte, j *Job) error {
+	if len(data) > maxEncoded {
+		return fmt.Errorf("a job of more than %d bytes", maxEncoded)
+	}
+	return json.Unmarshal(data, j)
+}
+
+// MarshalJSON implements [json.Marshaler]. It fails if there are bytes in j that are not text, such
+// as those of a file in Form, or an Upload: JSON cannot have them.
+func (j Job) MarshalJSON() ([]byte, error) {
+	if j.Upload != nil {
+		return nil, errors.New("what is uploaded is no text")
+	}
+	if err := j.eachText(func(field, text string) error {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("%s is not text", field)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	type plain Job
+	return json.Marshal(plain(j))
+}
+
+// eachText calls do for each text in j that is not a URL, until it fails.
+func (j *Job) eachText(do func(field, text string) error) error {
+	texts := map[string][]string{
+		"header": j.Header, "accept": j.Accept, "view": {j.View}, "if_changed": {j.IfChanged.ETag}, "output": {j.Output}, "checksum": {j.Checksum},
+		"method": {j.Method}, "data": {j.Data},
+	}
+	for name, values := range j.Form {
+		texts["form"] = append(append(texts["form"], name), values...)
+	}
+	if j.Known != nil {
+		texts["known"] = []string{j.Known.ETag}
+	}
+	for field, all := range texts {
+		for _, text := range all {
+			if err := do(field, text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A FieldError says what is wrong with a field of a Job. It omits the value, which may be secret.
+type FieldError struct {
+	Field  string // its name in JSON
+	Reason string
+}
+
+// Error implements error.
+func (e *FieldError) Error() string { return e.Field + ": " + e.Reason }
+
+// Validate returns an error if j is invalid: one of class fetch.ErrRequest with a *FieldError, or
+// one of class fetch.ErrURL if only the URL is wrong.
+func (j *Job) Validate() error {
+	for _, check := range []func() *FieldError{j.checkNumbers, j.checkLines, j.checkSent, j.checkOutput} {
+		if wrong := check(); wrong != nil {
+			return j.malformed(fetch.ErrRequest, wrong)
+		}
+	}
+	if !j.URL.IsAbs() {
+		return j.malformed(fetch.ErrURL, errors.New("the URL has no scheme"))
+	}
+	return nil
+}
+
+func (j *Job) malformed(code fetch.Code, err error) error {
+	return &fetch.Error{Op: j.Op.String(), URL: j.URL.Redacted(), Code: code, Err: err}
+}
+
+func (j *Job) checkNumbers() *FieldError {
+	switch {
+	case j.Op != fetch.OpGet && j.Op != fetch.OpList && j.Op != fetch.OpStat:
+		return &FieldError{"op", "want get, list or stat"}
+	case j.Depth < 0:
+		return &FieldError{"depth", "less than 0"}
+	case j.Attempt < 0:
+		return &FieldError{"attempt", "less than 0"}
+	case j.Segments < download.AutoSegments || j.Segments > maxSegments:
+		return &FieldError{"segments", fmt.Sprintf("want 0 to %d, or %d for as many as pay", maxSegments, download.AutoSegments)}
+	case j.Known != nil && j.Known.Size < -1:
+		return &FieldError{"known", "a size less than 0"}
+	case !isPart(j.Range), slices.ContainsFunc(j.Ranges, func(r fetch.Range) bool { return !isPart(r) }):
+		return &FieldError{"range", "not a part of anything"}
+	case !j.Range.IsZero() && len(j.Ranges) > 0:
+		return &FieldError{"range", "one range and several"}
+	case j.partial() && j.Op != fetch.OpGet:
+		return &FieldError{"range", "only content has parts"}
+	case j.partial() && (j.Exists == download.Resume || j.Exists == download.Newer):
+		return &FieldError{"range", "what exists is compared with the whole"}
+	}
+	return nil
+}
+
+// partial reports whether the job asks for only part of the content.
+func (j *Job) partial() bool { return !j.Range.IsZero() || len(j.Ranges) > 0 }
+
+func isPart(r fetch.Range) bool {
+	if r.Offset < 0 {
+		return r.Length == 0
+	}
+	return r.Length >= 0 && r.Offset+r.Length >= 0
+}
+
+// checkLines returns an error for texts that could be taken for extra lines of a protocol.
+func (j *Job) checkLines() *FieldError {
+	for _, field := range j.Header {
+		name, _, ok := strings.Cut(field, ":")
+		switch {
+		case !ok || strings.TrimSpace(name) == "":
+			return &FieldError{"header", "want 'Name: value'"}
+		case breaksLine(field):
+			return &FieldError{"header", name + " has a line break or a NUL in it"}
+		}
+	}
+	for _, text := range j.Accept {
+		if breaksLine(text) {
+			return &FieldError{"accept", "a line break or a NUL in it"}
+		}
+	}
+	for field, text := range map[string]string{"view": j.View, "if_changed": j.IfChanged.ETag} {
+		if breaksLine(text) {
+			return &FieldError{field, "a line break or a NUL in it"}
+		}
+	}
+	return nil
+}
+
+// checkSent refuses to send what cannot be sent, or to compare the answer with what is there.
+func (j *Job) checkSent() *FieldError {
+	field := "data"
+	if j.Data == "" && j.Upload == nil {
+		field = "method"
+	}
+	sends := j.Data != "" || j.Upload != nil || j.Method != "" && j.Method != "GET"
+	switch {
+	case strings.ContainsFunc(j.Method, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return &FieldError{"method", "want one word"}
+	case len(j.Data) > MaxData:
+		return &FieldError{"data", fmt.Sprintf("more than %d bytes", MaxData)}
+	case j.Data != "" && j.Upload != nil:
+		return &FieldError{"data", "two things to send"}
+	case sends && j.Op != fetch.OpGet:
+		return &FieldError{field, "only a get sends something"}
+	case sends && (j.Exists == download.Resume || j.Exists == download.Newer || j.Segments > 1 || j.Segments == download.AutoSegments):
+		return &FieldError{field, "what exists cannot be compared with the answer to what is sent"}
+	}
+	return nil
+}
+
+func breaksLine(s string) bool { return strings.ContainsAny(s, "\r\n\x00") }
+
+func (j *Job) checkOutput() *FieldError {
+	dir, name := j.file()
+	if dir == "" && name == "" && j.Output != "" {
+		return &FieldError{"output", "neither a file nor a directory"}
+	}
+	for _, path := range []string{dir, name} {
+		if err := download.CheckName(path); err != nil {
+			return &FieldError{"output", err.Error()}
+		}
+	}
+	if _, err := j.Exists.MarshalText(); err != nil {
+		return &FieldError{"exists", err.Error()}
+	}
+	if j.Checksum != "" {
+		if err := download.CheckChecksum(j.Checksum); err != nil {
+			return &FieldError{"checksum", err.Error()}
+		}
+	}
+	return nil
+}
+
+// file returns Output as the arguments of a Downloader.
+func (j *Job) file() (dir, name string) {
+	path := strings.TrimPrefix(j.Output, "./")
+	if dir, ok := strings.CutSuffix(path, "/"); ok {
+		return dir, ""
+	}
+	return "", path
+}
+
+// named reports whether the content goes to one given place, whatever it is.
+func (j *Job) named() bool {
+	_, name := j.file()
+	return name != ""
+}
+
+// Request returns the first request of the job. It fails if j is invalid.
+func (j *Job) Request() (*fetch.Request, error) {
+	if err := j.Validate(); err != nil {
+		return nil, err
+	}
+	req := &fetch.Request{URL: j.URL, Op: j.Op, From: j.From, Range: j.Range, Ranges: j.Ranges, IfChanged: j.IfChanged, Accept: j.Accept, View: j.View, Form: j.Form, Method: j.Method}
+	if len(j.Header) > 0 {
+		req.Header = make(textproto.MIMEHeader, len(j.Header))
+	}
+	for _, field := range j.Header {
+		name, value, _ := strings.Cut(field, ":")
+		req.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	switch {
+	case j.Upload != nil:
+		if err := j.Upload(req); err != nil {
+			return nil, err
+		}
+	case j.Data != "":
+		req.ContentLength = int64(len(j.Data))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(j.Data)), nil }
+		if req.Header.Get("Content-Type") == "" {
+			if req.Header == nil {
+				req.Header = make(textproto.MIMEHeader)
+			}
+			req.Header.Set("Content-Type", formType)
+		}
+	}
+	return req, nil
+}

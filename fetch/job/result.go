@@ -1,0 +1,172 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+)
+
+// An Outcome says how a job ended. Its value is a token.
+type Outcome string
+
+// The outcomes.
+const (
+	Saved     Outcome = "saved"      // the content has been saved
+	Unchanged Outcome = "unchanged"  // the existing file is the same or as recent; nothing was saved
+	Skipped   Outcome = "skipped"    // the file exists, and download.Skip says to leave it alone
+	Listed    Outcome = "listed"     // it was a listing or a pattern, which was followed
+	NoContent Outcome = "no_content" // the server says that there is no content; nothing was saved
+	Described Outcome = "described"  // fetch.OpStat was answered
+	Taken     Outcome = "taken"      // Hooks.Response took the content, see ErrTaken
+	Failed    Outcome = "failed"     // Class and the fields after it say why
+)
+
+// A Result is the result of a job. It never contains a password, except in Err.
+type Result struct {
+	// These are those of the Job. Passwords in URLs are masked.
+	URL     string   `json:"url"`
+	Op      fetch.Op `json:"op,omitzero"`
+	From    string   `json:"from,omitempty"`
+	Depth   int      `json:"depth,omitempty"`
+	Attempt int      `json:"attempt,omitempty"`
+
+	Outcome Outcome `json:"outcome"`
+	// Started is when the job began, and Elapsed how long it took. In JSON, Elapsed is a number of
+	// seconds, named seconds.
+	Started time.Time     `json:"started,omitzero"`
+	Elapsed time.Duration `json:"-"`
+
+	// These are what the server last said about the resource. FinalURL, if different from URL, is
+	// where the resource was found or where the failure occurred.
+	FinalURL    string    `json:"final_url,omitempty"`
+	Kind        string    `json:"kind,omitempty"` // see fetch.Kind
+	ContentType string    `json:"content_type,omitempty"`
+	ETag        string    `json:"etag,omitempty"`
+	ModTime     time.Time `json:"mtime,omitzero"`
+	Status      int       `json:"status,omitempty"` // 0 in protocols without numbers
+	Reply       string    `json:"reply,omitempty"`  // including its number, on one line
+
+	// Path is the path of the file relative to the root, with slashes; "" if there is none.
+	Path string `json:"path,omitempty"`
+	// Size is the size of the content in bytes, or -1 if unknown. In JSON it is named bytes.
+	// Received is how many bytes were received in this run.
+	Size     int64  `json:"-"`
+	Received int64  `json:"received,omitempty"`
+	SHA256   string `json:"sha256,omitempty"` // of the content, in hexadecimal; see Runner.SHA256
+	// Entries is how many entries of a listing were processed.
+	Entries int64 `json:"entries,omitempty"`
+
+	// These are set if the outcome is Failed. Class is empty if a hook failed with an unclassified
+	// error. Retry says that the same job may succeed later, and RetryAfter how long the server
+	// asked to wait before that. In JSON, RetryAfter is a number of seconds, named retry_after.
+	Class      fetch.Code    `json:"class,omitempty"`
+	Message    string        `json:"message,omitempty"` // what happened, on one line
+	Hint       string        `json:"hint,omitempty"`    // what to do about it, for people
+	Reason     fetch.Reason  `json:"reason,omitzero"`   // the cause, for programs
+	Retry      bool          `json:"retry,omitempty"`
+	RetryAfter time.Duration `json:"-"`
+	// Err is the error itself. It is not part of the JSON.
+	Err error `json:"-"`
+}
+
+// resultJSON is a Result with the fields whose JSON differs.
+type resultJSON struct {
+	*plainResult
+	Bytes      *int64  `json:"bytes,omitempty"`
+	Seconds    float64 `json:"seconds,omitempty"`
+	RetryAfter float64 `json:"retry_after,omitempty"`
+}
+
+type plainResult Result
+
+// MarshalJSON implements [json.Marshaler].
+func (r Result) MarshalJSON() ([]byte, error) {
+	v := resultJSON{plainResult: (*plainResult)(&r), Seconds: r.Elapsed.Seconds(), RetryAfter: r.RetryAfter.Seconds()}
+	if r.Size >= 0 {
+		v.Bytes = &r.Size
+	}
+	return json.Marshal(v)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (r *Result) UnmarshalJSON(data []byte) error {
+	v := resultJSON{plainResult: (*plainResult)(r)}
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	r.Size = -1
+	if v.Bytes != nil {
+		r.Size = *v.Bytes
+	}
+	r.Elapsed, r.RetryAfter = duration(v.Seconds), duration(v.RetryAfter)
+	return nil
+}
+
+func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+
+// newResult returns the result of a job that starts now.
+func newResult(j *Job) *Result {
+	r := &Result{URL: j.URL.Redacted(), Op: j.Op, Depth: j.Depth, Attempt: j.Attempt, Started: time.Now(), Size: -1}
+	if !j.From.IsZero() {
+		r.From = j.From.Redacted()
+	}
+	return r
+}
+
+// saw records what the server said.
+func (r *Result) saw(resp *fetch.Response) {
+	r.Kind, r.ContentType, r.ETag, r.ModTime = resp.Kind.String(), resp.ContentType, resp.ETag, resp.ModTime
+	r.setReply(resp.Reply)
+	r.setFinal(resp.URL.Redacted())
+}
+
+func (r *Result) setReply(reply fetch.Reply) {
+	r.Status, r.Reply = reply.Code, ""
+	if !reply.IsZero() {
+		r.Reply = reply.String()
+	}
+}
+
+func (r *Result) setFinal(redacted string) {
+	if r.FinalURL = redacted; redacted == r.URL {
+		r.FinalURL = ""
+	}
+}
+
+// downloaded records the result of a successful download.
+func (r *Result) downloaded(d *download.Result, exists download.Exists) {
+	r.Path, r.Size, r.Received, r.SHA256 = d.Name, d.Size, d.Written, d.SHA256
+	switch {
+	case d.Outcome == download.Saved:
+		r.Outcome = Saved
+	case d.Outcome == download.NoContent:
+		r.Outcome, r.Size = NoContent, 0
+	case d.Outcome == download.Existed && exists == download.Skip:
+		r.Outcome = Skipped
+	default:
+		r.Outcome = Unchanged
+	}
+}
+
+// end completes r; err is the error that ended the job, or nil.
+func (r *Result) end(err error) {
+	r.Elapsed = time.Since(r.Started)
+	if err == nil {
+		return
+	}
+	r.Outcome, r.Err, r.Class, r.Message = Failed, err, fetch.CodeOf(err), fetch.Printable(err.Error())
+	var e *fetch.Error
+	if !errors.As(err, &e) {
+		return
+	}
+	r.Message, r.Hint, r.Reason, r.Retry, r.RetryAfter = e.Message(), e.Hint, e.Reason, e.Retry, e.RetryAfter
+	if !e.Reply.IsZero() {
+		r.setReply(e.Reply)
+	}
+	if e.URL != "" {
+		r.setFinal(e.URL)
+	}
+}

@@ -1,0 +1,283 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/links"
+)
+
+// A Runner runs jobs. It is safe for concurrent use. After the last job that saves a file, call
+// Flush of the Downloader.
+type Runner struct {
+	// Downloader has the client and, if jobs save files, the directory for them.
+	Downloader *download.Downloader
+	// Tries, Wait, MaxRetryWait and SHA256 are as in download.Options. Only content is retried, not
+	// listings and metadata.
+	Tries        int
+	Wait         time.Duration
+	MaxRetryWait time.Duration
+	SHA256       bool
+}
+
+// Hooks observe a job while it runs, and take part in it. Nil functions are not called. Calls for
+// the same job do not overlap.
+type Hooks struct {
+	// Writer receives the content instead of a file: each byte once, in order, all from the same
+	// version of the resource (see download.Downloader.Copy). It is required if Job.Output is "-".
+	// After a failure it may have received part of the content. A content-addressed store can write
+	// to a temporary place and keep the content as Result.SHA256 if the outcome is Saved.
+	Writer io.Writer
+
+	// Response is called with each response before its content is read, including responses that
+	// continue a transfer, and with an empty Body for fetch.OpStat. It may observe the content with
+	// Tee, or change it as download.Options.Response describes. It may also read Body or Entries
+	// itself and return ErrTaken. Any other error ends the job.
+	Response func(*fetch.Response) error
+	// Listing is called with the directory, menu or index that the URL turns out to be or, for
+	// fetch.OpList, the document whose links are to be listed (see Job.Output). It reads Entries
+	// or, if there are none, Body. An error ends the job.
+	Listing func(*fetch.Response) error
+	// Match is called with a job for each resource that matches a pattern, as the listing arrives;
+	// Op is fetch.OpList for a directory. An error ends the job of the pattern. Without Match, the
+	// Runner runs these jobs itself, one after another and except for directories, and the job of
+	// the pattern fails with the error of the first that fails.
+	//
+	// A long listing stays open, on a connection of its own, while Match runs.
+	Match func(*Job) error
+
+	// Progress is called as bytes arrive. Done is the number of bytes so far, including those of an
+	// earlier run, and total the number expected, or -1. It must be quick.
+	Progress func(done, total int64)
+	// Retry is called before waiting to retry, with the number of consecutive failures, the time to
+	// wait, and the error.
+	Retry func(failed int, wait time.Duration, err error)
+	// Reuse is called when bytes from an earlier run have been found to belong to the resource,
+	// with the proof.
+	Reuse func(proof string)
+	// Restart is called when a transfer, from this or an earlier run, cannot be continued and
+	// starts over.
+	Restart func(reason string)
+}
+
+// ErrTaken is returned by Hooks.Response to say that it has taken what it wants of the content.
+// Nothing is saved, and the outcome is Taken.
+var ErrTaken = errors.New("the response was taken")
+
+// errFollowed ends a download whose response was a listing that was followed.
+var errFollowed = errors.New("the listing was followed")
+
+type jobKey struct{}
+
+// FromContext returns the job that an exchange is part of: the contexts of a Runner reach the
+// client's middleware, recorder and credentials. For any other context it returns nil.
+func FromContext(ctx context.Context) *Job {
+	j, _ := ctx.Value(jobKey{}).(*Job)
+	return j
+}
+
+// Run runs one job. If ctx is done, the job fails. Hooks may be nil. The job must not be modified
+// while it runs.
+func (r *Runner) Run(ctx context.Context, j *Job, h *Hooks) *Result {
+	if h == nil {
+		h = &Hooks{}
+	}
+	u := &run{Runner: r, Hooks: h, job: j, client: r.Downloader.Client, result: newResult(j)}
+	req, err := j.Request()
+	if err == nil {
+		err = u.do(context.WithValue(ctx, jobKey{}, j), req)
+	}
+	switch {
+	case errors.Is(err, ErrTaken):
+		u.result.Outcome, err = Taken, nil
+	case fetch.CodeOf(err) == fetch.ErrNotModified:
+		u.result.Outcome, err = Unchanged, nil
+	}
+	u.result.end(err)
+	return u.result
+}
+
+// A run is a job being run.
+type run struct {
+	*Runner
+	*Hooks
+	job    *Job
+	client *fetch.Client
+	result *Result
+}
+
+func (u *run) do(ctx context.Context, req *fetch.Request) error {
+	switch req.Op {
+	case fetch.OpStat:
+		return u.stat(ctx, req)
+	case fetch.OpList:
+		return u.list(ctx, req)
+	}
+	return u.get(ctx, req)
+}
+
+// saw records resp and passes it to the hook.
+func (u *run) saw(resp *fetch.Response) error {
+	u.result.saw(resp)
+	if u.Response != nil {
+		return u.Response(resp)
+	}
+	return nil
+}
+
+func (u *run) stat(ctx context.Context, req *fetch.Request) error {
+	resp, err := u.client.Describe(ctx, req)
+	if err != nil {
+		return err
+	}
+	u.result.Outcome, u.result.Size = Described, resp.Size
+	return u.saw(resp)
+}
+
+func (u *run) list(ctx context.Context, req *fetch.Request) error {
+	resp, err := u.client.Do(ctx, req)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return u.listLinks(ctx, req, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.Entries == nil {
+		return u.fail("list", fetch.ErrNotRetrievable, fmt.Errorf("%s, not a listing", resp.Kind))
+	}
+	if err := u.saw(resp); err != nil {
+		return err
+	}
+	return u.listing(resp)
+}
+
+// listLinks lists the links of a document, for schemes without listings. If documents of its type
+// have no links, the error is noListing.
+func (u *run) listLinks(ctx context.Context, req *fetch.Request, noListing error) error {
+	req.Op = fetch.OpGet
+	resp, err := u.client.Do(ctx, req)
+	if code := fetch.CodeOf(err); code == fetch.ErrInteractive || code == fetch.ErrNotRetrievable {
+		return noListing
+	}
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := u.saw(resp); err != nil {
+		return err
+	}
+	entries, ok := links.Entries(resp)
+	if !ok {
+		return noListing
+	}
+	resp.Entries = entries
+	return u.listing(resp)
+}
+
+// listing passes resp to the hook or, if there is none, counts its entries.
+func (u *run) listing(resp *fetch.Response) error {
+	u.result.Outcome = Listed
+	if resp.Entries != nil {
+		resp.Entries = u.counted(resp.Entries)
+	}
+	if u.Listing != nil {
+		return u.Listing(resp)
+	}
+	for _, err := range resp.Entries {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counted returns entries, counting them as they pass.
+func (u *run) counted(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		for e, err := range entries {
+			if err == nil {
+				u.result.Entries++
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// get saves the content, or follows it if it is a listing to be followed.
+func (u *run) get(ctx context.Context, req *fetch.Request) error {
+	dir, name := u.job.file()
+	opts := &download.Options{
+		Dir:          dir,
+		Exists:       u.job.Exists,
+		Known:        u.job.Known,
+		Tries:        u.Tries,
+		Wait:         u.Wait,
+		MaxRetryWait: u.MaxRetryWait,
+		Segments:     u.job.Segments,
+		Checksum:     u.job.Checksum,
+		SHA256:       u.SHA256,
+		Progress:     u.Progress,
+		Retry:        u.Retry,
+		Reuse:        u.Reuse,
+		Restart:      u.Restart,
+		Response: func(resp *fetch.Response) error {
+			if err := u.saw(resp); err != nil {
+				return err
+			}
+			return u.follow(ctx, resp)
+		},
+	}
+	var res *download.Result
+	var err error
+	switch {
+	case u.Writer != nil:
+		res, err = u.Downloader.Copy(ctx, req, u.Writer, opts)
+	case u.job.Output == "-":
+		err = u.fail("save", fetch.ErrRequest, &FieldError{"output", "nobody takes what is written"})
+	case u.Downloader.Root == nil:
+		err = u.fail("save", fetch.ErrRequest, &FieldError{"output", "no directory for files"})
+	default:
+		res, err = u.Downloader.Do(ctx, req, name, opts)
+	}
+	if err == errFollowed {
+		return nil
+	}
+	if err == nil {
+		u.result.downloaded(res, u.job.Exists)
+	}
+	return err
+}
+
+// follow processes a listing that is not to be saved, and then returns errFollowed.
+func (u *run) follow(ctx context.Context, resp *fetch.Response) error {
+	if resp.Kind != fetch.KindListing || u.job.named() {
+		return nil
+	}
+	var err error
+	switch {
+	case resp.Pattern && resp.Entries != nil:
+		err = u.matches(ctx, resp)
+	case u.Listing != nil:
+		err = u.listing(resp)
+	default:
+		return nil
+	}
+	if err == nil {
+		err = errFollowed
+	}
+	return err
+}
+
+// fail returns an error about the job.
+func (u *run) fail(op string, code fetch.Code, err error) error {
+	return &fetch.Error{Op: op, URL: u.job.URL.Redacted(), Code: code, Err: err}
+}
