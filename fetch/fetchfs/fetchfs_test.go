@@ -70,7 +70,8 @@ func listing(fsys fs.FS, name string, dir uri.URI) (*fetch.Response, error) {
 			ok = ok && yield(e, nil)
 		}
 	}
-	return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: io.NopCloser(strings.NewReader("")), Entries: entries}, nil
+	return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: io.NopCloser(strings.NewReader("")),
+		Parse: func(io.Reader) iter.Seq2[fetch.Entry, error] { return entries }}, nil
 }
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text), ModTime: stamp} }

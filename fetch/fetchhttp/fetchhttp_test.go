@@ -62,7 +62,7 @@ func things(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		text = text[:5]
 	case "/menu/":
 		resp.Kind, resp.Size = fetch.KindListing, -1
-		resp.Entries = menu(req.URL)
+		resp.Parse = func(io.Reader) iter.Seq2[fetch.Entry, error] { return menu(req.URL) }
 	default:
 		return nil, fetch.ErrNotFound
 	}
@@ -107,7 +107,7 @@ var exchanges = []struct {
 	{"a part", "GET", "/text", map[string]string{"Range": "bytes=2-4"}, exchange{206, "234", map[string]string{"Content-Range": "bytes 2-4/10", "Content-Length": "3"}}},
 	{"the rest", "GET", "/text", map[string]string{"Range": "bytes=7-"}, exchange{206, "789", map[string]string{"Content-Range": "bytes 7-9/10"}}},
 	{"parts that are not served", "GET", "/text", map[string]string{"Range": "bytes=1-2,4-5"}, exchange{200, "0123456789", map[string]string{"Content-Range": ""}}},
-	{"the last octets, likewise", "GET", "/text", map[string]string{"Range": "bytes=-2"}, exchange{200, "0123456789", nil}},
+	{"the last bytes, likewise", "GET", "/text", map[string]string{"Range": "bytes=-2"}, exchange{200, "0123456789", nil}},
 	{"a part turned around", "GET", "/text", map[string]string{"Range": "bytes=4-2"}, exchange{200, "0123456789", nil}},
 	{"unchanged by tag", "GET", "/text", map[string]string{"If-None-Match": `"v1"`}, exchange{304, "", nil}},
 	{"unchanged by time", "GET", "/text", map[string]string{"If-Modified-Since": "Mon, 03 Feb 2020 04:05:06 GMT"}, exchange{304, "", nil}},
@@ -118,8 +118,7 @@ var exchanges = []struct {
 	{"no such part", "GET", "/range", nil, exchange{416, "range", nil}},
 }
 
-// check compares a response with what is wanted; the body of a failure needs
-// only to mention it.
+// check compares a response with what is wanted; the body of a failure needs only to mention it.
 func check(t *testing.T, name string, resp *http.Response, want exchange) {
 	t.Helper()
 	defer resp.Body.Close()
@@ -258,12 +257,15 @@ func TestGatewayMakesPagesOfListings(t *testing.T) {
 	}
 }
 
-func ExampleNewTransport() {
+// A program that has an http.Client reads other schemes with it. It would pass protocols.All, less
+// what is not to be read, in place of the driver.
+func ExampleRegister() {
 	c := fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(things)))
 	defer c.Close()
-	t := &http.Transport{}
-	t.RegisterProtocol("x-thing", fetchhttp.NewTransport(c))
-	resp, err := (&http.Client{Transport: t}).Get("x-thing://h/text")
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	fetchhttp.Register(t, c)
+	client := &http.Client{Transport: t}
+	resp, err := client.Get("x-thing://h/text")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -273,6 +275,23 @@ func ExampleNewTransport() {
 	// Output:
 	// 200 OK text/plain
 	// 0123456789
+}
+
+// A client that is used for nothing but one scheme needs no http.Transport.
+func ExampleNewTransport() {
+	c := fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(things)))
+	defer c.Close()
+	client := &http.Client{Transport: fetchhttp.NewTransport(c)}
+	resp, err := client.Get("x-thing://h/absent")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.Status)
+	io.Copy(os.Stdout, resp.Body)
+	// Output:
+	// 404 Not Found
+	// get x-thing://h/absent: not found
 }
 
 func ExampleNewGateway() {

@@ -13,15 +13,14 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// NewGateway returns a Handler that retrieves by c for HTTP clients (RFC
-// 1738, section 4): "/gopher/host/1/menu" stands for "gopher://host/1/menu".
-// Only the schemes named are served.
+// NewGateway returns a Handler that retrieves URLs with c on behalf of HTTP clients (RFC 1738,
+// section 4): "/gopher/host/1/menu" stands for "gopher://host/1/menu". It serves only the given
+// schemes.
 //
-// As anybody may ask, URLs count as supplied by a remote party, with the
-// stricter rules of fetch.Policy: no local files and no private addresses.
-// User names and passwords are refused. Listings become HTML pages whose
-// links lead through the gateway. As what comes is other people's content
-// under the gateway's name, it is served in a sandbox.
+// Since anybody may send requests, their URLs count as supplied by a remote party, under the
+// stricter rules of fetch.Policy: no local files and no private addresses. User names and passwords
+// are refused. Listings become HTML pages whose links lead through the gateway. Content is served
+// in a sandbox, because it is untrusted but appears under the gateway's own name.
 func NewGateway(c *fetch.Client, schemes ...string) http.Handler {
 	return &gateway{client: c, schemes: schemes}
 }
@@ -30,10 +29,6 @@ type gateway struct {
 	client  *fetch.Client
 	schemes []string
 }
-
-// asker is where a gateway's URLs come from, as far as the policy knows: not
-// from this machine or its network.
-var asker = uri.MustParse("http://gateway.invalid/")
 
 // ServeHTTP implements http.Handler.
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -47,42 +42,65 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fetch.Printable(err.Error()), http.StatusNotFound)
 		return
 	}
-	req := request(u, r)
-	req.From = asker
+	req := &fetch.Request{URL: u, From: somebody, Accept: mediaTypes(r.Header.Values("Accept"))}
+	condition(req, r.Header)
 	resp, err := retrieve(r.Context(), g.client, r.Method, req)
 	if err != nil {
-		status := statusOf(err)
-		switch {
-		case status == http.StatusNotModified:
-			w.WriteHeader(status)
-			return
-		case fetch.CodeOf(err) == fetch.ErrPolicy:
-			status = http.StatusForbidden
-		case fetch.CodeOf(err) == fetch.ErrURL:
-			status = http.StatusBadRequest
-		case status == 0:
-			status = http.StatusBadGateway
-		}
-		http.Error(w, err.Error(), status)
+		refuse(w, r, err)
 		return
 	}
 	defer resp.Body.Close()
-	w.Header().Set("Content-Security-Policy", "sandbox")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	sandbox(w)
 	if resp.Kind == fetch.KindListing && resp.Entries != nil {
 		g.listing(w, r, resp)
 		return
 	}
-	h, status := header(resp)
-	for k, v := range h {
+	for k, v := range fields(resp) {
 		w.Header()[k] = v
 	}
-	w.WriteHeader(status)
-	if r.Method == http.MethodHead {
+	w.WriteHeader(status(resp))
+	if r.Method != http.MethodHead {
+		send(w, resp.Body)
+	}
+}
+
+// sandbox keeps untrusted content from acting in the gateway's origin.
+func sandbox(w http.ResponseWriter) {
+	w.Header().Set("Content-Security-Policy", "sandbox")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+}
+
+// send copies the content to w.
+func send(w io.Writer, content io.Reader) {
+	if _, err := io.Copy(w, content); err != nil {
+		panic(http.ErrAbortHandler) // so that the client sees that it is incomplete
+	}
+}
+
+// refuse answers a request that failed, with the server's reply if there is one, or else with what
+// happened.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	a := refusal(err)
+	if a == nil {
+		status := http.StatusBadGateway
+		switch fetch.CodeOf(err) {
+		case fetch.ErrPolicy:
+			status = http.StatusForbidden
+		case fetch.ErrURL:
+			status = http.StatusBadRequest
+		}
+		http.Error(w, err.Error(), status)
 		return
 	}
-	if _, err := io.Copy(w, resp.Body); err != nil {
-		panic(http.ErrAbortHandler) // so that the client sees that it is incomplete
+	switch a.status {
+	case http.StatusUnauthorized, http.StatusProxyAuthRequired: // the client cannot answer that
+		a.status = http.StatusForbidden
+	}
+	sandbox(w)
+	set(w.Header(), "Content-Type", a.header.Get("Content-Type"))
+	w.WriteHeader(a.status)
+	if r.Method != http.MethodHead && a.status != http.StatusNotModified {
+		send(w, a.body)
 	}
 }
 
@@ -105,7 +123,7 @@ func (g *gateway) target(r *http.Request) (uri.URI, error) {
 	return u, nil
 }
 
-// path is the inverse of target; "" for what the gateway does not serve.
+// path is the inverse of target. It returns "" for URLs that the gateway does not serve.
 func (g *gateway) path(u uri.URI) string {
 	if !slices.Contains(g.schemes, u.Scheme()) || u.Host() == "" {
 		return ""
@@ -119,7 +137,7 @@ var (
 	pageLine = template.Must(template.New("").Parse("<li>{{if .Path}}<a href=\"{{.Path}}\">{{.Name}}</a>{{else}}{{.Name}}{{if .URL}} ({{.URL}}){{end}}{{end}}\n"))
 )
 
-// listing writes entries as they come.
+// listing writes entries as they arrive.
 func (g *gateway) listing(w http.ResponseWriter, r *http.Request, resp *fetch.Response) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	if r.Method == http.MethodHead {

@@ -13,21 +13,22 @@ import (
 )
 
 const (
-	maxToken = 16 << 20 // octets of one tag, text or script
-	maxName  = 256      // octets of a link's text that are kept
+	maxToken = 16 << 20 // bytes of one tag, text or script
+	maxName  = 256      // bytes of a link's text that are kept
 )
 
-// HTML reads an HTML page as it comes and yields its links, in the order in
-// which they end. base is the URL of the page; a base element changes it for
-// what follows.
+// HTML reads an HTML page as it comes and yields its links, in the order in which they end. base is
+// the URL of the page; a base element changes it for what follows. A page in UTF-16 is known by its
+// byte order mark.
 //
-// Rel is "a" for anchors and areas, the first word of rel for link elements
-// ("stylesheet", "icon"), "refresh" for a meta element, and otherwise the name
-// of the element, such as "img", "script" or "iframe". Name is the text of an
-// anchor or the alt text of an image. A reference that cannot be read as a URL
-// becomes an entry of kind fetch.EntryError.
+// Rel is "a" for anchors and areas, the first word of rel for link elements ("stylesheet", "icon"),
+// "refresh" for a meta element, "css" for what a style leads to, "cite" for sources of quotations,
+// "longdesc" for descriptions, and otherwise the name of the element, such as "img", "script" or
+// "iframe". Name is the text of an anchor or the alt text of an image. A reference that cannot be
+// read as a URL becomes an entry of kind fetch.EntryError.
 func HTML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
+		r, _ := fromUTF16(r)
 		p := &page{tokens: html.NewTokenizer(r), base: base, yield: yield}
 		p.tokens.SetMaxBuf(maxToken)
 		for !p.left {
@@ -40,6 +41,7 @@ func HTML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 			case html.StartTagToken, html.SelfClosingTagToken:
 				p.tag()
 			case html.EndTagToken:
+				p.styles = false
 				if name, _ := p.tokens.TagName(); string(name) == "a" {
 					p.closeAnchor()
 				}
@@ -53,6 +55,7 @@ type page struct {
 	tokens  *html.Tokenizer
 	base    uri.URI
 	hasBase bool // only the first base element counts
+	styles  bool // the text that comes is a style sheet
 	anchor  *fetch.Entry
 	yield   func(fetch.Entry, error) bool
 	left    bool // the caller wants no more
@@ -76,6 +79,12 @@ func (p *page) end() {
 
 // text adds to the name of the anchor that is open.
 func (p *page) text(text []byte) {
+	if p.styles {
+		for _, s := range cssSpans(text) {
+			p.emit(entry(p.base, s.ref, "css"))
+		}
+		return
+	}
 	if p.anchor == nil || len(p.anchor.Name) >= maxName {
 		return
 	}
@@ -94,108 +103,66 @@ func (p *page) closeAnchor() {
 	}
 }
 
-// sources are the elements whose attribute leads to what belongs to the page.
-var sources = map[string]string{
-	"audio": "src", "embed": "src", "frame": "src", "iframe": "src", "img": "src", "input": "src", "object": "data",
-	"script": "src", "source": "src", "track": "src", "video": "src", "body": "background",
-}
-
 // tag handles a start tag.
 func (p *page) tag() {
-	tagName, more := p.tokens.TagName()
-	name, attr := string(tagName), map[string]string{}
-	for more {
-		var k, v []byte
-		k, v, more = p.tokens.TagAttr()
-		if _, again := attr[string(k)]; !again { // the first counts
-			attr[string(k)] = string(v)
-		}
+	name, attrs := readTag(p.tokens)
+	p.styles = name == "style"
+	if name == "base" {
+		p.base, p.hasBase = baseOf(p.base, p.hasBase, attrs)
+		return
 	}
-	switch name {
-	case "base":
-		if u, err := uri.ParseLoose(attr["href"]); err == nil && !p.hasBase && attr["href"] != "" {
-			p.base, p.hasBase = p.base.Resolve(u), true
-		}
-	case "a", "area":
+	if name == "a" {
 		p.closeAnchor()
-		href, ok := attr["href"]
-		if !ok {
-			return
-		}
-		e := entry(p.base, href, "a")
-		e.ContentType = attr["type"]
-		if name == "area" {
-			e.Name = attr["alt"]
-			p.emit(e)
-		} else if e.Kind == fetch.EntryError {
-			p.emit(e)
-		} else {
-			p.anchor = &e
-		}
-	case "link":
-		if href, ok := attr["href"]; ok {
-			rel, _, _ := strings.Cut(strings.TrimSpace(strings.ToLower(attr["rel"])), " ")
-			e := entry(p.base, href, rel)
-			e.ContentType = attr["type"]
-			p.emit(e)
-		}
-	case "meta":
-		if _, ref, ok := strings.Cut(attr["content"], ";"); ok && strings.EqualFold(attr["http-equiv"], "refresh") {
-			if key, value, ok := strings.Cut(ref, "="); ok && strings.EqualFold(strings.TrimSpace(key), "url") {
-				p.emit(entry(p.base, strings.Trim(strings.TrimSpace(value), `"'`), "refresh"))
-			}
-		}
-	default:
-		p.source(name, attr)
 	}
-}
-
-// source handles elements that are shown or run as a part of the page.
-func (p *page) source(name string, attr map[string]string) {
-	if ref, ok := attr[sources[name]]; ok && sources[name] != "" && strings.TrimSpace(ref) != "" {
-		e := entry(p.base, ref, name)
-		e.ContentType = attr["type"]
-		if name == "img" && e.Kind != fetch.EntryError {
-			e.Name = attr["alt"]
+	alt, _ := value(attrs, "alt")
+	for _, s := range spansOf(name, attrs) {
+		e := entry(p.base, s.ref, s.rel)
+		if s.typed {
+			e.ContentType, _ = value(attrs, "type")
 		}
-		if name == "input" {
-			e.ContentType = "" // its type is that of the field
+		switch {
+		case e.Kind == fetch.EntryError:
+		case name == "area", name == "img" && attrs[s.attr].Key == "src":
+			e.Name = alt
+		case name == "a" && s.rel == "a":
+			p.anchor = &e
+			continue
 		}
 		p.emit(e)
 	}
-	if name == "video" && attr["poster"] != "" {
-		p.emit(entry(p.base, attr["poster"], "img"))
-	}
-	if name == "img" || name == "source" {
-		for _, ref := range srcset(attr["srcset"]) {
-			p.emit(entry(p.base, ref, "img"))
-		}
-	}
 }
 
-// srcset returns the URLs of an image's candidates: each ends at white space,
-// or at a comma that white space or the end follows.
-func srcset(s string) []string {
-	var refs []string
-	for {
-		s = strings.TrimLeft(s, " \t\r\n\f,")
-		if s == "" {
-			return refs
-		}
-		ref := s
-		if i := strings.IndexAny(s, " \t\r\n\f"); i >= 0 {
-			ref = s[:i]
-		}
-		s = s[len(ref):]
-		if bare := strings.TrimRight(ref, ","); bare != ref {
-			refs = append(refs, bare)
-			continue // no descriptor
-		}
-		refs = append(refs, ref)
-		if i := strings.IndexByte(s, ','); i >= 0 {
-			s = s[i:]
-		} else {
-			s = ""
+// readTag returns the name and the attributes of the tag that t is at. Of an attribute that is there
+// twice, the first counts.
+func readTag(t *html.Tokenizer) (name string, attrs []html.Attribute) {
+	tagName, more := t.TagName()
+	name = string(tagName)
+	seen := map[string]bool{}
+	for more {
+		var k, v []byte
+		k, v, more = t.TagAttr()
+		if key := string(k); !seen[key] {
+			seen[key] = true
+			attrs = append(attrs, html.Attribute{Key: key, Val: string(v)})
 		}
 	}
+	return name, attrs
+}
+
+func value(attrs []html.Attribute, key string) (string, bool) {
+	for _, a := range attrs {
+		if a.Key == key {
+			return a.Val, true
+		}
+	}
+	return "", false
+}
+
+// baseOf returns the base that a base element leaves, and whether the page has one now.
+func baseOf(base uri.URI, has bool, attrs []html.Attribute) (uri.URI, bool) {
+	href, _ := value(attrs, "href")
+	if u, err := uri.ParseRef(href); err == nil && !has && strings.TrimSpace(href) != "" {
+		return base.Resolve(u), true
+	}
+	return base, has
 }

@@ -14,36 +14,45 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Entries returns what resp leads to: the driver's own entries if it is a
-// listing, the links of an HTML page, or the lines of a text/uri-list. It
-// returns false if resp is of another media type, and then has read nothing.
+// Entries returns what resp leads to: the driver's own entries if it has some, as listings, menus and
+// gemtext do, or else those of [Read]. It returns false if resp is of a media type without links, and
+// then has read nothing.
 //
-// The entries consume resp.Body and may be ranged over once. The caller
-// closes the body. An error of the body ends them.
+// The entries consume resp.Body and may be ranged over once. The caller closes the body. An error
+// of the body ends them.
 func Entries(resp *fetch.Response) (iter.Seq2[fetch.Entry, error], bool) {
 	if resp.Entries != nil {
 		return resp.Entries, true
 	}
-	mediaType, _, err := mime.ParseMediaType(resp.ContentType)
+	return Read(resp.Body, resp.ContentType, resp.URL)
+}
+
+// Read returns the links of a document of a media type that was found at base: a page of HTML, a
+// style sheet, a sitemap, a feed or a text/uri-list. It returns false if the type has no links.
+func Read(r io.Reader, contentType string, base uri.URI) (iter.Seq2[fetch.Entry, error], bool) {
+	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		return nil, false
 	}
 	switch mediaType {
 	case "text/html", "application/xhtml+xml":
-		return HTML(resp.Body, resp.URL), true
+		return HTML(r, base), true
+	case "text/css":
+		return CSS(r, base), true
 	case "text/uri-list":
-		return URIList(resp.Body, resp.URL), true
+		return URIList(r, base), true
+	case "application/xml", "text/xml", "application/rss+xml", "application/atom+xml", "application/rdf+xml":
+		return XML(r, base), true
 	}
 	return nil, false
 }
 
-// maxURIListLine bounds a line of a text/uri-list, in octets.
+// maxURIListLine bounds a line of a text/uri-list, in bytes.
 const maxURIListLine = 1 << 20
 
-// URIList reads a text/uri-list (RFC 2483, section 5): one URI a line, and
-// comments after "#". Relative references, which the RFC does not have, are
-// resolved against base. A line that is no URI becomes an entry of kind
-// fetch.EntryError.
+// URIList reads a text/uri-list (RFC 2483, section 5): one URI a line, and comments after "#".
+// Relative references, which the RFC does not have, are resolved against base. A line that is no
+// URI becomes an entry of kind fetch.EntryError.
 func URIList(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		in := bufio.NewScanner(r)
@@ -68,7 +77,7 @@ func URIList(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 
 // entry makes an entry of a reference as it stands in a document.
 func entry(base uri.URI, ref, rel string) fetch.Entry {
-	u, err := uri.ParseLoose(ref)
+	u, err := uri.ParseRef(ref)
 	if err == nil {
 		if target := base.Resolve(u); target.IsAbs() {
 			return fetch.Entry{URL: target, Rel: rel, Size: -1}
@@ -80,5 +89,5 @@ func entry(base uri.URI, ref, rel string) fetch.Entry {
 
 func tooLong(what string, limit int, base uri.URI) error {
 	return &fetch.Error{Op: "read", URL: base.Redacted(), Code: fetch.ErrTooLarge,
-		Err: fmt.Errorf("%s of more than %d octets", what, limit)}
+		Err: fmt.Errorf("%s of more than %d bytes", what, limit)}
 }

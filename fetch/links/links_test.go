@@ -1,6 +1,8 @@
 package links_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/links"
@@ -25,7 +28,7 @@ func collect(seq iter.Seq2[fetch.Entry, error]) []string {
 	for e, err := range seq {
 		switch {
 		case err != nil:
-			lines = append(lines, "error "+string(fetch.CodeOf(err)))
+			lines = append(lines, "error "+fetch.CodeOf(err).Error())
 		case e.Kind == fetch.EntryError:
 			lines = append(lines, e.Rel+" bad")
 		default:
@@ -71,7 +74,7 @@ func TestHTML(t *testing.T) {
 				"video http://h.example/dir/e", "img http://h.example/dir/f", "body http://h.example/dir/g", "input http://h.example/dir/h"}},
 		{"scripts and comments hold no links", `<script>"<a href=x>"</script><!-- <a href=y> --><style><a href=z></style><textarea><a href=w></textarea>`, nil},
 		{"an area", `<area href=x alt="the area">`, []string{"a http://h.example/dir/x the area"}},
-		{"octets that are no UTF-8", "<a href=\"caf\xe9\">caf\xe9</a>", []string{"a http://h.example/dir/caf%E9 caf\uFFFD"}},
+		{"bytes that are no UTF-8", "<a href=\"caf\xe9\">caf\xe9</a>", []string{"a http://h.example/dir/caf%E9 caf\uFFFD"}},
 	}
 	for _, tt := range tests {
 		if got := collect(links.HTML(iotest.OneByteReader(strings.NewReader(tt.html)), base)); !slices.Equal(got, tt.want) {
@@ -239,4 +242,167 @@ func ExampleEntries() {
 	// Output:
 	// a x-page://h/dir/about.txt about us
 	// img x-page://h/logo.png
+}
+
+func TestHTMLHasMoreReferences(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, html string
+		want       []string
+	}{
+		{"a refresh in quotes, with blanks", `<meta http-equiv="refresh" content="0 ; URL = &quot;a;b.html&quot; ">`, []string{"refresh http://h.example/dir/a;b.html"}},
+		{"a refresh without a target", `<meta http-equiv=refresh content=5>`, nil},
+		{"a style attribute", `<p style="background: url( 'a b.png' )">`, []string{"css http://h.example/dir/a%20b.png"}},
+		{"a style element", `<style>@import "x.css"; p { background: url(y.png) }</style><a href=z></a>`,
+			[]string{"css http://h.example/dir/x.css", "css http://h.example/dir/y.png", "a http://h.example/dir/z"}},
+		{"descriptors with commas", `<img srcset="a.png calc(1px, 2px), b.png">`, []string{"img http://h.example/dir/a.png", "img http://h.example/dir/b.png"}},
+		{"a preload", `<link rel=preload imagesrcset="a.png 1x, b.png 2x">`, []string{"img http://h.example/dir/a.png", "img http://h.example/dir/b.png"}},
+		{"pictures in SVG", `<svg><image xlink:href=a.png /><use href="#x"></svg>`, []string{"image http://h.example/dir/a.png", "use http://h.example/dir/page.html#x"}},
+		{"old attributes", `<table background=a><tr><td background=b></table><q cite=c></q><img longdesc=d>`,
+			[]string{"table http://h.example/dir/a", "td http://h.example/dir/b", "cite http://h.example/dir/c", "longdesc http://h.example/dir/d"}},
+		{"UTF-16", "\xff\xfe<\x00a\x00 \x00h\x00r\x00e\x00f\x00=\x00x\x00>\x00", []string{"a http://h.example/dir/x"}},
+		{"a plus sign", `<a href="a+b?c+d">`, []string{"a http://h.example/dir/a+b?c+d"}},
+		{"a link without a relation", `<link href=x>`, []string{"link http://h.example/dir/x"}},
+	}
+	for _, tt := range tests {
+		if got := collect(links.HTML(strings.NewReader(tt.html), base)); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestCSS(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		css  string
+		want []string
+	}{
+		{`@import url(a.css) screen; @IMPORT 'b.css';`, []string{"stylesheet http://h.example/dir/a.css", "stylesheet http://h.example/dir/b.css"}},
+		{`p { background: URL( "a)b.png" ), url(c\(d.png) }`, []string{"css http://h.example/dir/a)b.png", "css http://h.example/dir/c(d.png"}},
+		{`/* url(no) */ p { content: "url(no)"; x: url(\61 b) }`, []string{"css http://h.example/dir/ab"}},
+		{`p { background: image-set("a.png" 1x, url(b.png) 2x); content: "no" }`, []string{"css http://h.example/dir/a.png", "css http://h.example/dir/b.png"}},
+		{`p { filter: url(#here); x: url(); y: url("")`, nil},
+		{`p { x: url(open`, []string{"css http://h.example/dir/open"}},
+	}
+	for _, tt := range tests {
+		if got := collect(links.CSS(strings.NewReader(tt.css), base)); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.css, got, tt.want)
+		}
+	}
+	if got := collect(links.CSS(endless{}, base)); !slices.Equal(got, []string{"error larger than the limit"}) {
+		t.Errorf("a sheet without end: %q", got)
+	}
+}
+
+func TestXML(t *testing.T) {
+	t.Parallel()
+	var packed strings.Builder
+	z := gzip.NewWriter(&packed)
+	io.WriteString(z, `<urlset><url><loc>/packed</loc></url></urlset>`)
+	z.Close()
+	tests := []struct {
+		name, xml string
+		want      []string
+	}{
+		{"a sitemap", `<?xml version="1.0"?><urlset><url><loc> http://h/a?b=1&amp;c=2 </loc><lastmod>2026-01-02</lastmod><x:image><x:loc>/i.png</x:loc></x:image></url><url><loc>/b</loc></url></urlset>`,
+			[]string{"img http://h.example/i.png", "item http://h/a?b=1&c=2", "item http://h.example/b"}},
+		{"an index", `<sitemapindex><sitemap><loc>/one.xml</loc></sitemap></sitemapindex>`, []string{"sitemap http://h.example/one.xml"}},
+		{"compressed", packed.String(), []string{"item http://h.example/packed"}},
+		{"RSS", `<rss><channel><link>http://h/</link><item><link>/a</link><enclosure url="/a.mp3" type="audio/mpeg"/></item></channel></rss>`,
+			[]string{"item http://h/", "item http://h.example/a", "enclosure http://h.example/a.mp3"}},
+		{"Atom", `<feed><link href="/a"/><entry><link rel="alternate" href="b"/><content src="c"/></entry><link rel="next" href="d"/></feed>`,
+			[]string{"item http://h.example/a", "item http://h.example/dir/b", "enclosure http://h.example/dir/c", "next http://h.example/dir/d"}},
+		{"something else", `<svg><a href="x"/><loc>y</loc><link>z</link></svg>`, nil},
+		{"rubbish", `<urlset><url><loc>/a</loc></url><`, []string{"item http://h.example/a", "error protocol violation"}},
+	}
+	for _, tt := range tests {
+		if got := collect(links.XML(strings.NewReader(tt.xml), base)); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	for e := range links.XML(strings.NewReader(tests[0].xml), base) {
+		if e.Rel == "item" && e.URL.Path() == "/a" && e.ModTime.Format(time.DateOnly) != "2026-01-02" {
+			t.Errorf("changed at %v", e.ModTime)
+		}
+	}
+}
+
+func TestRewriteHTML(t *testing.T) {
+	t.Parallel()
+	convert := func(e fetch.Entry) (string, bool) {
+		if e.Kind == fetch.EntryError || e.URL.Host() != "h.example" {
+			return "", false
+		}
+		return "local/" + e.URL.LastSegment() + "&", true
+	}
+	tests := []struct{ html, want string }{
+		{`<p>text &amp; <A HREF='x' title="y &lt; z">t</A>`, `<p>text &amp; <a href="local/x&amp;" title="y &lt; z">t</A>`},
+		{`<a href=http://other/>t</a><!-- <a href=x> --><script>"<a href=x>"</script>`, `<a href=http://other/>t</a><!-- <a href=x> --><script>"<a href=x>"</script>`},
+		{`<base target=_top href="/deep/"><base href=/x/><img srcset="a.png 1x, b.png 2x">`, `<base target="_top"><base><img srcset="local/a.png&amp; 1x, local/b.png&amp; 2x">`},
+		{`<p style="x: url(a), url('b')"><style>p { x: url(c) }</style>`, `<p style="x: url(local/a&amp;), url('local/b&amp;')"><style>p { x: url(local/c&) }</style>`},
+		{`<meta http-equiv=refresh content="1; url='a'">`, `<meta http-equiv="refresh" content="1; url='local/a&amp;'">`},
+		{`<br/><img src=a />tail <a href=`, `<br/><img src="local/a&amp;" />tail <a href=`},
+	}
+	for _, tt := range tests {
+		var got strings.Builder
+		if err := links.RewriteHTML(&got, strings.NewReader(tt.html), base, convert); err != nil {
+			t.Errorf("%s: %v", tt.html, err)
+		}
+		if got.String() != tt.want {
+			t.Errorf("%s: got %s\nwant %s", tt.html, got.String(), tt.want)
+		}
+	}
+	var wide strings.Builder
+	if err := links.RewriteHTML(&wide, strings.NewReader("\xfe\xff\x00<\x00a\x00 \x00h\x00r\x00e\x00f\x00=\x00x\x00>"), base, convert); err != nil ||
+		!strings.HasPrefix(wide.String(), "\xfe\xff\x00<\x00a") || !strings.Contains(wide.String(), "\x00l\x00o\x00c\x00a\x00l") {
+		t.Errorf("UTF-16: %q, %v", wide.String(), err)
+	}
+	var sheet strings.Builder
+	if err := links.RewriteCSS(&sheet, strings.NewReader(`@import "a"; p { x: url( b ) url(http://other/) }`), base, convert); err != nil ||
+		sheet.String() != `@import "local/a&"; p { x: url( local/b& ) url(http://other/) }` {
+		t.Errorf("CSS: %q, %v", sheet.String(), err)
+	}
+}
+
+// FuzzRewrite sees that a page whose links are all replaced by themselves keeps its links, and that
+// nothing changes if none is.
+func FuzzRewrite(f *testing.F) {
+	f.Add(`<a href=x>t</a><img srcset="a 1x,b"><style>@import 'x'; p{b:url(y)}</style><base href=/z><p style='x:url(")")'>`)
+	f.Add("<style>url(\x00")
+	f.Add("<meta http-equiv=refresh content='0;url=x'><svg><use xlink:href=a></svg><a href=\"\x00&quot;\">")
+	f.Fuzz(func(t *testing.T, page string) {
+		if strings.HasPrefix(page, "\xff\xfe") || strings.HasPrefix(page, "\xfe\xff") {
+			return // half a character does not come back
+		}
+		var same strings.Builder
+		if err := links.RewriteHTML(&same, strings.NewReader(page), uri.URI{}, func(fetch.Entry) (string, bool) { return "", false }); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(strings.ToLower(page), "<base") && same.String() != page {
+			t.Errorf("%q became %q", page, same.String())
+		}
+		var all strings.Builder
+		n := 0
+		err := links.RewriteHTML(&all, strings.NewReader(page), base, func(e fetch.Entry) (string, bool) {
+			n++
+			return e.URL.String(), e.Kind != fetch.EntryError
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(collect(links.HTML(strings.NewReader(page), base))); got != n {
+			t.Errorf("%q has %d links, and %d were converted", page, got, n)
+		}
+	})
+}
+
+func TestSitemapsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	io.WriteString(z, "<urlset><url><loc>/a</loc></url>"+strings.Repeat("<url>", 1000))
+	z.Close()
+	if got := collect(links.ReadXML(&packed, base, 1000)); !slices.Equal(got, []string{"item http://h.example/a", "error larger than the limit"}) {
+		t.Errorf("%q", got)
+	}
 }

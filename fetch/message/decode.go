@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// decodeTransfer undoes a transfer encoding (RFC 2045, section 6). One that is
-// unknown is left as it is.
+// decodeTransfer undoes a transfer encoding (RFC 2045, section 6). One that is unknown is left as
+// it is.
 func decodeTransfer(encoding string, r io.Reader) io.Reader {
 	encoding, _, _ = strings.Cut(strings.ToLower(encoding), "(") // a comment
 	switch strings.TrimSpace(encoding) {
@@ -24,8 +24,8 @@ func decodeTransfer(encoding string, r io.Reader) io.Reader {
 	return r
 }
 
-// A lineCodec decodes lines. A line comes with its end, if it has one, and may
-// be a piece of one that is very long; nil is the end of all.
+// A lineCodec decodes lines. A line comes with its end, if it has one, and may be a piece of one
+// that is very long; nil is the end of all.
 type lineCodec interface {
 	decode(dst, line []byte) []byte
 }
@@ -72,8 +72,8 @@ func trimLine(line []byte) []byte {
 	return line
 }
 
-// base64Decoder ignores lines with octets that do not belong there, and that
-// the padding may be missing.
+// base64Decoder ignores lines with bytes that do not belong there, and that the padding may be
+// missing.
 type base64Decoder struct {
 	quad []byte // characters that make no group yet
 }
@@ -105,7 +105,7 @@ func (d *base64Decoder) decode(dst, line []byte) []byte {
 
 // flush decodes a group, which may be incomplete.
 func (d *base64Decoder) flush(dst []byte) []byte {
-	dst, _ = base64.RawStdEncoding.AppendDecode(dst, d.quad) // one character alone holds no octet
+	dst, _ = base64.RawStdEncoding.AppendDecode(dst, d.quad) // one character alone holds no byte
 	d.quad = d.quad[:0]
 	return dst
 }
@@ -114,8 +114,8 @@ func isBase64(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '/'
 }
 
-// quotedPrintable leaves an "=" alone that begins no octet (RFC 2045, section
-// 6.7, item 2 of the notes).
+// quotedPrintable leaves an "=" alone that begins no byte (RFC 2045, section 6.7, item 2 of the
+// notes).
 type quotedPrintable struct{}
 
 func (quotedPrintable) decode(dst, line []byte) []byte {

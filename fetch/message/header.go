@@ -1,7 +1,6 @@
-// Package message reads Internet messages (RFC 5322, MIME) as they are found
-// in the wild: mail and news that break the rules are read as far as they make
-// sense. Raw bytes are never changed; what is decoded says where decoding
-// failed.
+// Package message reads Internet messages (RFC 5322, MIME) as they are found in the wild: mail and
+// news that break the rules are read as far as they make sense. Raw bytes are never changed; what
+// is decoded says where decoding failed.
 package message
 
 import (
@@ -16,16 +15,15 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// MaxHeader is how many bytes of a message or part are read as its header. A
-// longer header is cut off there.
+// MaxHeader is how many bytes of a message or part are read as its header. A longer header is cut
+// off there.
 const MaxHeader = 256 << 10
 
 // maxFields bounds the fields of one header.
 const maxFields = 10_000
 
-// ReadHead reads from r until the header has been read or there are limit
-// bytes (0: MaxHeader) of it. The bytes read may go on into the body. The
-// error is nil at the end of r.
+// ReadHead reads from r until the header has been read or there are limit bytes (0: MaxHeader) of
+// it. The bytes read may go on into the body. The error is nil at the end of r.
 func ReadHead(r io.Reader, limit int) ([]byte, error) {
 	if limit <= 0 {
 		limit = MaxHeader
@@ -52,8 +50,7 @@ func startsWithBlank(p []byte) bool {
 	return bytes.HasPrefix(p, []byte("\n")) || bytes.HasPrefix(p, []byte("\r\n"))
 }
 
-// headEnd returns the offset after the first empty line that follows another
-// line, or -1.
+// headEnd returns the offset after the first empty line that follows another line, or -1.
 func headEnd(p []byte) int {
 	for i := 0; ; {
 		n := bytes.IndexByte(p[i:], '\n')
@@ -70,9 +67,8 @@ func headEnd(p []byte) int {
 	}
 }
 
-// SplitHead divides the beginning of a message into its header, with the
-// empty line that ends it, and what follows. Without an empty line all is
-// header.
+// SplitHead divides the beginning of a message into its header, with the empty line that ends it,
+// and what follows. Without an empty line all is header.
 func SplitHead(p []byte) (head, rest []byte) {
 	end := headEnd(p)
 	switch {
@@ -86,10 +82,9 @@ func SplitHead(p []byte) (head, rest []byte) {
 	return p[:end], p[end:]
 }
 
-// ParseHeader reads header lines. Continuation lines are unfolded, with the
-// line end left out as RFC 5322, section 2.2.3 says. Lines that are no field, such as
-// the "From " of an mbox, are dropped, and so is what follows an empty line.
-// Values are as they came: see Decode.
+// ParseHeader reads header lines. Continuation lines are unfolded, with the line end left out as
+// RFC 5322, section 2.2.3 says. Lines that are no field, such as the "From " of an mbox, are
+// dropped, and so is what follows an empty line. Values are as they came: see Decode.
 func ParseHeader(head []byte) textproto.MIMEHeader {
 	h := make(textproto.MIMEHeader)
 	key := "" // of the last field; "" while lines are dropped
@@ -122,8 +117,8 @@ func ParseHeader(head []byte) textproto.MIMEHeader {
 	return h
 }
 
-// isFieldName reports whether name consists of printable ASCII but space and
-// colon (RFC 5322, section 3.6.8).
+// isFieldName reports whether name consists of printable ASCII but space and colon (RFC 5322,
+// section 3.6.8).
 func isFieldName(name []byte) bool {
 	for _, c := range name {
 		if c <= ' ' || c >= 0x7f {
@@ -135,9 +130,8 @@ func isFieldName(name []byte) bool {
 
 var words = mime.WordDecoder{CharsetReader: charset.Reader}
 
-// Decode returns a header value as text: encoded words (RFC 2047) are decoded
-// and octets that are no UTF-8 are taken as Windows-1252. What cannot be
-// decoded is left as it is.
+// Decode returns a header value as text: encoded words (RFC 2047) are decoded and bytes that are no
+// UTF-8 are taken as Windows-1252. What cannot be decoded is left as it is.
 func Decode(value string) string {
 	if !strings.Contains(value, "=?") && isASCII(value) {
 		return value

@@ -24,8 +24,8 @@ var ErrTooManyParts = fmt.Errorf("message of more than %d parts", MaxParts)
 // ErrNoPart is the error of OpenPart for a number that there is not.
 var ErrNoPart = errors.New("no such part")
 
-// A Part is a part of a message that is not divided further. A message that is
-// no multipart has one part.
+// A Part is a part of a message that is not divided further. A message that is no multipart has one
+// part.
 type Part struct {
 	Number      int // from 1
 	Depth       int // multiparts around it
@@ -40,19 +40,18 @@ type Part struct {
 	raw         io.Reader
 }
 
-// Raw returns the content as it stands in the message. It can be read once,
-// and until the next part is asked for.
+// Raw returns the content as it stands in the message. It can be read once, and until the next part
+// is asked for.
 func (p *Part) Raw() io.Reader { return p.raw }
 
-// Body returns the content with the transfer encoding undone: base64,
-// quoted-printable, uuencode or yEnc. See Raw. Lines that are not in the
-// encoding are left out, as mailing lists append such.
+// Body returns the content with the transfer encoding undone: base64, quoted-printable, uuencode or
+// yEnc. See Raw. Lines that are not in the encoding are left out, as mailing lists append such.
 func (p *Part) Body() io.Reader {
 	return decodeTransfer(p.Header.Get("Content-Transfer-Encoding"), p.raw)
 }
 
-// Parts yields the parts of a message. Those that were left unread are skipped. An
-// error in reading ends the sequence.
+// Parts yields the parts of a message. Those that were left unread are skipped. An error in reading
+// ends the sequence.
 func Parts(r io.Reader) iter.Seq2[*Part, error] {
 	return func(yield func(*Part, error) bool) {
 		for w := newWalker(r); ; {
@@ -64,8 +63,7 @@ func Parts(r io.Reader) iter.Seq2[*Part, error] {
 	}
 }
 
-// OpenPart returns a part by its number, from 1. Its content is still to be
-// read from r.
+// OpenPart returns a part by its number, from 1. Its content is still to be read from r.
 func OpenPart(r io.Reader, number int) (*Part, error) {
 	for p, err := range Parts(r) {
 		if err != nil || p.Number == number {
@@ -75,8 +73,8 @@ func OpenPart(r io.Reader, number int) (*Part, error) {
 	return nil, fmt.Errorf("%w: %d", ErrNoPart, number)
 }
 
-// OpenContentID is OpenPart for the part that has a Content-ID, given without
-// angle brackets (RFC 2392).
+// OpenContentID is OpenPart for the part that has a Content-ID, given without angle brackets (RFC
+// 2392).
 func OpenContentID(r io.Reader, id string) (*Part, error) {
 	for p, err := range Parts(r) {
 		if err != nil || p.ContentID == id {
@@ -86,8 +84,8 @@ func OpenContentID(r io.Reader, id string) (*Part, error) {
 	return nil, fmt.Errorf("%w: %s", ErrNoPart, id)
 }
 
-// A walker takes a message apart, line by line. It never goes back, and its
-// memory does not depend on the message.
+// A walker takes a message apart, line by line. It never goes back, and its memory does not depend
+// on the message.
 type walker struct {
 	br     *bufio.Reader
 	bounds []boundary // of the multiparts around the present position
@@ -113,8 +111,8 @@ func newWalker(r io.Reader) *walker {
 	return &walker{br: bufio.NewReaderSize(r, 64<<10), bol: true}
 }
 
-// step reads a line, or a piece of a long one, and reports whether it is
-// content: not a boundary, and not the end.
+// step reads a line, or a piece of a long one, and reports whether it is content: not a boundary,
+// and not the end.
 func (w *walker) step() bool {
 	if w.err != nil || w.hit {
 		return false
@@ -136,8 +134,7 @@ func (w *walker) step() bool {
 	return !w.hit
 }
 
-// match reports whether a line is a boundary, of the innermost multipart that
-// has it.
+// match reports whether a line is a boundary, of the innermost multipart that has it.
 func (w *walker) match(line []byte) bool {
 	for i := len(w.bounds) - 1; i >= 0; i-- {
 		if rest, ok := bytes.CutPrefix(line, w.bounds[i].delimiter); ok && (len(rest) == 0 || string(rest) == "--") {
@@ -179,8 +176,7 @@ func (w *walker) next() (*Part, error) {
 	}
 }
 
-// head reads a header. A part without one begins with something that is no
-// field, or with its end.
+// head reads a header. A part without one begins with something that is no field, or with its end.
 func (w *walker) head(top bool) []byte {
 	var head []byte
 	for w.step() {
@@ -234,8 +230,8 @@ func (w *walker) part(h textproto.MIMEHeader) *Part {
 	return p
 }
 
-// delimiter returns the boundary line of a multipart. If the header does not
-// tell it, it is the first line that begins with two hyphens, if that comes soon.
+// delimiter returns the boundary line of a multipart. If the header does not tell it, it is the
+// first line that begins with two hyphens, if that comes soon.
 func (w *walker) delimiter(param string) []byte {
 	if param != "" {
 		return []byte("--" + strings.TrimRight(param, " "))
@@ -249,8 +245,7 @@ func (w *walker) delimiter(param string) []byte {
 	return nil
 }
 
-// parseType reads a media type or disposition and its parameters, as much of
-// it as makes sense.
+// parseType reads a media type or disposition and its parameters, as much of it as makes sense.
 func parseType(value, otherwise string) (string, map[string]string) {
 	kind, params, err := mime.ParseMediaType(value)
 	whole := otherwise == "" || strings.Contains(kind, "/")
@@ -272,8 +267,8 @@ func parseType(value, otherwise string) (string, map[string]string) {
 	return kind, params
 }
 
-// A leaf reads the content of a part. The line end before a boundary belongs
-// to the boundary (RFC 2046, section 5.1.1).
+// A leaf reads the content of a part. The line end before a boundary belongs to the boundary (RFC
+// 2046, section 5.1.1).
 type leaf struct {
 	w    *walker
 	buf  []byte

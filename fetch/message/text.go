@@ -11,9 +11,9 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Text returns what a message has for people to read, in UTF-8: its text parts
-// that are no attachments, one after the other. Of the versions in a
-// multipart/alternative the first that is text is taken. HTML loses its tags.
+// Text returns what a message has for people to read, in UTF-8: its text parts that are no
+// attachments, one after the other. Of the versions in a multipart/alternative the first that is
+// text is taken. HTML loses its tags.
 func Text(r io.Reader) io.Reader {
 	return &textReader{w: newWalker(r)}
 }
@@ -78,8 +78,8 @@ func (p *Part) text() io.Reader {
 	return r
 }
 
-// toUTF8 converts from a charset. What is in an unknown one, or is not what
-// it says it is, is taken as UTF-8 as far as it is, and else as Windows-1252.
+// toUTF8 converts from a charset. What is in an unknown one, or is not what it says it is, is taken
+// as UTF-8 as far as it is, and else as Windows-1252.
 func toUTF8(name string, r io.Reader) io.Reader {
 	switch strings.ToLower(name) {
 	case "", "us-ascii", "ascii", "utf-8", "utf8":
@@ -91,7 +91,7 @@ func toUTF8(name string, r io.Reader) io.Reader {
 	return transform.NewReader(r, mixed{})
 }
 
-// mixed passes UTF-8 and takes other octets as Windows-1252.
+// mixed passes UTF-8 and takes other bytes as Windows-1252.
 type mixed struct{ transform.NopResetter }
 
 // Transform implements transform.Transformer.

@@ -56,7 +56,7 @@ var wildMessages = []wild{
 	{"8-bit field value", "Subject: caf\xe9\n\ncaf\xe9\n", []string{"caf\xe9\n"}, "café\n"},
 	{"space before the colon", "Content-Type : text/plain; charset=iso-8859-1\n\ncaf\xe9\n", nil, "café\n"},
 	{"bare CR", "Subject: a\rb\r\n\r\nx\ry\r\n", []string{"x\ry\r\n"}, "x\ry\r\n"},
-	{"NUL octets", "Subject: a\x00b\n\nx\x00y\n", []string{"x\x00y\n"}, "x\x00y\n"},
+	{"NUL bytes", "Subject: a\x00b\n\nx\x00y\n", []string{"x\x00y\n"}, "x\x00y\n"},
 	{"mixed line ends", "Subject: a\r\nFrom: b\n\r\nx\ny\r\n", []string{"x\ny\r\n"}, "x\ny\r\n"},
 	{"long line", "Subject: x\n\n" + strings.Repeat("x", 200_000) + "\n", []string{strings.Repeat("x", 200_000) + "\n"}, strings.Repeat("x", 200_000) + "\n"},
 	{"long header line", "Subject: " + strings.Repeat("x", 200_000) + "\n\nhello\n", []string{"hello\n"}, "hello\n"},
@@ -101,5 +101,5 @@ var wildMessages = []wild{
 	{"50 levels", nested(50), []string{"deep"}, "deep"},
 	{"10,000 parts", mixedHead + strings.Repeat("--XX\n\n\n", 10_000), nil, "*"},
 	{"20,000 fields", strings.Repeat("A: b\n", 20_000) + "\nhello\n", []string{"hello\n"}, "hello\n"},
-	{"random octets", string(bytes.Repeat([]byte{0, 0xff, '\n', '-', '-', ':', '=', 0x80}, 1000)), nil, "*"},
+	{"random bytes", string(bytes.Repeat([]byte{0, 0xff, '\n', '-', '-', ':', '=', 0x80}, 1000)), nil, "*"},
 }

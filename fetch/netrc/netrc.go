@@ -1,5 +1,4 @@
-// Package netrc finds users and passwords in the netrc files that ftp, curl
-// and wget read.
+// Package netrc finds users and passwords in the netrc files that ftp, curl and wget read.
 package netrc
 
 import (
@@ -8,7 +7,7 @@ import (
 	"strings"
 )
 
-// MaxSize bounds what Parse reads, in octets.
+// MaxSize bounds what Parse reads, in bytes.
 const MaxSize = 1 << 20
 
 // An Entry is what a netrc file says about one machine.
@@ -22,8 +21,8 @@ type Entry struct {
 // A File is the entries of a netrc file, in its order.
 type File []Entry
 
-// A SyntaxError says where a netrc file is wrong. It does not quote the file,
-// which holds passwords.
+// A SyntaxError says where a netrc file is wrong. It does not quote the file, which holds
+// passwords.
 type SyntaxError struct {
 	Line   int
 	Reason string
@@ -32,19 +31,18 @@ type SyntaxError struct {
 // Error describes the mistake.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
-// Parse reads a netrc file: the words machine, default, login, password,
-// account and macdef, each but default with a value, divided by white space.
-// As in curl, a value may stand in double quotes, with a backslash before a
-// quote or backslash in it. Where a keyword could stand, "#" starts a comment
-// that goes to the end of the line. Macro definitions, which end with a blank
-// line, are skipped. Errors of form are of type *SyntaxError.
+// Parse reads a netrc file: the words machine, default, login, password, account and macdef, each
+// but default with a value, divided by white space. As in curl, a value may stand in double quotes,
+// with a backslash before a quote or backslash in it. Where a keyword could stand, "#" starts a
+// comment that goes to the end of the line. Macro definitions, which end with a blank line, are
+// skipped. Errors of form are of type *SyntaxError.
 func Parse(r io.Reader) (File, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(text) > MaxSize {
-		return nil, fmt.Errorf("larger than %d octets", MaxSize)
+		return nil, fmt.Errorf("larger than %d bytes", MaxSize)
 	}
 	s := scanner{text: string(text), line: 1}
 	var f File
@@ -89,9 +87,8 @@ func Parse(r io.Reader) (File, error) {
 	}
 }
 
-// Lookup returns the first entry for host, in which the login is user unless
-// user is "" or the entry has none. The default entry fits every host; those
-// behind it are never reached.
+// Lookup returns the first entry for host, in which the login is user unless user is "" or the
+// entry has none. The default entry fits every host; those behind it are never reached.
 func (f File) Lookup(host, user string) (Entry, bool) {
 	for _, e := range f {
 		if e.Machine != "" && !strings.EqualFold(e.Machine, host) {
@@ -121,8 +118,8 @@ func (s *scanner) advance(n int) {
 	s.text = s.text[n:]
 }
 
-// next returns the next word. A keyword may be missing at the end of the text,
-// in which case it is ""; a value may not.
+// next returns the next word. A keyword may be missing at the end of the text, in which case it is
+// ""; a value may not.
 func (s *scanner) next(keyword bool) (string, error) {
 	for {
 		s.advance(len(s.text) - len(strings.TrimLeft(s.text, blanks)))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,6 +106,9 @@ func write(t *testing.T, text string, mode os.FileMode) string {
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(path, mode); err != nil { // whatever the umask
+		t.Fatal(err)
+	}
 	return path
 }
 
@@ -175,18 +179,38 @@ func TestDefaultSource(t *testing.T) {
 	}{
 		{"missing", filepath.Join(t.TempDir(), "none"), fetch.ErrAuth},
 		{"private", write(t, "machine h login u password p", 0o600), ""},
-		{"open to others", write(t, "machine h login u password p", 0o644), fetch.ErrFile},
-		{"open to others, without secrets", write(t, "machine h login anonymous password me@\nmachine g login u password p", 0o644), ""},
+		{"others can change it", write(t, "machine h login u password p", 0o666), fetch.ErrFile},
+		{"others can change it, no secrets", write(t, "machine h login anonymous password me@\nmachine g login u password p", 0o666), ""},
+		{"no file but a device", os.DevNull, fetch.ErrAuth},
+		{"a directory", t.TempDir(), fetch.ErrAuth},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("NETRC", tt.path)
-			_, err := netrc.Default().Credential(context.Background(), ch)
+			s := netrc.Default()
+			s.Warn = func(warning string) { t.Errorf("warning: %s", warning) }
+			_, err := s.Credential(context.Background(), ch)
 			if got := fetch.CodeOf(err); got != tt.code {
 				t.Errorf("%v", err)
 			}
 		})
 	}
+	t.Run("others can read it", func(t *testing.T) {
+		path := write(t, "machine h login u password hunter2", 0o644)
+		t.Setenv("NETRC", path)
+		var warnings []string
+		s := netrc.Default()
+		s.Warn = func(warning string) { warnings = append(warnings, warning) }
+		for range 2 {
+			if cred, err := s.Credential(context.Background(), ch); err != nil || cred.Password != "hunter2" {
+				t.Errorf("%v", err)
+			}
+		}
+		want := []string{path + " holds passwords, but others can read it: chmod 600 " + path}
+		if !slices.Equal(warnings, want) {
+			t.Errorf("warnings %q, want %q", warnings, want)
+		}
+	})
 	t.Run("home", func(t *testing.T) {
 		t.Setenv("NETRC", "")
 		t.Setenv("HOME", "/somewhere")

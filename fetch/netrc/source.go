@@ -13,29 +13,33 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A Source answers challenges from a netrc file, which it reads when the first
-// one comes. An entry is for the host that the user named: where another
-// origin led to the URL, there is no answer.
+// A Source answers challenges from a netrc file, which it reads when the first one comes. An entry
+// is for the host that the user named: where another origin led to the URL, there is no answer.
 type Source struct {
+	// Warn, if not nil, is told once of what the user should mend, before a login from the file is
+	// used for the first time.
+	Warn func(warning string)
+
 	path     string
 	optional bool
 	read     func() (File, error)
-	exposed  error // why its passwords are not used; set by read
+	exposed  error  // why its passwords are not used; set by read
+	warning  string // that is still to be given
+	once     sync.Once
 }
 
-// New returns a Source for the file at path. A file that is missing or wrong
-// is an error of class fetch.ErrFile at the first challenge.
+// New returns a Source for the file at path. A file that is missing or wrong is an error of class
+// fetch.ErrFile at the first challenge.
 func New(path string) *Source {
 	s := &Source{path: path}
 	s.read = sync.OnceValues(s.load)
 	return s
 }
 
-// Default returns a Source for the user's own file: that which the environment
-// variable NETRC names, else .netrc in the home directory (_netrc on Windows).
-// If there is none, the Source has no answers. A password in a file that other
-// users can read or change is refused, as ftp does, with an error of class
-// fetch.ErrFile.
+// Default returns a Source for the user's own file: that which the environment variable NETRC
+// names, else .netrc in the home directory (_netrc on Windows). If there is none, the Source has no
+// answers. A password in a file that other users can change is refused, with an error of class
+// fetch.ErrFile; that they can read it is a warning.
 func Default() *Source {
 	path := os.Getenv("NETRC")
 	if path == "" {
@@ -57,8 +61,8 @@ func Default() *Source {
 // Path returns the name of the file.
 func (s *Source) Path() string { return s.path }
 
-// Credential returns what the file has for the challenge's host and user. The
-// error matches fetch.ErrAuth if that is nothing, or was refused before.
+// Credential returns what the file has for the challenge's host and user. The error matches
+// fetch.ErrAuth if that is nothing, or was refused before.
 func (s *Source) Credential(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	if ch.Attempt > 1 {
 		return fetch.Credential{}, fetch.ErrAuth
@@ -82,7 +86,7 @@ func (s *Source) Source(ch fetch.Challenge) string {
 }
 
 func (s *Source) lookup(ch fetch.Challenge) (Entry, bool, error) {
-	if ch.URL.Host() == "" || !ch.From.IsZero() && ch.From.Origin(0) != ch.URL.Origin(0) {
+	if ch.URL.Host() == "" || !ch.From.IsZero() && ch.From.Origin() != ch.URL.Origin() {
 		return Entry{}, false, nil
 	}
 	f, err := s.read()
@@ -90,17 +94,31 @@ func (s *Source) lookup(ch fetch.Challenge) (Entry, bool, error) {
 		return Entry{}, false, err
 	}
 	e, ok := f.Lookup(ch.URL.Host(), ch.User)
-	if ok && e.Password != "" && e.Login != "anonymous" && s.exposed != nil {
-		return Entry{}, false, s.exposed
+	if ok && e.Password != "" && e.Login != "anonymous" {
+		if s.exposed != nil {
+			return Entry{}, false, s.exposed
+		}
+		s.once.Do(func() {
+			if s.Warn != nil && s.warning != "" {
+				s.Warn(s.warning)
+			}
+		})
 	}
 	return e, ok, nil
 }
 
 func (s *Source) load() (File, error) {
-	f, err := os.Open(s.path)
-	if s.optional && errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if s.optional {
+		// Nobody asked for this file: a named pipe would be waited for.
+		info, err := os.Stat(s.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case err == nil && !info.Mode().IsRegular():
+			return nil, nil
+		}
 	}
+	f, err := os.Open(s.path)
 	if err != nil {
 		return nil, &fetch.Error{Code: fetch.ErrFile, Err: err}
 	}
@@ -110,22 +128,29 @@ func (s *Source) load() (File, error) {
 		return nil, &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", s.path, err)}
 	}
 	if s.optional {
-		s.exposed = private(f)
+		s.warning, s.exposed = private(f)
 	}
 	return entries, nil
 }
 
-// private returns an error if others than its owner can use the file.
-func private(f *os.File) error {
+// private returns an error if others than its owner can change the file, a warning if they can read
+// it.
+func private(f *os.File) (warning string, err error) {
 	info, err := f.Stat()
 	if err != nil {
-		return &fetch.Error{Code: fetch.ErrFile, Err: err}
+		return "", &fetch.Error{Code: fetch.ErrFile, Err: err}
 	}
-	if runtime.GOOS != "windows" && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s holds passwords, but others can use it", f.Name()),
-			Hint: "chmod 600 " + f.Name()}
+	mode := info.Mode().Perm()
+	switch hint := "chmod 600 " + f.Name(); {
+	case runtime.GOOS == "windows":
+		return "", nil
+	case mode&0o022 != 0:
+		return "", &fetch.Error{Code: fetch.ErrFile, Hint: hint,
+			Err: fmt.Errorf("%s holds passwords, but others can change it", f.Name())}
+	case mode&0o077 != 0:
+		return fmt.Sprintf("%s holds passwords, but others can read it: %s", f.Name(), hint), nil
 	}
-	return nil
+	return "", nil
 }
 
 var (

@@ -8,31 +8,39 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// An Event is one step of a transfer, as a record. Name and URL are always
-// set, the other fields where an event has them and they are known.
+// An Event is one step of a transfer, as a record; docs/json.md describes them all. Name, URL and
+// Time are always set, the other fields where an event has them and they are known.
 type Event struct {
-	Name string `json:"event"` // "start", "redirect", "response", "progress", "retry", "saved" or "error"
-	URL  string `json:"url"`   // as the user gave it, without a password
+	// Name is "start", "redirect", "response", "progress", "retry" or, at the end of every transfer,
+	// exactly one of "saved", "unchanged", "skipped", "listed" and "failed".
+	Name string `json:"event"`
+	URL  string `json:"url"`  // as the user gave it, without a password
+	Time string `json:"time"` // RFC 3339; EventWriter sets it if it is ""
 
-	Time        string  `json:"time,omitempty"`         // start: RFC 3339
 	From        string  `json:"from,omitempty"`         // redirect
 	To          string  `json:"to,omitempty"`           // redirect
+	FinalURL    string  `json:"final_url,omitempty"`    // at the end: where redirects led
+	Status      int     `json:"status,omitempty"`       // at the end: the number of the server's reply
 	Kind        string  `json:"kind,omitempty"`         // response: "object", "listing" or "session"
 	ContentType string  `json:"content_type,omitempty"` // response
 	Bytes       *int64  `json:"bytes,omitempty"`        // progress: so far; saved: of the file
 	Size        *int64  `json:"size,omitempty"`         // response, progress: of the whole
 	ModTime     string  `json:"mtime,omitempty"`        // response: RFC 3339
 	ETag        string  `json:"etag,omitempty"`         // response
-	Reply       string  `json:"reply,omitempty"`        // response, error: what the server said
+	Reply       string  `json:"reply,omitempty"`        // response, failed: what the server said
 	Attempt     int     `json:"attempt,omitempty"`      // retry: the number of the coming attempt
 	Wait        float64 `json:"wait,omitempty"`         // retry: seconds until then
 	Error       string  `json:"error,omitempty"`        // retry: why
-	Path        string  `json:"path,omitempty"`         // saved
+	Path        string  `json:"path,omitempty"`         // saved, unchanged, skipped
 	SHA256      string  `json:"sha256,omitempty"`       // saved, in hex
-	Seconds     float64 `json:"seconds,omitempty"`      // saved
-	Class       string  `json:"class,omitempty"`        // error: the text of its fetch.Code
-	Exit        int     `json:"exit,omitempty"`         // error: the exit status it stands for
-	Message     string  `json:"message,omitempty"`      // error
+	Entries     int64   `json:"entries,omitempty"`      // listed: how many
+	Seconds     float64 `json:"seconds,omitempty"`      // at the end: how long it took
+	Rate        float64 `json:"rate,omitempty"`         // saved: bytes a second, of those that came now
+	Reason      string  `json:"reason,omitempty"`       // skipped: "exists" or "no_content"
+	Class       string  `json:"class,omitempty"`        // failed: the fetch.Code
+	Exit        int     `json:"exit,omitempty"`         // failed: the exit status it stands for
+	Message     string  `json:"message,omitempty"`      // failed
+	Hint        string  `json:"hint,omitempty"`         // failed: what can be done about it
 }
 
 // Start is the event that work on url begins.
@@ -65,24 +73,43 @@ func Retry(url string, attempt int, wait time.Duration, err error) Event {
 	return Event{Name: "retry", URL: url, Attempt: attempt, Wait: wait.Seconds(), Error: Message(err)}
 }
 
-// Saved is the event that a file is complete. sum is its SHA-256 in hex, or
-// "".
+// Saved is the event that a file is complete. sum is its SHA-256 in hex, or "".
 func Saved(url, path string, bytes int64, sum string, took time.Duration) Event {
 	return Event{Name: "saved", URL: url, Path: path, Bytes: known(bytes), SHA256: sum, Seconds: took.Seconds()}
 }
 
-// Failed is the event that the work on url ended with err, which stands for
-// an exit status.
+// Unchanged is the event that what is at path is the resource, or as new.
+func Unchanged(url, path string, took time.Duration) Event {
+	return Event{Name: "unchanged", URL: url, Path: path, Seconds: took.Seconds()}
+}
+
+// Skipped is the event that nothing was saved, for a reason: "exists" if there is a file at path,
+// "no_content" if the server says that there is no content, "not_wanted" for what is only looked at.
+func Skipped(url, path, reason string, took time.Duration) Event {
+	return Event{Name: "skipped", URL: url, Path: path, Reason: reason, Seconds: took.Seconds()}
+}
+
+// Deleted is the event that the file of a mirror at path was removed, as it is gone from its server.
+func Deleted(url, path string) Event { return Event{Name: "deleted", URL: url, Path: path} }
+
+// Listed is the event that the listing at url, of so many entries, was followed to its end.
+func Listed(url string, entries int64, took time.Duration) Event {
+	return Event{Name: "listed", URL: url, Entries: entries, Seconds: took.Seconds()}
+}
+
+// Failed is the event that the work on url ended with err, which stands for an exit status.
 func Failed(url string, err error, exit int) Event {
-	ev := Event{Name: "error", URL: url, Class: string(fetch.CodeOf(err)), Exit: exit, Message: Message(err)}
+	ev := Event{Name: "failed", URL: url, Class: string(fetch.CodeOf(err)), Exit: exit, Message: Message(err)}
 	if e, ok := asError(err); ok {
-		ev.Reply = said(e.Reply)
+		ev.Reply, ev.Status, ev.Hint = said(e.Reply), e.Reply.Code, e.Hint
+		if e.URL != url {
+			ev.FinalURL = e.URL
+		}
 	}
 	return ev
 }
 
-// An EventWriter writes events as JSON Lines. It may be used by several
-// goroutines at once.
+// An EventWriter writes events as JSON Lines. It may be used by several goroutines at once.
 type EventWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -95,5 +122,8 @@ func NewEventWriter(w io.Writer) *EventWriter { return &EventWriter{w: w} }
 func (w *EventWriter) Write(ev Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if ev.Time == "" {
+		ev.Time = stamp(time.Now())
+	}
 	return writeLine(w.w, ev)
 }

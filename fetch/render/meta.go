@@ -14,28 +14,35 @@ import (
 
 // meta is the record of what is known of one resource.
 type meta struct {
+	Event       string              `json:"event"`
 	URL         string              `json:"url"`
+	Time        string              `json:"time"`
+	FinalURL    string              `json:"final_url,omitempty"`
 	Kind        string              `json:"kind"`
 	Name        string              `json:"name,omitempty"`
 	ContentType string              `json:"content_type,omitempty"`
 	Size        *int64              `json:"size,omitempty"`
 	ModTime     string              `json:"mtime,omitempty"`
 	ETag        string              `json:"etag,omitempty"`
+	Status      int                 `json:"status,omitempty"`
 	Reply       string              `json:"reply,omitempty"`
 	Header      map[string][]string `json:"header,omitempty"`
 }
 
-// MetaJSON writes what is known of the resource at url as one line of JSON:
-// url, kind ("object", "listing" or "session"), name, content_type, size,
-// mtime, etag, reply and header. What is unknown is absent.
-func MetaJSON(w io.Writer, url string, m *fetch.Meta) error {
-	return writeLine(w, meta{URL: url, Kind: m.Kind.String(), Name: m.Name, ContentType: m.ContentType,
-		Size: known(m.Size), ModTime: stamp(m.ModTime), ETag: m.ETag, Reply: said(m.Reply), Header: m.Header})
+// MetaJSON writes what is known of the resource at url as one line of JSON: event ("described"), url,
+// time, final_url if redirects led there, kind ("object", "listing" or "session"), name,
+// content_type, size, mtime, etag, status, reply and header. What is unknown is absent.
+func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {
+	if final == url {
+		final = ""
+	}
+	return writeLine(w, meta{Event: "described", URL: url, Time: stamp(time.Now()), FinalURL: final, Kind: m.Kind.String(),
+		Name: m.Name, ContentType: m.ContentType, Size: known(m.Size), ModTime: stamp(m.ModTime), ETag: m.ETag,
+		Status: m.Reply.Code, Reply: said(m.Reply), Header: m.Header})
 }
 
-// MetaText writes what is known of the resource at url for people: the URL,
-// then one line for each known fact, and one for each native field if fields
-// is set. Control characters are escaped.
+// MetaText writes what is known of the resource at url for people: the URL, then one line for each
+// known fact, and one for each native field if fields is set. Control characters are escaped.
 func MetaText(w io.Writer, url string, m *fetch.Meta, fields bool) error {
 	f := Facts{{"kind", m.Kind.String()}, {"name", m.Name}, {"type", m.ContentType}}
 	if m.Size >= 0 {
@@ -72,8 +79,7 @@ type Fact struct{ Name, Value string }
 // Facts are printed together.
 type Facts []Fact
 
-// Text writes one aligned line for each fact that has a value, control
-// characters escaped.
+// Text writes one aligned line for each fact that has a value, control characters escaped.
 func (f Facts) Text(w io.Writer) error {
 	width := 0
 	for _, fact := range f {
@@ -93,8 +99,8 @@ func (f Facts) Text(w io.Writer) error {
 	return nil
 }
 
-// Message returns what happened, and in parentheses what the server said, on
-// one line with control characters escaped, without the URL.
+// Message returns what happened, and in parentheses what the server said, on one line with control
+// characters escaped, without the URL.
 func Message(err error) string {
 	if e, ok := asError(err); ok {
 		return e.Message()

@@ -1,30 +1,64 @@
-// Package render writes listings for people, as aligned text, and for
-// programs, with what is known of resources and transfers, as JSON Lines.
+// Package render writes listings for people, as aligned text, and for programs, with what is known
+// of resources and transfers, as JSON Lines.
 package render
 
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/urlget/urlget/fetch"
 )
 
 // writeLine writes v to w as one line of JSON, in one call of Write.
 func writeLine(w io.Writer, v any) error {
+	b, err := encode(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}
+
+// encode returns v as JSON on one line. What could act on a terminal or deceive its reader is
+// escaped, as fetch.Printable has it: such as U+009B, which begins a control sequence, and U+202E,
+// which turns the direction of writing.
+func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := w.Write(b.Bytes())
-	return err
+	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if !bytes.ContainsFunc(text, deceptive) {
+		return text, nil
+	}
+	var safe []byte
+	for _, r := range string(text) { // valid UTF-8, as package json writes no other
+		switch {
+		case !deceptive(r):
+			safe = utf8.AppendRune(safe, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			safe = fmt.Appendf(safe, "\\u%04x\\u%04x", high, low)
+		default:
+			safe = fmt.Appendf(safe, "\\u%04x", r)
+		}
+	}
+	return safe, nil
 }
 
-// known returns a size as it stands in a record, where an unknown one is
-// absent.
+func deceptive(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+// known returns a size as it stands in a record, where an unknown one is absent.
 func known(size int64) *int64 {
 	if size < 0 {
 		return nil

@@ -1,9 +1,12 @@
 package render_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"net/textproto"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -135,7 +138,7 @@ func TestListingsThatBreakOff(t *testing.T) {
 		"text": func(w *strings.Builder) error {
 			return render.Text(w, sequence(errLost, directory()[1]), &render.TextOptions{Location: time.UTC})
 		},
-		"json": func(w *strings.Builder) error { return render.EntriesJSON(w, sequence(errLost, directory()[1])) },
+		"json": func(w *strings.Builder) error { return render.EntriesJSON(w, "x:", sequence(errLost, directory()[1])) },
 	} {
 		var b strings.Builder
 		if err := write(&b); !errors.Is(err, fetch.ErrTruncated) {
@@ -158,9 +161,9 @@ func TestWritersThatFail(t *testing.T) {
 	meta := &fetch.Meta{Size: 1}
 	for name, err := range map[string]error{
 		"text":   render.Text(full{}, sequence(nil, directory()...), nil),
-		"json":   render.EntriesJSON(full{}, sequence(nil, directory()...)),
+		"json":   render.EntriesJSON(full{}, "x:", sequence(nil, directory()...)),
 		"meta":   render.MetaText(full{}, "x:", meta, false),
-		"record": render.MetaJSON(full{}, "x:", meta),
+		"record": render.MetaJSON(full{}, "x:", "x:", meta),
 		"event":  render.NewEventWriter(full{}).Write(render.Event{}),
 	} {
 		if !errors.Is(err, errFull) {
@@ -169,18 +172,28 @@ func TestWritersThatFail(t *testing.T) {
 	}
 }
 
+var timeField = regexp.MustCompile(`"time":"[0-9]{4}-[^"]*Z",?`)
+
+// untimed returns lines without the times of their writing, each of which has one.
+func untimed(lines string) string {
+	if n := len(timeField.FindAllString(lines, -1)); n != strings.Count(lines, "\n") {
+		return fmt.Sprintf("%d times in %s", n, lines)
+	}
+	return strings.ReplaceAll(timeField.ReplaceAllString(lines, ""), ",}", "}")
+}
+
 func TestEntriesJSON(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	if err := render.EntriesJSON(&b, sequence(nil, append(directory(), menu()[0])...)); err != nil {
+	if err := render.EntriesJSON(&b, "x:", sequence(nil, append(directory(), menu()[0])...)); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"url":"ftp://u:xxxxx@h/pub/","name":"pub","kind":"listing","mtime":"2026-03-04T05:06:07Z","rel":"item"}
-{"url":"ftp://h/a.txt","name":"a\u001b[2J.txt","kind":"object","content_type":"text/plain","size":12345,"mtime":"2026-03-04T05:06:07Z","rel":"item"}
-{"url":"ftp://h/b","name":"b","kind":"object"}
-{"name":"Welcome","kind":"text"}
+	want := `{"event":"entry","url":"ftp://u:xxxxx@h/pub/","listing":"x:","name":"pub","kind":"listing","mtime":"2026-03-04T05:06:07Z","rel":"item"}
+{"event":"entry","url":"ftp://h/a.txt","listing":"x:","name":"a\u001b[2J.txt","kind":"object","content_type":"text/plain","size":12345,"mtime":"2026-03-04T05:06:07Z","rel":"item"}
+{"event":"entry","url":"ftp://h/b","listing":"x:","name":"b","kind":"object"}
+{"event":"entry","url":"","listing":"x:","name":"Welcome","kind":"text"}
 `
-	if diff := cmp.Diff(want, b.String()); diff != "" {
+	if diff := cmp.Diff(want, untimed(b.String())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -195,7 +208,7 @@ func TestEvents(t *testing.T) {
 		event render.Event
 		want  string
 	}{
-		{render.Start(u, day), `{"event":"start","url":"http://h/x?a&b","time":"2026-03-04T05:06:07Z"}`},
+		{render.Start(u, day), `{"event":"start","url":"http://h/x?a&b"}`},
 		{render.Redirect(u, "http://h/x", "http://h/y"), `{"event":"redirect","url":"http://h/x?a&b","from":"http://h/x","to":"http://h/y"}`},
 		{render.Response(u, meta), `{"event":"response","url":"http://h/x?a&b","kind":"object","content_type":"text/plain","size":9,` +
 			`"mtime":"2026-03-04T05:06:07Z","etag":"\"e\"","reply":"206 Partial"}`},
@@ -203,16 +216,19 @@ func TestEvents(t *testing.T) {
 		{render.Progress(u, 0, -1), `{"event":"progress","url":"http://h/x?a&b","bytes":0}`},
 		{render.Progress(u, 3, 5), `{"event":"progress","url":"http://h/x?a&b","bytes":3,"size":5}`},
 		{render.Retry(u, 2, 1500*time.Millisecond, failure), `{"event":"retry","url":"http://h/x?a&b","attempt":2,"wait":1.5,"error":"not found (404 Not\\x1b Found)"}`},
+		{render.Deleted(u, "x"), `{"event":"deleted","url":"http://h/x?a&b","path":"x"}`},
+		{render.Unchanged(u, "x", time.Second), `{"event":"unchanged","url":"http://h/x?a&b","path":"x","seconds":1}`},
+		{render.Skipped(u, "x", "exists", time.Second), `{"event":"skipped","url":"http://h/x?a&b","path":"x","seconds":1,"reason":"exists"}`},
 		{render.Saved(u, "x", 5, "ab", 2*time.Second), `{"event":"saved","url":"http://h/x?a&b","bytes":5,"path":"x","sha256":"ab","seconds":2}`},
-		{render.Failed(u, failure, 8), `{"event":"error","url":"http://h/x?a&b","reply":"404 Not\\x1b Found","class":"not found","exit":8,"message":"not found (404 Not\\x1b Found)"}`},
-		{render.Failed(u, errors.New("a\nb"), 1), `{"event":"error","url":"http://h/x?a&b","exit":1,"message":"a\\nb"}`},
+		{render.Failed(u, failure, 8), `{"event":"failed","url":"http://h/x?a&b","status":404,"reply":"404 Not\\x1b Found","class":"not_found","exit":8,"message":"not found (404 Not\\x1b Found)"}`},
+		{render.Failed(u, errors.New("a\nb"), 1), `{"event":"failed","url":"http://h/x?a&b","exit":1,"message":"a\\nb"}`},
 	}
 	for _, tt := range tests {
 		var b strings.Builder
 		if err := render.NewEventWriter(&b).Write(tt.event); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tt.want+"\n", b.String()); diff != "" {
+		if diff := cmp.Diff(tt.want+"\n", untimed(b.String())); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -244,12 +260,119 @@ func TestMeta(t *testing.T) {
 	}
 	m.ModTime = day
 	var b strings.Builder
-	if err := render.MetaJSON(&b, "http://h/x", m); err != nil {
+	if err := render.MetaJSON(&b, "http://h/x", "http://h/y", m); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"url":"http://h/x","kind":"object","name":"x","content_type":"text/plain","size":0,"mtime":"2026-03-04T05:06:07Z",` +
-		`"reply":"200 OK","header":{"X-A":["\u001b"],"X-B":["1","2"]}}` + "\n"
-	if diff := cmp.Diff(want, b.String()); diff != "" {
+	want := `{"event":"described","url":"http://h/x","final_url":"http://h/y","kind":"object","name":"x","content_type":"text/plain","size":0,"mtime":"2026-03-04T05:06:07Z",` +
+		`"status":200,"reply":"200 OK","header":{"X-A":["\u001b"],"X-B":["1","2"]}}` + "\n"
+	if diff := cmp.Diff(want, untimed(b.String())); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A Record is what a driver knows besides.
+type Record struct {
+	Author string `json:"author"`
+	Link   string `json:"link"`
+}
+
+func TestEntriesJSONHasTheDriversRecord(t *testing.T) {
+	t.Parallel()
+	entries := []fetch.Entry{
+		{Name: "a", Size: -1, Sys: Record{"me & you", "http://h/?a&b"}},
+		{Name: "b", Size: 3, Sys: &Record{}},
+		{Name: "c", Size: -1, Sys: func() {}},
+		{Name: "d", Size: -1, Sys: "text"},
+	}
+	var b strings.Builder
+	if err := render.EntriesJSON(&b, "x:", sequence(nil, entries...)); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"event":"entry","url":"","listing":"x:","name":"a","kind":"object","render_test":{"author":"me & you","link":"http://h/?a&b"}}` + "\n" +
+		`{"event":"entry","url":"","listing":"x:","name":"b","kind":"object","size":3,"render_test":{"author":"","link":""}}` + "\n" +
+		`{"event":"entry","url":"","listing":"x:","name":"c","kind":"object"}` + "\n" + `{"event":"entry","url":"","listing":"x:","name":"d","kind":"object"}` + "\n"
+	if untimed(b.String()) != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+func TestJSONDoesNotDeceive(t *testing.T) {
+	t.Parallel()
+	name := "a\u009b2Jb\u202ec\U000e0001d\u2028e\x7f\u00e4\U0001f600"
+	var b strings.Builder
+	if err := render.EntriesJSON(&b, "x:", sequence(nil, fetch.Entry{Name: name, Size: -1})); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"event":"entry","url":"","listing":"x:","name":"a\u009b2Jb\u202ec\udb40\udc01d\u2028e\u007fä😀","kind":"object"}` + "\n"; untimed(b.String()) != want {
+		t.Errorf("got %s, want %s", b.String(), want)
+	}
+	var back struct{ Name string }
+	if err := json.Unmarshal([]byte(b.String()), &back); err != nil || back.Name != name {
+		t.Errorf("reads back as %q, %v", back.Name, err)
+	}
+}
+
+// A file of a server whose listings are like those of ls.
+type lsRecord struct {
+	Mode   string `json:"mode"`
+	Target string `json:"target,omitempty"`
+}
+
+type articleRecord struct {
+	Number uint64 `json:"number"`
+	From   string `json:"from"`
+}
+
+func (articleRecord) KindWord() string { return "article" }
+
+func TestLongListings(t *testing.T) {
+	t.Parallel()
+	at := func(s string) uri.URI { return uri.Must(uri.Parse(s)) }
+	tests := []struct {
+		name    string
+		entries []fetch.Entry
+		want    string
+	}{
+		{"files", []fetch.Entry{
+			{URL: at("ftp://h/b"), Name: "b", Rel: "item", Size: 1536, ModTime: day, Sys: lsRecord{Mode: "-rw-r--r--"}},
+			{URL: at("ftp://h/a/"), Name: "a", Rel: "item", Kind: fetch.EntryListing, Size: -1, ModTime: day, Sys: lsRecord{Mode: "drwxr-xr-x"}},
+			{URL: at("ftp://h/c%20d"), Name: "c d", Rel: "item", Size: 50 << 20, ModTime: day, Sys: lsRecord{Mode: "lrwxrwxrwx", Target: "b\x1b"}},
+		}, `dir   drwxr-xr-x     -  2026-03-04 05:06  a
+file  -rw-r--r--  1.5K  2026-03-04 05:06  b
+file  lrwxrwxrwx   50M  2026-03-04 05:06  c d -> b\x1b
+`},
+		{"articles keep their order", []fetch.Entry{
+			{URL: at("nntp://h/g/9"), Name: "z", Rel: "article", Size: -1, ModTime: day, Sys: articleRecord{9, `"Joe Doe" <joe@h.example>`}},
+			{URL: at("nntp://h/g/10"), Name: "a", Rel: "article", Size: -1, ModTime: day, Sys: articleRecord{10, "x"}},
+		}, `article   9  Joe Doe  -  2026-03-04 05:06  z
+article  10  x        -  2026-03-04 05:06  a
+`},
+		{"menus too", []fetch.Entry{
+			{URL: at("gopher://h/0/x"), Name: "Zebras", Rel: "item", Size: -1},
+			{URL: at("gopher://h/0/a"), Name: "Apes", Rel: "item", Size: -1},
+		}, " 1  file  Zebras\n 2  file  Apes\n"},
+	}
+	for _, tt := range tests {
+		var b strings.Builder
+		opts := &render.TextOptions{Location: time.UTC, Long: true, Human: true, Sort: true}
+		if err := render.Text(&b, sequence(nil, tt.entries...), opts); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, b.String()); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
+func TestSortingHoldsNoEndlessListing(t *testing.T) {
+	t.Parallel()
+	n := 0
+	endless := func(yield func(fetch.Entry, error) bool) {
+		for ; yield(fetch.Entry{URL: uri.Must(uri.Parse("ftp://h/x")), Name: "x", Rel: "item", Size: 1}, nil); n++ {
+		}
+	}
+	err := render.Text(full{}, endless, &render.TextOptions{Sort: true})
+	if err == nil || n > 10_000 {
+		t.Errorf("%v after %d entries", err, n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/urlget/urlget/fetch"
 )
@@ -16,19 +17,25 @@ import (
 type TextOptions struct {
 	Targets  bool           // add the URL that each entry leads to
 	Location *time.Location // of dates; nil means the local one
+	Human    bool           // sizes as "1.5K"
+	// Long adds what the protocol tells besides: modes and the targets of links, the numbers and
+	// authors of articles.
+	Long bool
+	// Sort puts the members of directories in the order of their names, but not what a server put
+	// into an order of its own, such as a menu or the hits of a search. Of very long listings only
+	// the beginning is sorted.
+	Sort bool
 }
 
 // ahead is how many entries Text looks at before it chooses its columns.
 const ahead = 64
 
-// Text writes entries as aligned lines for people, control characters escaped.
-// A listing whose entries have sizes or dates becomes a table of type, size,
-// date and name. Another one becomes a menu: the number of the link, its type
-// and its title, with text that leads nowhere between them.
+// Text writes entries as aligned lines for people, control characters escaped. A listing whose
+// entries have sizes or dates becomes a table of type, size, date and name. Another one becomes a
+// menu: the number of the link, its type and its title, with text that leads nowhere between them.
 //
-// The columns are as wide as the first entries need, so that listings of any
-// length pass through. Text returns the error that entries ended with, or that
-// of w. Each line is one call of w.Write.
+// The columns are as wide as the first entries need, so that listings of any length pass through.
+// Text returns the error that entries ended with, or that of w. Each line is one call of w.Write.
 func Text(w io.Writer, entries iter.Seq2[fetch.Entry, error], opts *TextOptions) error {
 	l := layout{w: w}
 	if opts != nil {
@@ -36,6 +43,9 @@ func Text(w io.Writer, entries iter.Seq2[fetch.Entry, error], opts *TextOptions)
 	}
 	if l.Location == nil {
 		l.Location = time.Local
+	}
+	if l.Sort {
+		entries = inOrder(entries)
 	}
 	var first []fetch.Entry
 	for e, err := range entries {
@@ -64,6 +74,8 @@ type layout struct {
 	table   bool
 	types   int // widths of columns
 	sizes   int
+	modes   int
+	authors int
 	numbers int
 	links   int // printed so far
 }
@@ -74,8 +86,7 @@ const (
 	minNumber = 2
 )
 
-// start sets the form and the widths of columns and prints the first entries,
-// unless that is done.
+// start sets the form and the widths of columns and prints the first entries, unless that is done.
 func (l *layout) start(first []fetch.Entry) error {
 	if l.started {
 		return nil
@@ -90,9 +101,14 @@ func (l *layout) start(first []fetch.Entry) error {
 			links++
 			l.types = max(l.types, len(l.typeOf(e)))
 		}
-		l.sizes = max(l.sizes, len(sizeText(e.Size)))
+		l.sizes = max(l.sizes, len(l.size(e)))
+		if l.Long {
+			d := detailsOf(e)
+			l.modes, l.authors = max(l.modes, len(d.Mode)), max(l.authors, utf8.RuneCountInString(d.author()))
+			l.numbers = max(l.numbers, len(strconv.FormatUint(d.Number, 10)))
+		}
 	}
-	l.numbers = max(minNumber, len(strconv.Itoa(links)))
+	l.numbers = max(l.numbers, minNumber, len(strconv.Itoa(links)))
 	for _, e := range first {
 		if err := l.print(e); err != nil {
 			return err
@@ -103,6 +119,10 @@ func (l *layout) start(first []fetch.Entry) error {
 
 func (l *layout) print(e fetch.Entry) error {
 	var b strings.Builder
+	var more details
+	if l.Long {
+		more = detailsOf(e)
+	}
 	leads := !e.URL.IsZero()
 	switch {
 	case l.table && (leads || e.Kind == fetch.EntryObject):
@@ -110,7 +130,14 @@ func (l *layout) print(e fetch.Entry) error {
 		if !e.ModTime.IsZero() {
 			date = e.ModTime.In(l.Location).Format(dateForm)
 		}
-		fmt.Fprintf(&b, "%-*s  %*s  %-*s  ", l.types, l.typeOf(e), l.sizes, sizeText(e.Size), len(dateForm), date)
+		fmt.Fprintf(&b, "%-*s  ", l.types, l.typeOf(e))
+		if l.modes > 0 {
+			fmt.Fprintf(&b, "%-*s  ", l.modes, fetch.Printable(more.Mode))
+		}
+		if more.Number > 0 {
+			fmt.Fprintf(&b, "%*d  %-*s  ", l.numbers, more.Number, l.authors, more.author())
+		}
+		fmt.Fprintf(&b, "%*s  %-*s  ", l.sizes, l.size(e), len(dateForm), date)
 	case l.table:
 	case leads:
 		l.links++
@@ -122,6 +149,9 @@ func (l *layout) print(e fetch.Entry) error {
 		b.WriteString("error: ")
 	}
 	b.WriteString(fetch.Printable(e.Name))
+	if more.Target != "" {
+		b.WriteString(" -> " + fetch.Printable(more.Target))
+	}
 	if leads && l.Targets {
 		b.WriteString("  " + fetch.Printable(e.URL.Redacted()))
 	}
@@ -131,6 +161,9 @@ func (l *layout) print(e fetch.Entry) error {
 
 // typeOf returns the word for what e leads to.
 func (l *layout) typeOf(e fetch.Entry) string {
+	if own, ok := e.Sys.(interface{ KindWord() string }); ok {
+		return own.KindWord()
+	}
 	switch e.Kind {
 	case fetch.EntryListing:
 		if l.table {
@@ -148,9 +181,23 @@ func (l *layout) typeOf(e fetch.Entry) string {
 	return e.Kind.String()
 }
 
-func sizeText(size int64) string {
-	if size < 0 {
+// size returns the size of e for people.
+func (l *layout) size(e fetch.Entry) string {
+	switch {
+	case e.Size < 0:
 		return unknown
+	case !l.Human || e.Size < 1024:
+		return strconv.FormatInt(e.Size, 10)
 	}
-	return strconv.FormatInt(size, 10)
+	n, unit := float64(e.Size), -1
+	for n >= 1024 && unit < len(humanUnits)-1 {
+		n, unit = n/1024, unit+1
+	}
+	digits := 1
+	if n >= 10 {
+		digits = 0
+	}
+	return strconv.FormatFloat(n, 'f', digits, 64) + humanUnits[unit:unit+1]
 }
+
+const humanUnits = "KMGTPE"

@@ -1,0 +1,130 @@
+package fetchfs
+
+import (
+	"io"
+	"io/fs"
+	"path"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// info describes a file or directory.
+type info struct {
+	name    string
+	size    int64
+	mode    fs.FileMode
+	modTime time.Time
+	sys     any
+}
+
+func metaInfo(name string, m *fetch.Meta, size int64) info {
+	return info{name: path.Base(name), size: size, mode: 0o444, modTime: m.ModTime, sys: m}
+}
+
+func dirInfo(name string, modTime time.Time) info {
+	return info{name: path.Base(name), mode: fs.ModeDir | 0o555, modTime: modTime}
+}
+
+func (i info) Name() string       { return i.name }
+func (i info) Size() int64        { return i.size }
+func (i info) Mode() fs.FileMode  { return i.mode }
+func (i info) ModTime() time.Time { return i.modTime }
+func (i info) IsDir() bool        { return i.mode.IsDir() }
+func (i info) Sys() any           { return i.sys } // a *fetch.Meta, or nil
+
+// A dirEntry is a member of a listing.
+type dirEntry struct {
+	fsys  *FS
+	entry fetch.Entry
+	name  string
+	path  string
+}
+
+func (d *dirEntry) Name() string               { return d.name }
+func (d *dirEntry) IsDir() bool                { return d.entry.Kind == fetch.EntryListing }
+func (d *dirEntry) String() string             { return fs.FormatDirEntry(d) }
+func (d *dirEntry) Info() (fs.FileInfo, error) { return d.fsys.Stat(d.path) }
+
+func (d *dirEntry) Type() fs.FileMode {
+	if d.IsDir() {
+		return fs.ModeDir
+	}
+	return 0
+}
+
+// A file is an open resource.
+type file struct {
+	name     string
+	resource *fetch.Resource
+}
+
+// Stat returns what the server said when the file was opened. If it did not give the size, the file
+// is read to its end, up to 32 MiB; none of that data is lost.
+func (f *file) Stat() (fs.FileInfo, error) {
+	size, err := f.resource.Measure(maxHeld)
+	if err != nil {
+		return nil, f.fail("stat", err)
+	}
+	return metaInfo(f.name, f.resource.Meta(), size), nil
+}
+
+func (f *file) Read(p []byte) (int, error) {
+	n, err := f.resource.Read(p)
+	return n, f.fail("read", err)
+}
+
+func (f *file) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := f.resource.ReadAt(p, offset)
+	return n, f.fail("read", err)
+}
+
+func (f *file) Seek(offset int64, whence int) (int64, error) {
+	n, err := f.resource.Seek(offset, whence)
+	return n, f.fail("seek", err)
+}
+
+// WriteTo calls the WriteTo of the resource. Errors of w are returned unchanged.
+func (f *file) WriteTo(w io.Writer) (int64, error) { return f.resource.WriteTo(w) }
+
+func (f *file) Close() error { return f.resource.Close() }
+
+func (f *file) fail(op string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return &fs.PathError{Op: op, Path: f.name, Err: err}
+}
+
+// A directory is an open listing, which has been read.
+type directory struct {
+	info info
+	name string
+	left []fs.DirEntry
+}
+
+func (d *directory) Stat() (fs.FileInfo, error) { return d.info, nil }
+func (d *directory) Close() error               { return nil }
+
+func (d *directory) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: d.name, Err: errDir}
+}
+
+func (d *directory) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n <= 0 {
+		n = len(d.left)
+	} else if len(d.left) == 0 {
+		return nil, io.EOF
+	}
+	n = min(n, len(d.left))
+	list := d.left[:n:n]
+	d.left = d.left[n:]
+	return list, nil
+}
+
+var (
+	_ fs.ReadDirFile = (*directory)(nil)
+	_ io.ReadSeeker  = (*file)(nil)
+	_ io.ReaderAt    = (*file)(nil)
+	_ io.WriterTo    = (*file)(nil)
+)

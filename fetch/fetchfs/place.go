@@ -1,0 +1,146 @@
+package fetchfs
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// hasPaths reports whether paths of the scheme of u are hierarchical, which is the case if "." is a
+// dot segment in them.
+func hasPaths(u uri.URI) bool {
+	probe, err := uri.Parse(u.Scheme() + "://h/./x")
+	return err != nil || probe.Resolve(probe) != probe
+}
+
+// A place is what a name leads to.
+type place struct {
+	url   uri.URI
+	from  uri.URI // the listing that contains it; zero if none had to be read
+	isDir bool    // known to be a directory
+}
+
+func (p place) request() *fetch.Request { return &fetch.Request{URL: p.url, From: p.from} }
+
+// locate returns the place of a name.
+func (f *FS) locate(op, name string) (place, error) {
+	fail := func(err error) (place, error) { return place{}, &fs.PathError{Op: op, Path: name, Err: err} }
+	switch {
+	case !fs.ValidPath(name):
+		return fail(fs.ErrInvalid)
+	case f.err != nil:
+		return fail(f.err)
+	case name == ".":
+		return place{url: f.root, isDir: true}, nil
+	case !f.listed:
+		u, err := f.root.JoinPath(name)
+		if err != nil {
+			return fail(err)
+		}
+		return place{url: u}, nil
+	}
+	dir, base := path.Split(name)
+	dir = path.Clean(dir)
+	e, known := f.remembered(dir)[base]
+	if !known {
+		members, _, err := f.members(op, dir)
+		if err != nil {
+			return place{}, err
+		}
+		if e, known = members[base]; !known {
+			return fail(fetch.ErrNotFound)
+		}
+	}
+	return place{url: e.URL, from: f.root, isDir: e.Kind == fetch.EntryListing}, nil
+}
+
+func (f *FS) remembered(dir string) map[string]fetch.Entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dirs[dir]
+}
+
+func (f *FS) remember(dir string, members map[string]fetch.Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.dirs) == maxDirs {
+		for any := range f.dirs {
+			delete(f.dirs, any)
+			break
+		}
+	}
+	f.dirs[dir] = members
+}
+
+// members reads the listing of a directory. It returns what can be opened below it, by name, and
+// the modification time of the directory.
+func (f *FS) members(op, name string) (map[string]fetch.Entry, time.Time, error) {
+	p, err := f.locate(op, name)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	if !f.listed {
+		if p.url, err = p.url.JoinPath("/"); err != nil {
+			return nil, time.Time{}, &fs.PathError{Op: op, Path: name, Err: err}
+		}
+	}
+	members := make(map[string]fetch.Entry)
+	req := p.request()
+	req.Op = fetch.OpList
+	resp, err := f.client.Do(f.ctx, req)
+	if err != nil {
+		return nil, time.Time{}, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	defer resp.Body.Close()
+	if resp.Entries == nil {
+		return nil, time.Time{}, &fs.PathError{Op: op, Path: name, Err: fetch.ErrNotRetrievable}
+	}
+	above, err := f.above(op, name)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	for e, err := range resp.Entries {
+		if err != nil {
+			return nil, time.Time{}, &fs.PathError{Op: op, Path: name, Err: err}
+		}
+		base := strings.TrimSuffix(e.Name, "/")
+		if _, twice := members[base]; !twice && f.isMember(e, base) && !above[e.URL.Normalize()] {
+			members[base] = e
+		}
+	}
+	if f.listed {
+		f.remember(name, members)
+	}
+	return members, resp.ModTime, nil
+}
+
+// above returns the listings on the way to a directory, including itself: if listings led back to
+// them, the tree would have no end.
+func (f *FS) above(op, name string) (map[uri.URI]bool, error) {
+	if !f.listed {
+		return nil, nil
+	}
+	set := map[uri.URI]bool{f.root.Normalize(): true}
+	for ; name != "."; name = path.Dir(name) {
+		p, err := f.locate(op, name)
+		if err != nil {
+			return nil, err
+		}
+		set[p.url.Normalize()] = true
+	}
+	return set, nil
+}
+
+// isMember reports whether an entry can be opened by its name.
+func (f *FS) isMember(e fetch.Entry, base string) bool {
+	switch {
+	case e.Rel == "parent", e.Kind != fetch.EntryObject && e.Kind != fetch.EntryListing,
+		base == ".", strings.Contains(base, "/"), !fs.ValidPath(base):
+		return false
+	}
+	return !f.listed || e.URL.Origin() == f.root.Origin()
+}

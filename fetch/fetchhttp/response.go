@@ -1,0 +1,164 @@
+package fetchhttp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+func isHTTP(scheme string) bool { return scheme == "http" || scheme == "https" }
+
+// status returns the HTTP status for a successful response.
+func status(resp *fetch.Response) int {
+	switch code := resp.Reply.Code; {
+	case isHTTP(resp.URL.Scheme()) && code/100 == 2:
+		return code
+	case resp.Range.IsZero() || resp.Size <= 0:
+		return http.StatusOK
+	}
+	return http.StatusPartialContent
+}
+
+// fields returns the HTTP header fields that describe a response.
+func fields(resp *fetch.Response) http.Header {
+	h := http.Header{}
+	for _, k := range []string{"Content-Encoding", "Content-Language", "Cache-Control", "Expires"} {
+		set(h, k, resp.Header.Get(k))
+	}
+	describe(h, &resp.Meta)
+	return h
+}
+
+// allFields returns the fields of an HTTP response without those that belong to the connection.
+func allFields(resp *fetch.Response) http.Header {
+	h := make(http.Header, len(resp.Header))
+	for name, values := range resp.Header {
+		if !slices.Contains(hopByHop, textproto.CanonicalMIMEHeaderKey(name)) {
+			h[name] = slices.Clone(values)
+		}
+	}
+	describe(h, &resp.Meta)
+	return h
+}
+
+// describe sets the fields that correspond to m.
+func describe(h http.Header, m *fetch.Meta) {
+	if m.Decoded {
+		h.Del("Content-Encoding")
+		h.Del("Content-Length")
+	}
+	set(h, "Content-Type", m.ContentType)
+	if m.Size >= 0 {
+		h.Set("Content-Length", strconv.FormatInt(m.Size, 10))
+	}
+	if !m.ModTime.IsZero() {
+		h.Set("Last-Modified", m.ModTime.UTC().Format(http.TimeFormat))
+	}
+	if strings.HasSuffix(m.ETag, `"`) { // others' validators are no entity tags
+		set(h, "ETag", m.ETag)
+	}
+	if m.Range.IsZero() || m.Size <= 0 {
+		return
+	}
+	total := "*"
+	if m.Total > 0 {
+		total = strconv.FormatInt(m.Total, 10)
+	}
+	h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%s", m.Range.Offset, m.Range.Offset+m.Size-1, total))
+}
+
+func set(h http.Header, key, value string) {
+	if value != "" && !strings.ContainsAny(value, "\r\n\x00") {
+		h.Set(key, value)
+	}
+}
+
+// refusal returns the server's refusal of a request in terms of HTTP, or nil if err is something
+// else.
+func refusal(err error) *answer {
+	var e *fetch.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	if code := httpStatus(e); code != 0 {
+		return asSent(e, code)
+	}
+	code := statusOf(e.Code)
+	if code == 0 {
+		return nil
+	}
+	text := err.Error() + "\n"
+	return &answer{status: code, header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
+		body: io.NopCloser(strings.NewReader(text)), size: -1}
+}
+
+// httpStatus returns the status of the HTTP response that caused e, or 0 if the cause is different.
+func httpStatus(e *fetch.Error) int {
+	scheme, _, _ := strings.Cut(e.URL, ":")
+	if !isHTTP(strings.ToLower(scheme)) || e.Reply.Code < 300 {
+		return 0
+	}
+	switch e.Code {
+	case fetch.ErrNotModified, fetch.ErrNotFound, fetch.ErrRefused, fetch.ErrAuth, fetch.ErrRange, fetch.ErrBusy, fetch.ErrServer:
+		return e.Reply.Code
+	}
+	return 0
+}
+
+// asSent returns the refusal of an HTTP server, with its error page.
+func asSent(e *fetch.Error, code int) *answer {
+	a := &answer{status: code, text: e.Reply.Text, header: make(http.Header, len(e.Header)), size: int64(len(e.Body))}
+	for name, values := range e.Header {
+		if !slices.Contains(hopByHop, textproto.CanonicalMIMEHeaderKey(name)) {
+			a.header[name] = slices.Clone(values)
+		}
+	}
+	var page io.Reader = strings.NewReader(string(e.Body))
+	announced, err := strconv.ParseInt(e.Header.Get("Content-Length"), 10, 64)
+	switch known := err == nil && announced >= 0; {
+	case known && announced > a.size, !known && a.size >= keptPage:
+		a.size = -1
+		if known {
+			a.size = announced
+		}
+		page = io.MultiReader(page, cutOff{})
+	}
+	if a.size >= 0 && len(e.Header) > 0 {
+		a.header.Set("Content-Length", strconv.FormatInt(a.size, 10))
+	}
+	a.body = io.NopCloser(page)
+	return a
+}
+
+// keptPage is how much of an error page is kept in fetch.Error.Body, in bytes.
+const keptPage = 64 << 10
+
+// cutOff is a reader that marks the end of a page that was not kept completely.
+type cutOff struct{}
+
+func (cutOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// statusOf returns the HTTP status that corresponds to an error class, or 0 if the class does not
+// describe a server's answer about the resource.
+func statusOf(code fetch.Code) int {
+	switch code {
+	case fetch.ErrNotModified:
+		return http.StatusNotModified
+	case fetch.ErrNotFound:
+		return http.StatusNotFound
+	case fetch.ErrRefused, fetch.ErrAuth:
+		return http.StatusForbidden
+	case fetch.ErrRange:
+		return http.StatusRequestedRangeNotSatisfiable
+	case fetch.ErrBusy:
+		return http.StatusServiceUnavailable
+	}
+	return 0
+}

@@ -1,0 +1,175 @@
+// Package formdata writes the answers to a form as multipart/form-data (RFC 7578), and reads files
+// only as they are sent.
+package formdata
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// A Part is the answer to one question of a form.
+type Part struct {
+	Name  string
+	Value string // the answer, unless there is a File
+	File  string // the path of a regular file to send
+	// ContentType is the type of a file; "" means application/octet-stream.
+	ContentType string
+}
+
+// A Body is a form that was filled in.
+type Body struct {
+	boundary string
+	pieces   []piece
+	size     int64
+}
+
+// A piece is some bytes, or the content of a file.
+type piece struct {
+	text []byte
+	file string
+}
+
+// New returns a body with the parts in their order. Files are looked at, but not opened. Errors are
+// those of package os, or say what cannot be sent.
+func New(parts []Part) (*Body, error) {
+	b := &Body{}
+	var text bytes.Buffer
+	w := multipart.NewWriter(&text)
+	b.boundary = w.Boundary()
+	flush := func() {
+		b.pieces = append(b.pieces, piece{text: bytes.Clone(text.Bytes())})
+		b.size += int64(text.Len())
+		text.Reset()
+	}
+	for _, p := range parts {
+		out, err := w.CreatePart(p.header())
+		if err != nil {
+			return nil, err
+		}
+		if p.File == "" {
+			io.WriteString(out, p.Value)
+			continue
+		}
+		info, err := os.Stat(p.File)
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is no regular file", p.File)
+		}
+		flush()
+		b.pieces = append(b.pieces, piece{file: p.File})
+		b.size += info.Size()
+	}
+	w.Close() // which writes to memory
+	flush()
+	return b, nil
+}
+
+// escaper writes names as browsers do (RFC 7578, section 4.2, and the HTML standard).
+var escaper = strings.NewReplacer("\r", "%0D", "\n", "%0A", `"`, "%22")
+
+func (p *Part) header() textproto.MIMEHeader {
+	disposition := `form-data; name="` + escaper.Replace(p.Name) + `"`
+	h := make(textproto.MIMEHeader)
+	if p.File != "" {
+		name := filepath.Base(p.File)
+		disposition += `; filename="` + escaper.Replace(name) + `"`
+		h.Set("Content-Type", cmp.Or(escaper.Replace(p.ContentType), "application/octet-stream"))
+	}
+	h.Set("Content-Disposition", disposition)
+	return h
+}
+
+// ContentType returns the media type, with the boundary.
+func (b *Body) ContentType() string { return "multipart/form-data; boundary=" + b.boundary }
+
+// Size returns the size in bytes.
+func (b *Body) Size() int64 { return b.size }
+
+// Open opens the body for reading, as often as it is called. Files are opened one after another.
+func (b *Body) Open() (io.ReadCloser, error) { return &reader{left: b.pieces}, nil }
+
+// SetBody makes b what req sends.
+func (b *Body) SetBody(req *fetch.Request) {
+	req.Body, req.GetBody, req.ContentLength = nil, b.Open, b.size
+	header := make(textproto.MIMEHeader, len(req.Header)+1)
+	for name, values := range req.Header {
+		header[name] = values
+	}
+	header.Set("Content-Type", b.ContentType())
+	req.Header = header
+}
+
+// A reader reads the pieces. It may be closed by another goroutine than the one that reads.
+type reader struct {
+	mu     sync.Mutex
+	left   []piece
+	now    io.Reader // the first of left; nil if it was not begun
+	file   *os.File  // if that is a file
+	closed bool
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for {
+		switch {
+		case r.closed:
+			return 0, os.ErrClosed
+		case len(r.left) == 0:
+			return 0, io.EOF
+		}
+		if err := r.begin(); err != nil {
+			return 0, err
+		}
+		n, err := r.now.Read(p)
+		if err != io.EOF {
+			return n, err
+		}
+		r.end()
+		r.left = r.left[1:]
+		if n > 0 {
+			return n, nil
+		}
+	}
+}
+
+func (r *reader) begin() (err error) {
+	switch next := r.left[0]; {
+	case r.now != nil:
+	case next.file == "":
+		r.now = bytes.NewReader(next.text)
+	default:
+		if r.file, err = os.Open(next.file); err == nil {
+			r.now = r.file
+		}
+	}
+	return err
+}
+
+func (r *reader) end() {
+	if r.file != nil {
+		r.file.Close()
+	}
+	r.now, r.file = nil, nil
+}
+
+// Close implements io.Closer.
+func (r *reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.end()
+	return nil
+}

@@ -1,0 +1,161 @@
+package links
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// A span is a reference in a text: in the value of an attribute, or in a style sheet.
+type span struct {
+	attr       int // which attribute
+	start, end int // where in its value, or in the style sheet
+	ref, rel   string
+	typed      bool // the attribute "type" is about what is referred to
+	quote      byte // what a style sheet has around it; 0 for nothing
+}
+
+// sources are the elements whose attribute leads to what belongs to the page.
+var sources = map[string]string{
+	"audio": "src", "bgsound": "src", "embed": "src", "frame": "src", "iframe": "src", "img": "src", "input": "src",
+	"object": "data", "script": "src", "source": "src", "track": "src", "video": "src", "body": "background",
+	"table": "background", "td": "background", "th": "background", "tr": "background", "image": "href", "use": "href",
+	"feimage": "href",
+}
+
+// requisites are the relations of what a page needs to be shown.
+var requisites = map[string]bool{
+	"css": true, "stylesheet": true, "icon": true, "shortcut": true, "apple-touch-icon": true, "mask-icon": true,
+	"manifest": true, "preload": true, "modulepreload": true,
+}
+
+// Requisite reports whether a page needs what it refers to by a relation, Entry.Rel, to be shown:
+// images, styles, scripts, frames and sounds.
+func Requisite(rel string) bool { return requisites[rel] || sources[rel] != "" }
+
+// spansOf returns the references in the attributes of a tag.
+func spansOf(name string, attrs []html.Attribute) (list []span) {
+	for i, a := range attrs {
+		whole := span{attr: i, end: len(a.Val), ref: a.Val}
+		switch a.Key {
+		case "style":
+			for _, s := range cssSpans([]byte(a.Val)) {
+				s.attr, s.rel = i, "css"
+				list = append(list, s)
+			}
+			continue
+		case "srcset", "imagesrcset":
+			if name == "img" || name == "source" || name == "link" {
+				list = append(list, srcset(i, a.Val)...)
+			}
+			continue
+		case "cite", "longdesc":
+			whole.rel = a.Key
+		case "poster", "lowsrc", "dynsrc":
+			whole.rel = "img"
+		case "xlink:href":
+			if sources[name] == "href" {
+				whole.rel = name
+			} else if name == "a" {
+				whole.rel = "a"
+			}
+		case "content":
+			if how, _ := value(attrs, "http-equiv"); name == "meta" && strings.EqualFold(strings.TrimSpace(how), "refresh") {
+				if s, ok := refresh(i, a.Val); ok {
+					list = append(list, s)
+				}
+			}
+			continue
+		default:
+			whole.rel, whole.typed = relation(name, a.Key, attrs)
+		}
+		// An empty anchor is the page itself; an empty image is none.
+		if whole.rel != "" && (a.Key == "href" && sources[name] == "" || strings.TrimSpace(a.Val) != "") {
+			list = append(list, whole)
+		}
+	}
+	return list
+}
+
+// relation returns how an attribute that is one whole reference belongs to the page, or "", and
+// whether the attribute "type" is about it.
+func relation(name, key string, attrs []html.Attribute) (rel string, typed bool) {
+	switch {
+	case key == "href" && (name == "a" || name == "area"):
+		return "a", true
+	case key == "href" && name == "link":
+		words, _ := value(attrs, "rel")
+		rel, _, _ = strings.Cut(strings.TrimSpace(strings.ToLower(words)), " ")
+		if rel == "" {
+			rel = "link"
+		}
+		return rel, true
+	case sources[name] == key:
+		return name, name != "input" // its type is that of the field
+	}
+	return "", false
+}
+
+const blanks = " \t\r\n\f"
+
+// refresh finds the reference in the content of a meta element, as in "5; URL='next.html'".
+func refresh(attr int, s string) (span, bool) {
+	at := strings.IndexAny(s, ";,")
+	if at < 0 {
+		return span{}, false
+	}
+	at++
+	skip := func() { at = len(s) - len(strings.TrimLeft(s[at:], blanks)) }
+	skip()
+	if len(s)-at > 3 && strings.EqualFold(s[at:at+3], "url") {
+		rest := strings.TrimLeft(s[at+3:], blanks)
+		if !strings.HasPrefix(rest, "=") {
+			return span{}, false
+		}
+		at = len(s) - len(rest) + 1
+		skip()
+	} else {
+		return span{}, false
+	}
+	end := len(s)
+	if at < end && (s[at] == '"' || s[at] == '\'') {
+		quote := s[at]
+		at++
+		if i := strings.IndexByte(s[at:], quote); i >= 0 {
+			end = at + i
+		}
+	}
+	end = at + len(strings.TrimRight(s[at:end], blanks))
+	return span{attr: attr, start: at, end: end, ref: s[at:end], rel: "refresh"}, end > at
+}
+
+// srcset finds the URLs of an image's candidates: each ends at white space, or at a comma that white
+// space or the end follows.
+func srcset(attr int, s string) (list []span) {
+	for at := 0; ; {
+		at = len(s) - len(strings.TrimLeft(s[at:], blanks+","))
+		if at == len(s) {
+			return list
+		}
+		end := len(s)
+		if i := strings.IndexAny(s[at:], blanks); i >= 0 {
+			end = at + i
+		}
+		bare := at + len(strings.TrimRight(s[at:end], ","))
+		list = append(list, span{attr: attr, start: at, end: bare, ref: s[at:bare], rel: "img"})
+		if bare != end {
+			at = end // no descriptor
+			continue
+		}
+		// A descriptor ends at a comma outside of parentheses.
+		depth := 0
+		for at = end; at < len(s) && (s[at] != ',' || depth > 0); at++ {
+			switch s[at] {
+			case '(':
+				depth++
+			case ')':
+				depth = max(depth-1, 0)
+			}
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package links
+
+import (
+	"bytes"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/css"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// maxCSS bounds a style sheet, in bytes: it is kept in memory.
+const maxCSS = 16 << 20
+
+// CSS reads a style sheet and yields what it refers to: by url() with relation "css", and by @import
+// with relation "stylesheet". A sheet of more than 16 MiB is an error of class ErrTooLarge.
+func CSS(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		text, err := readCSS(r, base)
+		if err != nil {
+			yield(fetch.Entry{}, err)
+			return
+		}
+		for _, s := range cssSpans(text) {
+			if !yield(entry(base, s.ref, s.rel), nil) {
+				return
+			}
+		}
+	}
+}
+
+func readCSS(r io.Reader, base uri.URI) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxCSS+1))
+	if err == nil && len(text) > maxCSS {
+		err = tooLong("a style sheet", maxCSS, base)
+	}
+	return text, err
+}
+
+// cssSpans returns the references in a style sheet, or in the value of an attribute "style". Those
+// that are empty or parts of the same document are left out.
+func cssSpans(text []byte) (list []span) {
+	if bytes.IndexByte(text, 0) >= 0 { // which the lexer would take for the end
+		text = bytes.ReplaceAll(text, []byte{0}, []byte{0xff})
+	}
+	lexer := css.NewLexer(parse.NewInputBytes(append(text[:len(text):len(text)], 0)[:len(text)]))
+	importing, image := false, 0 // in an @import; how deep in an image-set()
+	for at := 0; ; {
+		kind, token := lexer.Next()
+		start := at
+		at += len(token)
+		switch kind {
+		case css.ErrorToken:
+			return list
+		case css.AtKeywordToken:
+			importing = strings.EqualFold(string(token), "@import")
+		case css.WhitespaceToken, css.CommentToken:
+		case css.FunctionToken:
+			if image > 0 || strings.HasSuffix(strings.ToLower(string(token)), "image-set(") {
+				image++
+			}
+			importing = false
+		case css.RightParenthesisToken:
+			image = max(image-1, 0)
+		case css.URLToken:
+			inner := strings.TrimRight(string(token), blanks)
+			open := strings.IndexByte(inner, '(') + 1
+			inner = strings.TrimSuffix(inner, ")")
+			from := open + len(inner[open:]) - len(strings.TrimLeft(inner[open:], blanks))
+			list = appendCSS(list, start+from, strings.TrimRight(inner[from:], blanks), importing)
+			importing = false
+		case css.StringToken:
+			if importing || image == 1 {
+				list = appendCSS(list, start, string(token), importing)
+			}
+			importing = false
+		default:
+			importing = false
+		}
+	}
+}
+
+// appendCSS adds the reference that text, quoted or not, is.
+func appendCSS(list []span, start int, text string, importing bool) []span {
+	s := span{start: start, end: start + len(text), rel: "css"}
+	if importing {
+		s.rel = "stylesheet"
+	}
+	if text != "" && (text[0] == '"' || text[0] == '\'') {
+		s.quote = text[0]
+		text = strings.TrimSuffix(text[1:], string(s.quote))
+	}
+	s.ref = unescapeCSS(text)
+	if s.ref == "" || s.ref[0] == '#' {
+		return list
+	}
+	return append(list, s)
+}
+
+// unescapeCSS decodes the escapes of CSS (CSS Syntax Level 3, section 4.3.7).
+func unescapeCSS(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		n := 0
+		for n < 6 && i+1+n < len(s) && isHex(s[i+1+n]) {
+			n++
+		}
+		switch {
+		case n > 0:
+			code, _ := strconv.ParseUint(s[i+1:i+1+n], 16, 32)
+			b.WriteRune(rune(code))
+			i += n
+			if i+1 < len(s) && strings.IndexByte(blanks, s[i+1]) >= 0 {
+				i++
+			}
+		case s[i+1] == '\n':
+			i++ // a line that goes on
+		default:
+			i++
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }

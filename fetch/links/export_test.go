@@ -1,0 +1,4 @@
+package links
+
+// ReadXML is XML with another limit.
+var ReadXML = readXML

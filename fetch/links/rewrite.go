@@ -1,0 +1,155 @@
+package links
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// RewriteHTML copies an HTML page from r to w and puts what convert returns in the place of each
+// reference for which it returns true. The entries are those of [HTML], without names. Nothing but
+// the tags that have such references is written anew, and a base element loses its reference, as
+// convert decides what all others are relative to.
+func RewriteHTML(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
+	r, enc := fromUTF16(r)
+	buffered := bufio.NewWriter(w)
+	out := io.Writer(buffered)
+	if enc != nil {
+		encoded := enc.NewEncoder().Writer(buffered)
+		out = encoded
+	}
+	t := html.NewTokenizer(r)
+	t.SetMaxBuf(maxToken)
+	styles, hasBase := false, false
+	for {
+		kind := t.Next()
+		raw := append([]byte(nil), t.Raw()...)
+		switch kind {
+		case html.ErrorToken:
+			if err := t.Err(); err != io.EOF {
+				if errors.Is(err, html.ErrBufferExceeded) {
+					err = tooLong("a piece of HTML", maxToken, base)
+				}
+				return err
+			}
+			if _, err := out.Write(raw); err != nil {
+				return err
+			}
+			return buffered.Flush()
+		case html.TextToken:
+			if styles {
+				raw = rewriteCSS(raw, base, "css", convert)
+			}
+		case html.EndTagToken:
+			styles = false
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, attrs := readTag(t)
+			styles = name == "style"
+			if name == "base" {
+				base, hasBase = baseOf(base, hasBase, attrs)
+				if withoutHref(&attrs) {
+					raw = writeTag(name, attrs, kind == html.SelfClosingTagToken)
+				}
+			} else if rewriteTag(name, attrs, base, convert) {
+				raw = writeTag(name, attrs, kind == html.SelfClosingTagToken)
+			}
+		}
+		if _, err := out.Write(raw); err != nil {
+			return err
+		}
+	}
+}
+
+func withoutHref(attrs *[]html.Attribute) bool {
+	for i, a := range *attrs {
+		if a.Key == "href" {
+			*attrs = append((*attrs)[:i:i], (*attrs)[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// rewriteTag converts the references in attrs and reports whether there are any that changed.
+func rewriteTag(name string, attrs []html.Attribute, base uri.URI, convert func(fetch.Entry) (string, bool)) bool {
+	spans := spansOf(name, attrs)
+	changed := false
+	for i := len(spans) - 1; i >= 0; i-- { // from the end, so that places stay right
+		s := spans[i]
+		text, ok := convert(entry(base, s.ref, s.rel))
+		if !ok {
+			continue
+		}
+		v := attrs[s.attr].Val
+		if attrs[s.attr].Key == "style" {
+			text = quoteCSS(text, s.quote)
+		}
+		attrs[s.attr].Val = v[:s.start] + text + v[s.end:]
+		changed = true
+	}
+	return changed
+}
+
+func writeTag(name string, attrs []html.Attribute, closed bool) []byte {
+	var b strings.Builder
+	b.WriteString("<" + name)
+	for _, a := range attrs {
+		b.WriteString(" " + a.Key + `="` + escapeAttr.Replace(a.Val) + `"`)
+	}
+	if closed {
+		b.WriteString(" /")
+	}
+	b.WriteString(">")
+	return []byte(b.String())
+}
+
+var escapeAttr = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;")
+
+// RewriteCSS is [RewriteHTML] for a style sheet.
+func RewriteCSS(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
+	text, err := readCSS(r, base)
+	if err == nil {
+		_, err = w.Write(rewriteCSS(text, base, "", convert))
+	}
+	return err
+}
+
+// rewriteCSS converts the references in a style sheet. A rel that is not empty is that of all.
+func rewriteCSS(text []byte, base uri.URI, rel string, convert func(fetch.Entry) (string, bool)) []byte {
+	var out []byte
+	from := 0
+	for _, s := range cssSpans(text) {
+		if rel != "" {
+			s.rel = rel
+		}
+		if ref, ok := convert(entry(base, s.ref, s.rel)); ok {
+			out = append(append(out, text[from:s.start]...), quoteCSS(ref, s.quote)...)
+			from = s.end
+		}
+	}
+	return append(out, text[from:]...)
+}
+
+// quoteCSS writes a reference as it stands within url() or, with quotes, as a string.
+func quoteCSS(ref string, quote byte) string {
+	var b strings.Builder
+	q := string(quote)
+	if quote == 0 {
+		q = ""
+	}
+	b.WriteString(q)
+	for i := range len(ref) {
+		if strings.IndexByte("\"'()\\ \t", ref[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(ref[i])
+	}
+	b.WriteString(q)
+	return b.String()
+}

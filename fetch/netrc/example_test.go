@@ -1,0 +1,59 @@
+package netrc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/netrc"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+func ExampleParse() {
+	file, err := netrc.Parse(strings.NewReader(`
+machine ftp.example login joe password secret
+machine ftp.example login ann password "two words"
+default login anonymous password joe@home.example # for all others
+`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, user := range []string{"", "ann"} {
+		e, ok := file.Lookup("ftp.example", user)
+		fmt.Println(e.Login, e.Password, ok)
+	}
+	e, _ := file.Lookup("other.example", "")
+	fmt.Println(e.Login)
+	// Output:
+	// joe secret true
+	// ann two words true
+	// anonymous
+}
+
+// A client asks its Source when a server wants a login. Programs for people take Default.
+func ExampleNew() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "netrc")
+	if err := os.WriteFile(name, []byte("machine ftp.example login joe password secret\n"), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	source := netrc.New(name)
+	opts := fetch.Options{Credentials: source} // for fetch.New
+
+	cred, err := opts.Credentials.Credential(context.Background(), fetch.Challenge{URL: uri.MustParse("ftp://ftp.example/")})
+	fmt.Println(cred.User, err)
+	_, err = opts.Credentials.Credential(context.Background(), fetch.Challenge{URL: uri.MustParse("ftp://other.example/")})
+	fmt.Println(errors.Is(err, fetch.ErrAuth))
+	// Output:
+	// joe <nil>
+	// true
+}

@@ -1,0 +1,85 @@
+package render
+
+import (
+	"encoding/json"
+	"iter"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// details are what drivers tell besides, under the names that their records have in JSON.
+type details struct {
+	Mode   string `json:"mode"`
+	Target string `json:"target"` // of a symbolic link
+	Number uint64 `json:"number"` // of an article in its group
+	From   string `json:"from"`   // who wrote it
+}
+
+const maxAuthor = 24 // characters of an author that are shown
+
+func detailsOf(e fetch.Entry) details {
+	var d details
+	if text, err := encode(e.Sys); err != nil || json.Unmarshal(text, &d) != nil {
+		return details{} // a record of another form
+	}
+	return d
+}
+
+func (d details) author() string {
+	name, _, _ := strings.Cut(d.From, " <")
+	runes := []rune(fetch.Printable(strings.Trim(name, `"`)))
+	return string(runes[:min(len(runes), maxAuthor)])
+}
+
+// maxSorted is how many entries are held to be sorted.
+const maxSorted = 4096
+
+// inOrder yields entries sorted by name, if they are the members of a directory, whose names are
+// those in their URLs. Others are passed on as they come.
+func inOrder(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		var held []fetch.Entry
+		holding := true
+		flush := func(sort bool) bool {
+			holding = false
+			if sort {
+				slices.SortStableFunc(held, func(a, b fetch.Entry) int { return strings.Compare(a.Name, b.Name) })
+			}
+			for _, e := range held {
+				if !yield(e, nil) {
+					return false
+				}
+			}
+			held = nil
+			return true
+		}
+		for e, err := range entries {
+			switch {
+			case holding && err == nil && isMember(e) && len(held) < maxSorted:
+				held = append(held, e)
+				continue
+			case holding && !flush(len(held) >= maxSorted || err != nil):
+				return
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+		if holding {
+			flush(true)
+		}
+	}
+}
+
+// isMember reports whether e is a member of a directory under its own name.
+func isMember(e fetch.Entry) bool {
+	if e.Rel != "item" || e.Kind != fetch.EntryObject && e.Kind != fetch.EntryListing || e.URL.IsZero() {
+		return false
+	}
+	path := strings.TrimSuffix(e.URL.Path(), "/")
+	name, err := url.PathUnescape(path[strings.LastIndexByte(path, '/')+1:])
+	return err == nil && name == e.Name
+}

@@ -1,0 +1,42 @@
+package render_test
+
+import (
+	"iter"
+	"log"
+	"os"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// members is a listing, as Client.List returns it.
+func members() iter.Seq2[fetch.Entry, error] {
+	at := time.Date(2020, 2, 3, 4, 5, 0, 0, time.UTC)
+	return func(yield func(fetch.Entry, error) bool) {
+		_ = yield(fetch.Entry{Name: "doc", Kind: fetch.EntryListing, Size: -1, URL: uri.MustParse("ftp://h/doc/"), ModTime: at}, nil) &&
+			yield(fetch.Entry{Name: "a\x1b[31m.txt", Size: 1234, URL: uri.MustParse("ftp://h/a%1B%5B31m.txt"), ModTime: at}, nil)
+	}
+}
+
+// What servers say cannot play with the terminal.
+func ExampleText() {
+	if err := render.Text(os.Stdout, members(), &render.TextOptions{Location: time.UTC}); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// dir      -  2020-02-03 04:05  doc
+	// file  1234  2020-02-03 04:05  a\x1b[31m.txt
+}
+
+func ExampleEventWriter() {
+	w := render.NewEventWriter(os.Stdout)
+	w.Write(render.Start("ftp://h/a", time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)))
+	failed := render.Failed("ftp://h/a", &fetch.Error{Op: "get", URL: "ftp://h/a", Code: fetch.ErrTruncated}, 18)
+	failed.Time = "2020-02-03T04:05:07Z" // else it is the time of writing
+	w.Write(failed)
+	// Output:
+	// {"event":"start","url":"ftp://h/a","time":"2020-02-03T04:05:06Z"}
+	// {"event":"failed","url":"ftp://h/a","time":"2020-02-03T04:05:07Z","class":"truncated","exit":18,"message":"transfer incomplete"}
+}
