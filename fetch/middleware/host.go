@@ -2,16 +2,17 @@ package middleware
 
 import (
 	"context"
-	"io"
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
 )
 
-// PerHost lets at most n exchanges with one host go on at the same time; the
-// others wait until a body is closed. An exchange that a driver makes for
-// another one, with the same host, does not wait for that. URLs without a host
-// are not limited. It panics if n is not positive.
+// PerHost lets at most n exchanges with one host go on at the same time; the others wait until a
+// body is closed. An exchange that a driver makes for another one, with the same host, does not
+// wait for that. URLs without a host are not limited. It panics if n is not positive.
+//
+// A listing and a session count only until they are open: whoever reads a listing may retrieve its
+// members one by one as they come, and would wait for himself.
 func PerHost(n int) fetch.Middleware {
 	if n <= 0 {
 		panic("middleware: PerHost of none")
@@ -32,7 +33,11 @@ func PerHost(n int) fetch.Middleware {
 				release()
 				return nil, err
 			}
-			resp.Body = releasing(resp.Body, release)
+			if resp.Parse != nil || resp.Kind == fetch.KindSession {
+				release()
+			} else {
+				resp.Body = fetch.OnClose(resp.Body, release)
+			}
 			return resp, nil
 		})
 	}
@@ -51,8 +56,8 @@ type hosts struct {
 	slots map[string]*slots
 }
 
-// slots are the places for the exchanges with one host. They are forgotten
-// when nobody has or wants one.
+// slots are the places for the exchanges with one host. They are forgotten when nobody has or wants
+// one.
 type slots struct {
 	taken chan struct{} // holds one for each exchange
 	users int           // exchanges that have or want a place
@@ -85,35 +90,4 @@ func (h *hosts) leave(host string, s *slots) {
 	if s.users--; s.users == 0 {
 		delete(h.slots, host)
 	}
-}
-
-// releasing returns body with release called by its Close, and with the other
-// abilities that callers look for.
-func releasing(body io.ReadCloser, release func()) io.ReadCloser {
-	c := &closer{body, release}
-	switch b := body.(type) {
-	case io.Writer:
-		return struct {
-			io.Reader
-			io.Writer
-			io.Closer
-		}{body, b, c}
-	case io.WriterTo:
-		return struct {
-			io.Reader
-			io.WriterTo
-			io.Closer
-		}{body, b, c}
-	}
-	return c
-}
-
-type closer struct {
-	io.ReadCloser
-	release func()
-}
-
-func (c *closer) Close() error {
-	defer c.release()
-	return c.ReadCloser.Close()
 }

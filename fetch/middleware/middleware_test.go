@@ -47,7 +47,7 @@ func TestRateLimit(t *testing.T) {
 			}
 		}
 		if took := time.Since(start); took < 9*time.Second || took > 11*time.Second {
-			t.Errorf("10,000 octets at 1,000 a second took %v", took)
+			t.Errorf("10,000 bytes at 1,000 a second took %v", took)
 		}
 	})
 }
@@ -125,6 +125,6 @@ func TestPerHostNested(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	if data, err := io.ReadAll(resp.Body); err != nil || len(data) != 7 {
-		t.Errorf("%d octets, %v", len(data), err)
+		t.Errorf("%d bytes, %v", len(data), err)
 	}
 }

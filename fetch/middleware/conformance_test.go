@@ -1,0 +1,20 @@
+package middleware_test
+
+import (
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/middleware"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range map[string]func() fetch.Middleware{
+		"none":      func() fetch.Middleware { return func(next fetch.Driver) fetch.Driver { return next } },
+		"PerHost":   func() fetch.Middleware { return middleware.PerHost(1) },
+		"RateLimit": func() fetch.Middleware { return middleware.RateLimit(1 << 30) },
+	} {
+		t.Run(name, func(t *testing.T) { fetchtest.RunMiddleware(t, wrap) })
+	}
+}
