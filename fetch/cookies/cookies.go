@@ -1,0 +1,235 @@
+// Package cookies keeps HTTP cookies (RFC 6265), also from one run to the next, in files of the
+// format that browsers, curl and wget share.
+package cookies
+
+import (
+	"cmp"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+const (
+	// maxCookie bounds the name and the value of a cookie together, and maxPath its path.
+	maxCookie = 4096
+	maxPath   = 1024
+	// maxOfSite bounds the cookies of all hosts below one public suffix, and maxCookies those of a
+	// jar. The oldest ones give way.
+	maxOfSite  = 200
+	maxCookies = 10_000
+	// maxAge bounds how long a cookie is kept (RFC 6265bis, section 5.5).
+	maxAge = 400 * 24 * time.Hour
+)
+
+// A Jar implements [http.CookieJar]. It takes no cookies for public suffixes, such as co.uk. It is
+// safe for concurrent use.
+type Jar struct {
+	mu      sync.Mutex
+	sites   map[string][]*cookie // by the domain below the public suffix; oldest first
+	count   int
+	made    int64 // cookies so far
+	changed bool
+	now     func() time.Time
+}
+
+// A cookie is a cookie with where it belongs.
+type cookie struct {
+	name, value      string
+	domain, path     string
+	hostOnly         bool // not for hosts below the domain
+	secure, httpOnly bool
+	expires          time.Time // zero for the end of the session
+	made             int64
+}
+
+// New returns an empty jar.
+func New() *Jar { return &Jar{sites: make(map[string][]*cookie), now: time.Now} }
+
+// SetCookies implements [http.CookieJar].
+func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, c := range cookies {
+		if own, ok := j.accept(u, c); ok {
+			j.put(own)
+		}
+	}
+}
+
+// accept applies the rules of RFC 6265, section 5.3, and those of its successor on cookies without
+// protection and on the prefixes of names.
+func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
+	host, protected := strings.ToLower(u.Hostname()), u.Scheme == "https"
+	own := &cookie{name: c.Name, value: c.Value, path: c.Path, secure: c.Secure, httpOnly: c.HttpOnly}
+	if own.path == "" || own.path[0] != '/' {
+		own.path = directory(u.Path)
+	}
+	ok := true
+	if own.domain, own.hostOnly, ok = domainOf(host, c.Domain); !ok || !own.fits() || own.secure && !protected {
+		return nil, false
+	}
+	switch {
+	case strings.HasPrefix(own.name, "__Secure-") && !own.secure:
+		return nil, false
+	case strings.HasPrefix(own.name, "__Host-") && (!own.secure || c.Domain != "" || own.path != "/"):
+		return nil, false
+	case !protected && j.shadows(own):
+		return nil, false
+	}
+	now := j.now()
+	switch {
+	case c.MaxAge < 0:
+		own.expires = time.Unix(1, 0)
+	case c.MaxAge > 0:
+		own.expires = now.Add(min(time.Duration(min(c.MaxAge, int(maxAge/time.Second)))*time.Second, maxAge))
+	case !c.Expires.IsZero():
+		own.expires = c.Expires
+		if last := now.Add(maxAge); own.expires.After(last) {
+			own.expires = last
+		}
+	}
+	return own, true
+}
+
+// fits reports whether c is within the bounds.
+func (c *cookie) fits() bool {
+	return c.name != "" && len(c.name)+len(c.value) <= maxCookie && len(c.path) <= maxPath
+}
+
+// shadows reports whether c, which came without TLS, would take the place of one that is for TLS
+// alone.
+func (j *Jar) shadows(c *cookie) bool {
+	return slices.ContainsFunc(j.sites[site(c.domain)], func(old *cookie) bool {
+		return old.secure && old.name == c.name && pathMatches(c.path, old.path) &&
+			(below(c.domain, old.domain) || below(old.domain, c.domain))
+	})
+}
+
+// domainOf returns the domain of a cookie that host sets with the attribute Domain.
+func domainOf(host, attribute string) (domain string, hostOnly, ok bool) {
+	domain = strings.ToLower(strings.TrimPrefix(attribute, "."))
+	_, err := netip.ParseAddr(host)
+	switch {
+	case host == "":
+		return "", false, false
+	case attribute == "", domain == host && (err == nil || isSuffix(domain)):
+		return host, true, true
+	case domain == "", strings.HasSuffix(domain, "."), err == nil, isSuffix(domain), !below(host, domain):
+		return "", false, false
+	}
+	return domain, false, true
+}
+
+// isSuffix reports whether domain is a public suffix: anybody may have a host below it.
+func isSuffix(domain string) bool { return publicsuffix.List.PublicSuffix(domain) == domain }
+
+// site returns the domain below the public suffix that host belongs to.
+func site(host string) string {
+	if s, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
+		return s
+	}
+	return host
+}
+
+// below reports whether host is domain or below it.
+func below(host, domain string) bool {
+	return host == domain || strings.HasSuffix(host, "."+domain)
+}
+
+// directory returns the path of a cookie that has none of its own (RFC 6265, section 5.1.4).
+func directory(path string) string {
+	i := strings.LastIndexByte(path, '/')
+	if i <= 0 || path[0] != '/' {
+		return "/"
+	}
+	return path[:i]
+}
+
+// pathMatches reports whether a cookie for path is for a request for asked.
+func pathMatches(asked, path string) bool {
+	return asked == path || strings.HasPrefix(asked, path) && (strings.HasSuffix(path, "/") || asked[len(path)] == '/')
+}
+
+// put stores c in place of an older one. One that has expired only takes that away.
+func (j *Jar) put(c *cookie) {
+	key := site(c.domain)
+	list := j.sites[key]
+	i := slices.IndexFunc(list, func(old *cookie) bool {
+		return old.name == c.name && old.domain == c.domain && old.path == c.path
+	})
+	if j.expired(c) {
+		if i >= 0 {
+			j.remove(key, i)
+		}
+		return
+	}
+	j.changed = true
+	if i >= 0 {
+		c.made = list[i].made
+		list[i] = c
+		return
+	}
+	if len(list) >= maxOfSite {
+		j.remove(key, j.oldest(list))
+	}
+	if j.count >= maxCookies {
+		j.removeOldest()
+	}
+	j.made++
+	j.count++
+	c.made = j.made
+	j.sites[key] = append(j.sites[key], c)
+}
+
+func (j *Jar) expired(c *cookie) bool { return !c.expires.IsZero() && !c.expires.After(j.now()) }
+
+// oldest returns the index of the first cookie that has expired or, if none has, of the oldest.
+func (j *Jar) oldest(list []*cookie) int { return max(slices.IndexFunc(list, j.expired), 0) }
+
+func (j *Jar) remove(key string, i int) {
+	j.changed = true
+	j.count--
+	if j.sites[key] = slices.Delete(j.sites[key], i, i+1); len(j.sites[key]) == 0 {
+		delete(j.sites, key)
+	}
+}
+
+func (j *Jar) removeOldest() {
+	first := ""
+	for key, list := range j.sites {
+		if first == "" || list[0].made < j.sites[first][0].made {
+			first = key
+		}
+	}
+	j.remove(first, 0)
+}
+
+// Cookies implements [http.CookieJar].
+func (j *Jar) Cookies(u *url.URL) []*http.Cookie {
+	host, path := strings.ToLower(u.Hostname()), cmp.Or(u.Path, "/")
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var own []*cookie
+	for _, c := range j.sites[site(host)] {
+		if (c.hostOnly && host == c.domain || !c.hostOnly && below(host, c.domain)) && pathMatches(path, c.path) &&
+			(!c.secure || u.Scheme == "https") && !j.expired(c) {
+			own = append(own, c)
+		}
+	}
+	slices.SortStableFunc(own, func(a, b *cookie) int { // RFC 6265, section 5.4
+		return cmp.Or(len(b.path)-len(a.path), cmp.Compare(a.made, b.made))
+	})
+	list := make([]*http.Cookie, len(own))
+	for i, c := range own {
+		list[i] = &http.Cookie{Name: c.name, Value: c.value}
+	}
+	return list
+}
+
+var _ http.CookieJar = (*Jar)(nil)

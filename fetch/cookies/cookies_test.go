@@ -1,0 +1,296 @@
+package cookies
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+func at(t testing.TB, raw string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// set gives the jar a value of Set-Cookie.
+func set(t testing.TB, j http.CookieJar, raw, value string) {
+	t.Helper()
+	c, err := http.ParseSetCookie(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.SetCookies(at(t, raw), []*http.Cookie{c})
+}
+
+// sent returns the field Cookie of a request for raw.
+func sent(t testing.TB, j http.CookieJar, raw string) string {
+	t.Helper()
+	var list []string
+	for _, c := range j.Cookies(at(t, raw)) {
+		list = append(list, c.Name+"="+c.Value)
+	}
+	return strings.Join(list, "; ")
+}
+
+func TestCookies(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ from, cookie, to, want string }{
+		{"http://h.example/a/b", "n=v", "http://h.example/a/c", "n=v"},
+		{"http://h.example/a/b", "n=v", "http://h.example/ab", ""},
+		{"http://h.example/a/b", "n=v; Path=/", "http://h.example/", "n=v"},
+		{"http://h.example/", "n=v", "http://sub.h.example/", ""},
+		{"http://h.example/", "n=v; Domain=h.example", "http://sub.h.example/", "n=v"},
+		{"http://h.example:8080/", "n=v", "http://h.example:9090/", "n=v"},
+		{"http://H.example/", "n=v; Domain=.H.EXAMPLE", "http://sub.h.example/", "n=v"},
+		{"http://a.h.example/", "n=v; Domain=h.example", "http://h.example/", "n=v"},
+		{"http://h.example/", "n=v; Domain=other.example", "http://other.example/", ""},
+		{"http://h.co.uk/", "n=v; Domain=co.uk", "http://other.co.uk/", ""},
+		{"http://h.co.uk/", "n=v; Domain=uk", "http://h.co.uk/", ""},
+		{"http://co.uk/", "n=v; Domain=co.uk", "http://co.uk/", "n=v"},
+		{"http://co.uk/", "n=v; Domain=co.uk", "http://h.co.uk/", ""},
+		{"http://127.0.0.1/", "n=v", "http://127.0.0.1/", "n=v"},
+		{"http://127.0.0.1/", "n=v; Domain=127.0.0.1", "http://127.0.0.1/", "n=v"},
+		{"http://127.0.0.1/", "n=v; Domain=0.0.1", "http://127.0.0.1/", ""},
+		{"http://[::1]/", "n=v", "http://[::1]/", "n=v"},
+		{"http://localhost/", "n=v", "http://localhost/", "n=v"},
+		{"https://h.example/", "n=v; Secure", "http://h.example/", ""},
+		{"https://h.example/", "n=v; Secure", "https://h.example/", "n=v"},
+		{"http://h.example/", "n=v; Secure", "https://h.example/", ""},
+		{"https://h.example/", "__Secure-n=v", "https://h.example/", ""},
+		{"https://h.example/", "__Secure-n=v; Secure", "https://h.example/", "__Secure-n=v"},
+		{"https://h.example/", "__Host-n=v; Secure; Path=/", "https://h.example/", "__Host-n=v"},
+		{"https://h.example/", "__Host-n=v; Secure; Path=/; Domain=h.example", "https://h.example/", ""},
+		{"https://h.example/x/", "__Host-n=v; Secure", "https://h.example/x/", ""},
+		{"http://h.example/", "n=v; Max-Age=0", "http://h.example/", ""},
+		{"http://h.example/", "n=v; Max-Age=100", "http://h.example/", "n=v"},
+		{"http://h.example/", "n=v; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "http://h.example/", ""},
+		{"http://h.example/", "n=" + strings.Repeat("v", maxCookie), "http://h.example/", ""},
+		{"http://h.example/", "n=v; Path=/" + strings.Repeat("p", maxPath), "http://h.example/" + strings.Repeat("p", maxPath), ""},
+	}
+	for _, tt := range tests {
+		j := New()
+		set(t, j, tt.from, tt.cookie)
+		if got := sent(t, j, tt.to); got != tt.want {
+			t.Errorf("%s sets %.40s, %.60s gets %q, want %q", tt.from, tt.cookie, tt.to, got, tt.want)
+		}
+	}
+}
+
+func TestCookiesGiveWay(t *testing.T) {
+	t.Parallel()
+	j := New()
+	now := time.Unix(1_800_000_000, 0)
+	j.now = func() time.Time { return now }
+	set(t, j, "http://h.example/", "a=1")
+	set(t, j, "http://h.example/dir/x", "b=2")
+	set(t, j, "http://h.example/", "c=3; Max-Age=10")
+	set(t, j, "http://h.example/", "a=4")
+	if got := sent(t, j, "http://h.example/dir/x"); got != "b=2; a=4; c=3" {
+		t.Errorf("in the order %q", got)
+	}
+	now = now.Add(10 * time.Second)
+	if got := sent(t, j, "http://h.example/"); got != "a=4" {
+		t.Errorf("after its time: %q", got)
+	}
+	set(t, j, "http://h.example/", "a=; Max-Age=0")
+	if got := sent(t, j, "http://h.example/"); got != "" {
+		t.Errorf("after it was taken away: %q", got)
+	}
+	set(t, j, "http://h.example/", "far=1; Max-Age=999999999999")
+	now = now.Add(maxAge)
+	if got := sent(t, j, "http://h.example/"); got != "" {
+		t.Errorf("after more than a year: %q", got)
+	}
+	// Who is on the way to the server cannot replace what came over TLS.
+	set(t, j, "https://h.example/", "s=1; Secure; Domain=h.example")
+	set(t, j, "http://h.example/", "s=2")
+	set(t, j, "http://sub.h.example/", "s=3; Domain=h.example")
+	if got := sent(t, j, "https://h.example/"); got != "s=1" {
+		t.Errorf("replaced without TLS: %q", got)
+	}
+}
+
+func TestJarIsBounded(t *testing.T) {
+	t.Parallel()
+	j := New()
+	for i := range maxOfSite + 5 {
+		set(t, j, fmt.Sprintf("http://h%d.site.example/", i), "n=v; Domain=site.example")
+		set(t, j, "http://www.site.example/", fmt.Sprintf("n%d=v", i))
+	}
+	if n := len(j.sites["site.example"]); n != maxOfSite || j.count != n {
+		t.Errorf("%d cookies of a site, %d in all", n, j.count)
+	}
+	for i := range maxCookies {
+		set(t, j, fmt.Sprintf("http://site%d.example/", i), "n=v")
+	}
+	if j.count != maxCookies || len(j.sites) > maxCookies {
+		t.Errorf("%d cookies of %d sites", j.count, len(j.sites))
+	}
+	if sent(t, j, fmt.Sprintf("http://site%d.example/", maxCookies-1)) == "" {
+		t.Error("the newest one gave way")
+	}
+}
+
+// TestLikeTheStandardJar compares with net/http/cookiejar, which has the same rules but for those on
+// protected cookies.
+func TestLikeTheStandardJar(t *testing.T) {
+	t.Parallel()
+	hosts := []string{"example.com", "a.example.com", "b.a.example.com", "example.co.uk", "co.uk", "com", "x.github.io", "github.io", "127.0.0.1", "localhost", "a.localhost"}
+	paths := []string{"", "/", "/a", "/a/", "/a/b", "/ab"}
+	for _, host := range hosts {
+		for _, domain := range append([]string{"", ".com", "ample.com", ".", ".example.com."}, hosts...) {
+			for _, path := range paths {
+				own := New()
+				std, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
+				from := at(t, "http://"+host+"/a/b/c")
+				for _, j := range []http.CookieJar{own, std} {
+					j.SetCookies(from, []*http.Cookie{{Name: "n", Value: "v", Domain: domain, Path: path}, {Name: "m", Value: "w", Path: "/"}})
+				}
+				for _, to := range hosts {
+					for _, below := range paths {
+						raw := "https://" + to + below
+						if got, want := sent(t, own, raw), sent(t, std, raw); got != want {
+							t.Errorf("%s sets for %q and %q: %s gets %q, want %q", host, domain, path, raw, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+const file = `# Netscape HTTP Cookie File
+# a comment
+
+.example.com	TRUE	/	FALSE	4000000000	n	v
+#HttpOnly_www.example.com	FALSE	/a	TRUE	4000000000.5	h	o=p q
+example.org	TRUE	/	FALSE	0	session	s
+.example.net	TRUE	/	FALSE	1	old	x
+.co.uk	TRUE	/	FALSE	0	suffix	x
+no.value.example	FALSE	/	FALSE	0	empty
+`
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "cookies.txt")
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(file, "\n", "\r\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	j := New()
+	if err := j.Load(path); err != nil || j.Changed() {
+		t.Fatalf("%v, changed %v", err, j.Changed())
+	}
+	for raw, want := range map[string]string{
+		"https://www.example.com/a": "h=o=p q; n=v", "http://www.example.com/a": "n=v", "https://sub.www.example.com/a": "n=v",
+		"http://a.example.org/": "session=s", "http://example.net/": "", "http://x.co.uk/": "", "http://no.value.example/": "empty=",
+	} {
+		if got := sent(t, j, raw); got != want {
+			t.Errorf("%s gets %q, want %q", raw, got, want)
+		}
+	}
+	set(t, j, "http://new.example/", "x=y; Max-Age=1000")
+	if !j.Changed() {
+		t.Error("nothing to save")
+	}
+	for _, session := range []bool{false, true} {
+		if err := j.Save(path, session); err != nil || j.Changed() {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("mode %v, %v", info.Mode(), err)
+		}
+		again := New()
+		if err := again.Load(path); err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]string{true: "session=s"}[session]
+		if got := sent(t, again, "http://example.org/"); got != want {
+			t.Errorf("saved %q, want %q", got, want)
+		}
+		if got := sent(t, again, "https://www.example.com/a"); got != "h=o=p q; n=v" {
+			t.Errorf("saved %q", got)
+		}
+	}
+	if names, err := filepath.Glob(filepath.Join(dir, "*")); len(names) != 1 {
+		t.Errorf("left behind: %q, %v", names, err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(path, link); err == nil {
+		if err := j.Save(link, false); err != nil {
+			t.Error(err)
+		}
+		if info, err := os.Lstat(link); err != nil || info.Mode().IsRegular() {
+			t.Errorf("the link was replaced: %v, %v", info.Mode(), err)
+		}
+	}
+	if err := j.Save(dir, false); err == nil {
+		t.Error("saved as a directory")
+	}
+	if err := New().Load(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+func TestFilesThatAreNone(t *testing.T) {
+	t.Parallel()
+	good := ".example.com\tTRUE\t/\tFALSE\t0\tn\tv\n"
+	for _, bad := range []string{
+		"<html>", "example.com TRUE / FALSE 0 n hunter2", ".example.com\tTRUE\t/\tFALSE\tsoon\tn\thunter2",
+		".example.com\tTRUE\t/\tFALSE\tNaN\tn\thunter2", "\tTRUE\t/\tFALSE\t0\tn\thunter2", ".example.com\tTRUE\tx\tFALSE\t0\tn\thunter2",
+		".example.com\tTRUE\t/\tFALSE\t0\t\thunter2",
+	} {
+		err := New().Read(strings.NewReader(good + bad + "\n"))
+		var wrong *LineError
+		if !errors.As(err, &wrong) || wrong.Line != 2 || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	if err := New().Read(strings.NewReader(strings.Repeat("x", maxLine+1))); err == nil {
+		t.Error("a line without end was read")
+	}
+}
+
+// FuzzRead: what is read from any file is the same after it was written, and fits into one line.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(file))
+	f.Add([]byte("example.com\tFALSE\t/\tFALSE\t-1e99\tn\tv"))
+	f.Add([]byte("..\tTRUE\t/\tTRUE\t1e30\t__Host-n\t\"v\""))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		j := New()
+		if j.Read(bytes.NewReader(data)) != nil {
+			return
+		}
+		var first, second bytes.Buffer
+		if err := j.Write(&first, true); err != nil {
+			t.Fatal(err)
+		}
+		again := New()
+		if err := again.Read(bytes.NewReader(first.Bytes())); err != nil {
+			t.Fatalf("%q: %v", first.Bytes(), err)
+		}
+		if err := again.Write(&second, true); err != nil || !slices.Equal(first.Bytes(), second.Bytes()) {
+			t.Errorf("%q became %q, %v", first.Bytes(), second.Bytes(), err)
+		}
+		for _, c := range j.Cookies(&url.URL{Scheme: "https", Host: "www.example.com", Path: "/"}) {
+			if strings.ContainsAny(c.Name+c.Value, "\r\n\x00") {
+				t.Errorf("a cookie of two lines: %q", c)
+			}
+		}
+	})
+}

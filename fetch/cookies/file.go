@@ -1,0 +1,187 @@
+package cookies
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxLine bounds a line of a file in bytes.
+const maxLine = 16 << 10
+
+// httpOnly stands before the domain of a cookie that scripts in pages do not see.
+const httpOnly = "#HttpOnly_"
+
+// Read adds the cookies of a file: one a line with its domain, whether hosts below it get it too,
+// path, whether it is for TLS alone, the time when it expires (0: with the session), name and value,
+// divided by tabs. Those that have expired, or could not have been set, are left out. An error
+// names the line.
+func (j *Jar) Read(r io.Reader) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	for n := 1; lines.Scan(); n++ {
+		line, isHTTPOnly := strings.CutPrefix(strings.TrimSuffix(lines.Text(), "\r"), httpOnly)
+		if strings.TrimSpace(line) == "" || !isHTTPOnly && line[0] == '#' {
+			continue
+		}
+		c, err := parse(line)
+		if err != nil {
+			return &LineError{n, err}
+		}
+		c.httpOnly = isHTTPOnly
+		if c.fits() && (c.hostOnly || !isSuffix(c.domain)) && (&http.Cookie{Name: c.name, Value: c.value}).Valid() == nil {
+			j.put(c)
+		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("a line of more than %d bytes", maxLine)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// A LineError tells what is wrong with a line of a file, without its content, which may be a secret.
+type LineError struct {
+	Line int // counted from 1
+	Err  error
+}
+
+// Error implements error.
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns Err.
+func (e *LineError) Unwrap() error { return e.Err }
+
+func parse(line string) (*cookie, error) {
+	f := strings.Split(line, "\t")
+	if len(f) == 6 { // some programs write no tab before an empty value
+		f = append(f, "")
+	}
+	if len(f) != 7 {
+		return nil, errors.New("want seven fields divided by tabs")
+	}
+	domain, dotted := strings.CutPrefix(strings.ToLower(f[0]), ".")
+	// A fraction of a second and a sign are of use to some that write such files.
+	expires, err := strconv.ParseFloat(f[4], 64)
+	if err != nil || math.IsNaN(expires) {
+		return nil, errors.New("the fifth field is no time in seconds since 1970")
+	}
+	if domain == "" || !strings.HasPrefix(f[2], "/") || f[5] == "" {
+		return nil, errors.New("there is no domain, path or name")
+	}
+	c := &cookie{domain: domain, path: f[2], name: f[5], value: f[6],
+		hostOnly: !dotted && !strings.EqualFold(f[1], "TRUE"), secure: strings.EqualFold(f[3], "TRUE")}
+	if expires != 0 {
+		c.expires = time.Unix(int64(min(max(expires, 1), math.MaxInt32*100)), 0)
+	}
+	return c, nil
+}
+
+// Write writes the cookies as Read reads them, oldest first, those of the session only if session
+// is true.
+func (j *Jar) Write(w io.Writer, session bool) error {
+	j.mu.Lock()
+	var all []*cookie
+	for _, list := range j.sites {
+		for _, c := range list {
+			if !j.expired(c) && (session || !c.expires.IsZero()) {
+				all = append(all, c)
+			}
+		}
+	}
+	j.mu.Unlock() // a cookie does not change
+	slices.SortFunc(all, func(a, b *cookie) int { return cmp.Compare(a.made, b.made) })
+	out := bufio.NewWriter(w)
+	out.WriteString("# Netscape HTTP Cookie File\n")
+	for _, c := range all {
+		out.WriteString(c.line())
+	}
+	return out.Flush()
+}
+
+func (c *cookie) line() string {
+	domain, expires := c.domain, int64(0)
+	if !c.hostOnly {
+		domain = "." + domain
+	}
+	if c.httpOnly {
+		domain = httpOnly + domain
+	}
+	if !c.expires.IsZero() {
+		expires = c.expires.Unix()
+	}
+	return strings.Join([]string{domain, truth(!c.hostOnly), c.path, truth(c.secure), strconv.FormatInt(expires, 10), c.name, c.value}, "\t") + "\n"
+}
+
+func truth(b bool) string { return strings.ToUpper(strconv.FormatBool(b)) }
+
+// Load is Read for the file at path. Errors name it, and the line.
+func (j *Jar) Load(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var wrong *LineError
+	switch err := j.Read(f); {
+	case errors.As(err, &wrong):
+		return fmt.Errorf("%s:%d: %w", path, wrong.Line, wrong.Err)
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.changed = false
+	return nil
+}
+
+// Changed reports whether there is something to save: cookies came or went since the last Load or
+// Save.
+func (j *Jar) Changed() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.changed
+}
+
+// Save is Write to the file at path, which only its owner may read. It is replaced as a whole or
+// not at all; what another process saved there in the meantime is lost.
+func (j *Jar) Save(path string, session bool) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return &os.PathError{Op: "save", Path: path, Err: errors.New("it is no regular file")}
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	j.changed = false
+	j.mu.Unlock()
+	err = j.Write(f, session)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = cmp.Or(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
