@@ -1,0 +1,40 @@
+package schedule_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/schedule"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Two URLs of a list at once, and one at a time of each host.
+func Example() {
+	urls := []string{"x-made://one.example/a", "x-made://two.example/b", "x-made://one.example/c"}
+	do := func(_ context.Context, u uri.URI) *job.Result { // a program would call job.Runner.Run
+		fmt.Println(u)
+		return &job.Result{Outcome: job.Saved}
+	}
+	list := schedule.SourceFunc(func(context.Context, func(string) bool) (schedule.Task, error) {
+		if len(urls) == 0 {
+			return schedule.Task{}, io.EOF
+		}
+		u, err := uri.Parse(urls[0])
+		urls = urls[1:]
+		return schedule.Task{
+			Host: u.Host(),
+			Do:   func(ctx context.Context) *job.Result { return do(ctx, u) },
+		}, err
+	})
+	s := schedule.New(&schedule.Options{Parallel: 2, Host: schedule.Limits{Parallel: 1}})
+	err := s.Run(context.Background(), list)
+	fmt.Println(fetch.CodeOf(err), err)
+	// Unordered output:
+	// x-made://one.example/a
+	// x-made://two.example/b
+	// x-made://one.example/c
+	//  <nil>
+}

@@ -1,0 +1,281 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
+)
+
+// inTurn returns a source of n tasks for each of the hosts, in turn.
+func inTurn(n int, do func(ctx context.Context, host string) *job.Result, hosts ...string) Source {
+	i := 0
+	return SourceFunc(func(context.Context, func(string) bool) (Task, error) {
+		if i == n*len(hosts) {
+			return Task{}, io.EOF
+		}
+		host := hosts[i%len(hosts)]
+		i++
+		return Task{Host: host, Do: func(ctx context.Context) *job.Result { return do(ctx, host) }}, nil
+	})
+}
+
+// sleeping returns what takes d, and the most that there were of it at once.
+func sleeping(d time.Duration) (do func(context.Context, string) *job.Result, most *atomic.Int64) {
+	most = new(atomic.Int64)
+	var now atomic.Int64
+	return func(context.Context, string) *job.Result {
+		n := now.Add(1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		time.Sleep(d)
+		now.Add(-1)
+		return &job.Result{Outcome: job.Saved}
+	}, most
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		opts  *Options
+		setup func(*Scheduler)
+		hosts []string
+		most  int64
+		took  time.Duration // of 12 tasks of a second for each host
+	}{
+		{"the default", nil, nil, []string{"a", "b", "c"}, 4, 9 * time.Second},
+		{"one host by default", nil, nil, []string{"a"}, 2, 6 * time.Second},
+		{"no host", nil, nil, []string{""}, 4, 3 * time.Second},
+		{"no limit for a host", &Options{Parallel: 6, Host: Limits{Parallel: -1}}, nil, []string{"a"}, 6, 2 * time.Second},
+		{"a delay", &Options{Host: Limits{Delay: 2 * time.Second}}, nil, []string{"a", "b"}, 2, 34 * time.Second},
+		{"a limit of one host", &Options{Limits: func(host string) Limits {
+			if host == "a" {
+				return Limits{Parallel: 1}
+			}
+			return Limits{}
+		}}, nil, []string{"a", "b"}, 3, 12 * time.Second},
+		{"a limit that came later", nil, func(s *Scheduler) { s.SetLimits("a", Limits{Parallel: 3}) }, []string{"a"}, 3, 4 * time.Second},
+		{"a rate", &Options{Interval: 5 * time.Second}, nil, []string{"a"}, 1, 56 * time.Second},
+		{"one address", nil, func(s *Scheduler) {
+			for _, host := range []string{"a", "b", "c"} {
+				s.Met(host, "192.0.2.1")
+			}
+		}, []string{"a", "b", "c"}, 2, 18 * time.Second},
+		{"a limit that came later, at one address", nil, func(s *Scheduler) {
+			s.Met("a", "192.0.2.1")
+			s.SetLimits("a", Limits{Parallel: -1})
+		}, []string{"a"}, 4, 3 * time.Second},
+		{"an address that changed", nil, func(s *Scheduler) {
+			s.Met("a", "192.0.2.1")
+			s.Met("b", "192.0.2.1")
+			s.Met("b", "192.0.2.2")
+		}, []string{"a", "b"}, 4, 6 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := New(c.opts)
+				if c.setup != nil {
+					c.setup(s)
+				}
+				do, most := sleeping(time.Second)
+				begun := time.Now()
+				if err := s.Run(t.Context(), inTurn(12, do, c.hosts...)); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(begun); took != c.took || most.Load() != c.most {
+					t.Errorf("it took %v with %d at once, want %v with %d", took, most.Load(), c.took, c.most)
+				}
+			})
+		})
+	}
+}
+
+// A host that is busy slows down all its tasks, and no others.
+func TestABusyHostIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(nil)
+		begun := time.Now()
+		var refused time.Duration
+		var other atomic.Int64
+		var tasks int
+		do := func(_ context.Context, host string) *job.Result {
+			if host == "other" {
+				time.Sleep(time.Second)
+				other.Store(int64(time.Since(begun)))
+				return &job.Result{Outcome: job.Saved}
+			}
+			if tasks++; tasks == 1 {
+				return &job.Result{Outcome: job.Failed, Err: &fetch.Error{Code: fetch.ErrBusy, RetryAfter: 30 * time.Second}}
+			}
+			if refused == 0 {
+				refused = time.Since(begun)
+			}
+			return &job.Result{Outcome: job.Saved}
+		}
+		s.SetLimits("busy", Limits{Parallel: 1})
+		if err := s.Run(t.Context(), inTurn(8, do, "busy", "other")); err != nil {
+			t.Fatal(err)
+		}
+		if refused != 30*time.Second {
+			t.Errorf("the busy host was asked again after %v", refused)
+		}
+		if other := time.Duration(other.Load()); other != 4*time.Second {
+			t.Errorf("the other one was done after %v", other)
+		}
+	})
+}
+
+// After a refusal a host gets half as much at once, and then slowly more.
+func TestABusyHostRecovers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(&Options{Parallel: 8, Host: Limits{Parallel: 8}})
+		for range 8 {
+			s.Failed("a", &fetch.Error{Code: fetch.ErrServer}) // says nothing of the kind
+			s.Failed("a", errors.New("other"))
+		}
+		var most []int64
+		for range 8 { // the same refusal, told by all who met it
+			s.Failed("a", &fetch.Error{Code: fetch.ErrBusy})
+		}
+		for range 5 {
+			do, at := sleeping(time.Second)
+			if err := s.Run(t.Context(), inTurn(8, do, "a")); err != nil {
+				t.Fatal(err)
+			}
+			most = append(most, at.Load())
+		}
+		// How many a second begin while others end is not determined.
+		if most[0] < 4 || most[0] > 5 || most[1] > 6 || !slices.IsSorted(most) || most[4] != 8 {
+			t.Errorf("%v at once", most)
+		}
+	})
+}
+
+func TestPausesGrowUpToABound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(&Options{MaxPause: 20 * time.Second})
+		var last time.Time
+		var pauses []time.Duration
+		do := func(context.Context, string) *job.Result {
+			if !last.IsZero() {
+				pauses = append(pauses, time.Since(last))
+			}
+			last = time.Now()
+			return &job.Result{Outcome: job.Failed, Err: &fetch.Error{Code: fetch.ErrBusy}}
+		}
+		s.SetLimits("a", Limits{Parallel: 1})
+		if err := s.Run(t.Context(), inTurn(9, do, "a")); err != nil {
+			t.Fatal(err)
+		}
+		bound := time.Second
+		for i, p := range pauses {
+			if p < bound/2 || p > bound {
+				t.Errorf("pause %d is %v, want up to %v", i, p, bound)
+			}
+			bound = min(2*bound, 20*time.Second)
+		}
+	})
+}
+
+// A list without end streams: the source is asked only when there is room.
+func TestTheSourceIsAskedWhenThereIsRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		given, begun := 0, atomic.Int64{}
+		src := SourceFunc(func(context.Context, func(string) bool) (Task, error) {
+			if given++; given-int(begun.Load()) > 10+4+1 { // waiting, about to begin, and this one
+				t.Errorf("%d tasks are given, %d have begun", given, begun.Load())
+			}
+			host := fmt.Sprint(given)
+			return Task{host, func(context.Context) *job.Result {
+				if begun.Add(1) == 25_000 {
+					cancel(errEnough)
+				}
+				time.Sleep(time.Millisecond)
+				return &job.Result{Outcome: job.Saved}
+			}}, nil
+		})
+		s := New(&Options{Waiting: 10})
+		if err := s.Run(ctx, src); fetch.CodeOf(err) != fetch.ErrInterrupted || !errors.Is(err, errEnough) {
+			t.Errorf("Run: %v", err)
+		}
+		if n := len(s.hosts); n > 2*maxIdle+100 {
+			t.Errorf("%d hosts are remembered", n)
+		}
+	})
+}
+
+var errEnough = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("enough")}
+
+// A task that brings others, as an open listing does, does not wait for its own place.
+func TestReleasedTasksBringOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		found := make(chan Task)
+		ended := make(chan struct{})
+		first := Task{"a", func(ctx context.Context) *job.Result {
+			Release(ctx)
+			defer close(ended)
+			for range 1000 {
+				found <- Task{"a", func(context.Context) *job.Result { return &job.Result{Outcome: job.Saved} }}
+			}
+			return &job.Result{Outcome: job.Listed}
+		}}
+		given := 0
+		src := SourceFunc(func(ctx context.Context, _ func(string) bool) (Task, error) {
+			if given == 0 {
+				given++
+				return first, nil
+			}
+			select {
+			case t := <-found:
+				given++
+				return t, nil
+			case <-ended:
+				return Task{}, io.EOF
+			case <-ctx.Done():
+				return Task{}, ctx.Err()
+			}
+		})
+		if err := New(&Options{Parallel: 1, Waiting: 3}).Run(t.Context(), src); err != nil || given != 1001 {
+			t.Errorf("%d tasks, %v", given, err)
+		}
+	})
+}
+
+func TestAnErrorOfTheSourceComesAfterItsTasks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		do, _ := sleeping(time.Second)
+		all := inTurn(5, do, "a")
+		wrong := errors.New("a line that is too long")
+		src := SourceFunc(func(ctx context.Context, room func(string) bool) (Task, error) {
+			task, err := all.Next(ctx, room)
+			if err == io.EOF {
+				err = wrong
+			}
+			return task, err
+		})
+		begun := time.Now()
+		if err := New(nil).Run(t.Context(), src); err != wrong {
+			t.Errorf("Run: %v", err)
+		}
+		if took := time.Since(begun); took != 3*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
