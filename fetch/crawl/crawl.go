@@ -1,0 +1,331 @@
+// Package crawl visits what URLs lead to, over every protocol that lists or links, and goes on where
+// it was after a crash.
+//
+// Run visits the seeds, and then whatever they lead to that a Scope lets in, each URL once. What has
+// been met and what waits is in a State, a file, so that neither the memory grows with the crawl nor
+// anything is lost with the process. What a visit is, is up to the caller: package mirror saves
+// files, and without anything said the links alone are read.
+package crawl
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/schedule"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Options say how to crawl. Nil means the defaults. No two of the functions are called at the same
+// time, but Visit is: for as many pages as the schedule allows.
+type Options struct {
+	// State is where the crawl remembers. Nil means a temporary file, which is removed in the end.
+	State *State
+	// Scope says which links are followed.
+	Scope Scope
+	// Schedule says how much is done at once.
+	Schedule schedule.Options
+	// Agent is the name that robots.txt files know the crawler by; "" means "urlget".
+	Agent string
+	// NoRobots ignores robots.txt files. Otherwise what is found is visited only if the server's
+	// robots.txt allows it, for http, gemini and gopher; seeds are visited in any case.
+	NoRobots bool
+	// Sitemaps makes seeds of the sitemaps that the servers of the seeds have.
+	Sitemaps bool
+	// MaxAlike is how many URLs of one form are visited of those that pages lead to: those that
+	// differ only in numbers and in the values of their parameters, as in calendars. 0 means
+	// 20,000, and less than 0 that there is no limit.
+	MaxAlike int
+
+	// Visit visits a page. Nil means Page.Read. An error is the page's own and ends nothing, but an
+	// error of class ErrFile that says that the disk is full stops the crawl.
+	Visit func(ctx context.Context, p *Page) error
+	// Settle makes durable what visits have done so far. It is called before it is written down that
+	// they are over. An error ends the crawl.
+	Settle func() error
+	// Ended is told of each visit. The error is nil if it went well.
+	Ended func(p *Page, err error)
+	// Left is told of each link that is not followed. The same link may be left several times.
+	Left func(l Link, why Reason)
+}
+
+const (
+	defaultAgent = "urlget"
+	defaultAlike = 20_000
+)
+
+// A Report says what a crawl has done in this process.
+type Report struct {
+	Visited int64 // visits that went well
+	Failed  int64
+	Left    int64 // links that were not followed
+}
+
+// Run crawls from the seeds until there is nothing left to visit. If the state is that of a crawl
+// that did not come to its end, Run goes on with it; what failed in that is tried again.
+//
+// What fails is told to Options.Ended; an error of Run means that the crawl has not come to its end
+// and can be gone on with. It is that of the context, of the state, or of a full disk.
+func Run(ctx context.Context, client *fetch.Client, seeds []uri.URI, opts *Options) (*Report, error) {
+	c := &crawl{client: client, seeds: map[int]uri.URI{}, robots: newRobots(client)}
+	if opts != nil {
+		c.Options = *opts
+	}
+	if c.Agent == "" {
+		c.Agent = defaultAgent
+	}
+	if c.MaxAlike == 0 {
+		c.MaxAlike = defaultAlike
+	}
+	if c.Visit == nil {
+		c.Visit = func(ctx context.Context, p *Page) error { return p.Read(ctx) }
+	}
+	if c.State == nil {
+		st, remove, err := temporary()
+		if err != nil {
+			return &c.report, err
+		}
+		defer remove()
+		c.State = st
+	}
+	c.robots.agent = c.Agent
+	err := c.run(ctx, seeds)
+	return &c.report, err
+}
+
+// temporary makes a state that goes when it is over.
+func temporary() (*State, func(), error) {
+	dir, err := os.MkdirTemp("", "urlget-crawl-")
+	if err != nil {
+		return nil, nil, fileError(err)
+	}
+	st, err := Open(filepath.Join(dir, "state"))
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, nil, err
+	}
+	return st, func() {
+		st.Close()
+		os.RemoveAll(dir)
+	}, nil
+}
+
+// A crawl is one Run.
+type crawl struct {
+	Options
+	client    *fetch.Client
+	scheduler *schedule.Scheduler
+	robots    *robotsCache
+
+	mu     sync.Mutex // for all below, and calls of Ended and Left
+	seeds  map[int]uri.URI
+	report Report
+	fatal  error // why the crawl is stopped
+	stop   context.CancelCauseFunc
+}
+
+func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
+	keys := make([]string, len(seeds))
+	for i, u := range seeds {
+		seeds[i] = c.plain(u)
+		keys[i] = seeds[i].WithoutUserinfo().String()
+	}
+	c.State.settle = c.Settle
+	defer func() { c.State.settle = nil }()
+	numbers, err := c.State.begin(keys)
+	if err != nil {
+		return err
+	}
+	for n, key := range c.State.seeds {
+		if u, err := uri.Parse(key); err == nil {
+			c.seeds[n] = u
+		}
+	}
+	for i, n := range numbers {
+		c.seeds[n] = c.seeds[n].WithUserinfoOf(seeds[i])
+		it := &item{url: c.seeds[n].WithoutUserinfo(), seed: n, size: -1, save: true}
+		if _, err := c.State.add(it, -1, "", 0); err != nil {
+			return err
+		}
+	}
+	ctx, c.stop = context.WithCancelCause(ctx)
+	defer c.stop(nil)
+	c.scheduler = schedule.New(&c.Schedule)
+	err = c.scheduler.Run(ctx, schedule.SourceFunc(c.next))
+	c.mu.Lock()
+	if c.fatal != nil {
+		err = c.fatal
+	}
+	c.mu.Unlock()
+	if err != nil {
+		c.State.mu.Lock()
+		defer c.State.mu.Unlock()
+		return errors.Join(err, c.State.write())
+	}
+	return c.State.finish()
+}
+
+// plain returns u without a port that is the default one of its driver.
+func (c *crawl) plain(u uri.URI) uri.URI {
+	s, _ := c.client.Scheme(u.Scheme())
+	return u.WithoutPort(s.Port)
+}
+
+// next is the source of the scheduler.
+func (c *crawl) next(_ context.Context, room func(string) bool) (schedule.Task, error) {
+	it, err := c.State.take(room)
+	if err != nil {
+		return schedule.Task{}, err
+	}
+	if it == nil {
+		return schedule.Task{}, schedule.ErrNone
+	}
+	return schedule.Task{Host: it.url.Host(), Do: func(ctx context.Context) *job.Result { return c.do(ctx, it) }}, nil
+}
+
+// do visits one item.
+func (c *crawl) do(ctx context.Context, it *item) *job.Result {
+	defer c.State.leave(it)
+	p := c.page(it)
+	err := c.visit(ctx, p)
+	result := &job.Result{Outcome: job.Saved, Err: err}
+	if err != nil {
+		result.Outcome = job.Failed
+	}
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil // it stays in the queue
+	case fullDisk(err):
+		c.fail(err)
+		return nil
+	case errors.Is(err, errForbidden):
+		p.why = RobotsForbid
+		c.left(Link{URL: it.url, From: it.from, Seed: p.seedURL(), Depth: it.depth, Rel: it.rel, Kind: it.kind}, RobotsForbid)
+		result.Outcome, result.Err = job.Skipped, nil
+	case it.guessed && errors.Is(err, fetch.ErrNotFound):
+		result.Outcome, result.Err = job.Skipped, nil
+	default:
+		c.ended(p, err)
+	}
+	if err := c.settled(p, result.Err); err != nil {
+		c.fail(err)
+	}
+	return result
+}
+
+// settled notes in the state how the visit of p ended.
+func (c *crawl) settled(p *Page, err error) error {
+	state := byte(done)
+	if err != nil {
+		state = failed
+	}
+	if p.moved != nil {
+		if err := c.State.end(p.moved, state, p.Memo, c.Scope.limit()); err != nil {
+			return err
+		}
+		return c.State.end(p.item, done, p.Trail, -1)
+	}
+	return c.State.end(p.item, state, p.Memo, c.Scope.limit())
+}
+
+// fullDisk reports whether err means that nothing more can be saved: that of the next page would fail
+// as well.
+func fullDisk(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
+}
+
+func (c *crawl) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fatal == nil {
+		c.fatal = err
+	}
+	c.stop(err)
+}
+
+func (c *crawl) ended(p *Page, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.report.Visited++
+	} else {
+		c.report.Failed++
+	}
+	if c.Ended != nil {
+		c.Ended(p, err)
+	}
+}
+
+func (c *crawl) left(l Link, why Reason) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.report.Left++
+	if c.Left != nil {
+		c.Left(l, why)
+	}
+}
+
+func (c *crawl) seed(n int) uri.URI {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seeds[n]
+}
+
+// visit asks the server's robots.txt, and then lets the caller do its work.
+func (c *crawl) visit(ctx context.Context, p *Page) error {
+	if !c.NoRobots || c.Sitemaps && p.Depth == 0 {
+		rules, err := c.robots.rules(ctx, p.URL)
+		if err == nil && rules.Delay > 0 && !c.NoRobots {
+			limits := c.Schedule.Host
+			limits.Delay = max(limits.Delay, rules.Delay)
+			c.scheduler.SetLimits(p.URL.Host(), limits)
+		}
+		if c.Sitemaps && p.Depth == 0 && p.Rel == "" && err == nil {
+			if err := c.addSitemaps(p, rules.Sitemaps); err != nil {
+				return err
+			}
+		}
+		if !c.NoRobots && p.Depth > 0 {
+			if err != nil {
+				return err
+			}
+			if ok, _ := rules.Allowed(robotsPath(p.URL)); !ok {
+				return errForbidden
+			}
+		}
+	}
+	return c.Visit(ctx, p)
+}
+
+// errForbidden reports what robots.txt forbids.
+var errForbidden = errors.New("robots.txt forbids it")
+
+// addSitemaps queues the sitemaps of the server of a seed.
+func (c *crawl) addSitemaps(p *Page, named []string) error {
+	guessed := len(named) == 0
+	if guessed && Family(p.URL) != "http" {
+		return nil
+	}
+	if guessed {
+		named = []string{"/sitemap.xml"}
+	}
+	for _, text := range named {
+		ref, err := uri.ParseRef(text)
+		if err != nil {
+			continue
+		}
+		it := &item{url: c.plain(p.URL.Resolve(ref)).WithoutUserinfo().WithoutFragment(), from: p.URL.WithoutUserinfo(), seed: p.item.seed, rel: "sitemap", size: -1, guessed: guessed}
+		if site(it.url) != site(p.URL) && !c.Scope.SpanHosts {
+			continue
+		}
+		if _, err := c.State.add(it, -1, "", 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

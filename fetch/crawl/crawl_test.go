@@ -1,0 +1,299 @@
+package crawl_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/schedule"
+	"github.com/urlget/urlget/fetch/uri"
+	httpdriver "github.com/urlget/urlget/protocols/http"
+)
+
+// visits crawls and returns the visited paths, sorted, and the reasons by path of what was left.
+func visits(t *testing.T, site *httptest.Server, path string, opts crawl.Options) (done []string, left map[string]crawl.Reason) {
+	t.Helper()
+	c := fetch.New(nil, httpdriver.Load)
+	defer c.Close()
+	left = map[string]crawl.Reason{}
+	opts.Ended = func(p *crawl.Page, err error) {
+		name := strings.TrimPrefix(p.URL.String(), site.URL)
+		if err != nil {
+			name += " " + string(fetch.CodeOf(err))
+		}
+		done = append(done, name)
+	}
+	opts.Left = func(l crawl.Link, why crawl.Reason) { left[strings.TrimPrefix(l.URL.String(), site.URL)] = why }
+	if _, err := crawl.Run(t.Context(), c, []uri.URI{uri.MustParse(site.URL + path)}, &opts); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(done)
+	return done, left
+}
+
+// newSite serves pages of HTML, by path. One that begins with a number is an answer of that status;
+// one that begins with "->" redirects.
+func newSite(t *testing.T, pages map[string]string) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, ok := pages[r.URL.RequestURI()]
+		var status int
+		switch to, redirects := strings.CutPrefix(text, "->"); {
+		case !ok:
+			http.NotFound(w, r)
+		case redirects:
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusFound)
+		default:
+			if n, _ := fmt.Sscanf(text, "%3d", &status); n == 1 {
+				w.WriteHeader(status)
+			}
+			if strings.HasSuffix(r.URL.Path, ".xml") {
+				w.Header().Set("Content-Type", "application/xml")
+			} else {
+				w.Header().Set("Content-Type", "text/html")
+			}
+			fmt.Fprint(w, text)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestRobots(t *testing.T) {
+	t.Parallel()
+	const page = `<a href=/a></a><a href=/b></a>`
+	tests := []struct {
+		name, robots string
+		opts         crawl.Options
+		want         []string
+	}{
+		{"forbidden", "User-agent: *\nDisallow: /a", crawl.Options{}, []string{"/", "/b"}},
+		{"ignored", "User-agent: *\nDisallow: /a", crawl.Options{NoRobots: true}, []string{"/", "/a", "/b"}},
+		{"of another agent", "User-agent: me\nDisallow: /a", crawl.Options{}, []string{"/", "/a", "/b"}},
+		{"of ours", "User-agent: me\nDisallow: /a", crawl.Options{Agent: "Me"}, []string{"/", "/b"}},
+		{"not to be had", "403 forbidden", crawl.Options{}, []string{"/", "/a", "/b"}},
+		{"broken", "500 broken", crawl.Options{}, []string{"/", "/a server", "/b server"}},
+		{"elsewhere", "->/rules", crawl.Options{}, []string{"/", "/b"}},
+		{"the seed is the user's", "User-agent: *\nDisallow: /", crawl.Options{}, []string{"/"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			site := newSite(t, map[string]string{"/": page, "/a": "a", "/b": "b", "/robots.txt": tt.robots, "/rules": "User-agent: *\nDisallow: /a"})
+			done, left := visits(t, site, "/", tt.opts)
+			if !slices.Equal(done, tt.want) {
+				t.Errorf("%q, want %q", done, tt.want)
+			}
+			if len(tt.want) == 2 && left["/a"] != crawl.RobotsForbid {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+func TestSitemaps(t *testing.T) {
+	t.Parallel()
+	pages := map[string]string{"/": "x", "/a": "a", "/b": "b",
+		"/maps.xml": "<sitemapindex><sitemap><loc>/map.xml</loc></sitemap></sitemapindex>",
+		"/map.xml":  "<urlset><url><loc>/a</loc></url></urlset>", "/sitemap.xml": "<urlset><url><loc>/b</loc></url></urlset>"}
+	done, _ := visits(t, newSite(t, pages), "/", crawl.Options{Sitemaps: true})
+	if want := []string{"/", "/b", "/sitemap.xml"}; !slices.Equal(done, want) {
+		t.Errorf("the usual place: %q, want %q", done, want)
+	}
+	pages["/robots.txt"] = "Sitemap: /maps.xml"
+	done, _ = visits(t, newSite(t, pages), "/", crawl.Options{Sitemaps: true})
+	if want := []string{"/", "/a", "/map.xml", "/maps.xml"}; !slices.Equal(done, want) {
+		t.Errorf("named by robots.txt: %q, want %q", done, want)
+	}
+	delete(pages, "/robots.txt")
+	delete(pages, "/sitemap.xml")
+	if done, _ = visits(t, newSite(t, pages), "/", crawl.Options{Sitemaps: true}); !slices.Equal(done, []string{"/"}) {
+		t.Errorf("none: %q", done)
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	other := newSite(t, map[string]string{"/": "other"})
+	site := newSite(t, map[string]string{"/start": "->/s/", "/s/": `<a href=a></a><a href=b></a><a href=c></a><a href=/up></a>`,
+		"/s/a": "->/s/target", "/s/b": "->/s/target", "/s/target": `<a href=deep></a>`, "/s/deep": "x", "/s/c": "->" + other.URL + "/"})
+	done, left := visits(t, site, "/start", crawl.Options{Scope: crawl.Scope{NoParent: true}})
+	want := []string{"/s/", "/s/deep", "/s/target"}
+	got := slices.DeleteFunc(done, func(s string) bool { return s == "/s/a" || s == "/s/b" || s == "/s/c" }) // which of them was first is open
+	if !slices.Equal(got, want) || left["/up"] != crawl.NotBelow || left[other.URL+"/"] != crawl.OtherHost {
+		t.Errorf("%q, want %q; left %v", done, want, left)
+	}
+}
+
+func TestCalendarsEnd(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		var n int
+		fmt.Sscanf(r.URL.Path, "/day/%d", &n)
+		fmt.Fprintf(w, `<a href=/day/%d></a><a href=/day/%d></a>`, n+1, n+2)
+	}))
+	t.Cleanup(site.Close)
+	done, left := visits(t, site, "/", crawl.Options{Scope: crawl.Scope{MaxDepth: -1}, MaxAlike: 30})
+	if len(done) != 31 || !slices.Contains(slices.Collect(func(yield func(crawl.Reason) bool) {
+		for _, why := range left {
+			if !yield(why) {
+				return
+			}
+		}
+	}), crawl.TooManyAlike) {
+		t.Errorf("%d visits, left %v", len(done), left)
+	}
+}
+
+func TestDepthCountsTheShortestWay(t *testing.T) {
+	t.Parallel()
+	// "/far" is found four links away first, and then one link away, so that what it leads to is
+	// within reach.
+	release := make(chan struct{})
+	var once sync.Once
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/":
+			fmt.Fprint(w, `<a href=/slow></a><a href=/1></a>`)
+		case "/slow":
+			<-release
+			fmt.Fprint(w, `<a href=/far></a>`)
+		case "/1":
+			fmt.Fprint(w, `<a href=/2></a>`)
+		case "/2":
+			fmt.Fprint(w, `<a href=/far></a>`)
+		case "/far":
+			fmt.Fprint(w, `<a href=/beyond></a>`)
+			once.Do(func() { close(release) })
+		case "/beyond":
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(site.Close)
+	done, _ := visits(t, site, "/", crawl.Options{Scope: crawl.Scope{MaxDepth: 3}})
+	if !slices.Contains(done, "/beyond") {
+		t.Errorf("%q", done)
+	}
+}
+
+func TestAFullDiskStopsTheCrawlAndItGoesOn(t *testing.T) {
+	t.Parallel()
+	site := newSite(t, map[string]string{"/": `<a href=/a></a><a href=/b></a>`, "/a": "a", "/b": "b"})
+	c := fetch.New(nil, httpdriver.Load)
+	defer c.Close()
+	file := filepath.Join(t.TempDir(), "state")
+	var full atomic.Bool
+	full.Store(true)
+	var done []string
+	run := func() error {
+		st, err := crawl.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		_, err = crawl.Run(t.Context(), c, []uri.URI{uri.MustParse(site.URL + "/")}, &crawl.Options{State: st,
+			Visit: func(ctx context.Context, p *crawl.Page) error {
+				if p.Depth > 0 && full.Load() {
+					return &fetch.Error{Code: fetch.ErrFile, Err: syscall.ENOSPC}
+				}
+				return p.Read(ctx)
+			},
+			Ended: func(p *crawl.Page, err error) { done = append(done, p.URL.Path()) },
+		})
+		return err
+	}
+	if err := run(); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the disk is full: %v", err)
+	}
+	full.Store(false)
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(done)
+	if want := []string{"/", "/a", "/b"}; !slices.Equal(done, want) {
+		t.Errorf("%q, want %q", done, want)
+	}
+}
+
+func TestAStateIsForOneProcess(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "state")
+	st, err := crawl.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := crawl.Open(file); !errors.Is(err, crawl.ErrInUse) || fetch.CodeOf(err) != fetch.ErrFile {
+		t.Errorf("in use: %v", err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if st, err = crawl.Open(file); err != nil {
+		t.Fatal(err)
+	}
+	st.Close()
+}
+
+// TestTheQueueIsInTheFile crawls many more URLs, of more hosts, than there may be in memory.
+func TestTheQueueIsInTheFile(t *testing.T) {
+	t.Parallel()
+	const hosts, perHost = crawl.MaxHosts + 500, 3
+	w := newWorld(rand.New(rand.NewPCG(1, 1)), 1, 1)
+	seed := "x-sim://start/"
+	for i := range hosts {
+		for j := range perHost {
+			w.links[seed] = append(w.links[seed], fmt.Sprintf("x-sim://h%d/%d", i, j))
+		}
+	}
+	for i := range crawl.MaxItems + 500 {
+		w.links[seed] = append(w.links[seed], fmt.Sprintf("x-sim://big/%d", i))
+	}
+	w.busy = func(string) bool { return false }
+	w.latency = func() time.Duration { return 0 }
+	for _, to := range w.links[seed] {
+		w.links[to] = nil
+	}
+	c := w.client()
+	defer c.Close()
+	st, err := crawl.Open(filepath.Join(t.TempDir(), "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	st.NoSync()
+	report, err := crawl.Run(t.Context(), c, []uri.URI{uri.MustParse(seed)}, &crawl.Options{State: st,
+		Scope: crawl.Scope{SpanHosts: true}, Schedule: schedule.Options{Parallel: 8},
+		Ended: func(*crawl.Page, error) {
+			if items, hosts := st.InMemory(); hosts > crawl.MaxHosts || items > crawl.MaxItems+crawl.MaxHosts*crawl.MaxHot {
+				t.Errorf("%d items of %d hosts are in memory", items, hosts)
+			}
+		}})
+	if want := int64(hosts*perHost + crawl.MaxItems + 500 + 1); err != nil || report.Visited != want {
+		t.Errorf("%+v, %v; want %d visits", report, err, want)
+	}
+	for url, n := range w.asked {
+		if n != 1 {
+			t.Errorf("%s was visited %d times", url, n)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package crawl
+
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// secure are the schemes that are another one over TLS. A crawl takes what both name for the same:
+// sites move from one to the other, and link to both.
+var secure = map[string]string{"https": "http", "ftps": "ftp", "gophers": "gopher", "nntps": "nntp", "snews": "news"}
+
+// Family returns the scheme of u, or that which it is the secure form of.
+func Family(u uri.URI) string {
+	s := u.Scheme()
+	if plain, ok := secure[s]; ok {
+		return plain
+	}
+	return s
+}
+
+// Key returns what a crawl knows u by: two URLs with the same key are one resource to it. It is the
+// normalised URL (see uri.URI.Normalize) without login and fragment and, if the scheme is another one
+// over TLS, with that one.
+func Key(u uri.URI) string {
+	text := u.WithoutUserinfo().WithoutFragment().Normalize().String()
+	if plain, ok := secure[u.Scheme()]; ok {
+		return plain + strings.TrimPrefix(text, u.Scheme())
+	}
+	return text
+}
+
+// site returns what URLs of the same server have in common.
+func site(u uri.URI) string {
+	key := Key(u)
+	if i := strings.Index(key, "://"); i >= 0 {
+		if j := strings.IndexByte(key[i+3:], '/'); j >= 0 {
+			return key[:i+3+j]
+		}
+	}
+	return strings.TrimSuffix(key, u.URLPath())
+}
+
+// An item is a URL that waits to be visited, with how it was found.
+type item struct {
+	url, from uri.URI
+	seed      int // which of the seeds led here
+	depth     int
+	rel       string
+	kind      fetch.EntryKind
+	size      int64 // as the listing told
+	modTime   time.Time
+	save      bool
+	guessed   bool // nobody has said that it is there
+
+	place []byte // its key in the queue
+}
+
+// marshal encodes the item but for its place.
+func (it *item) marshal() []byte {
+	b := []byte{byte(it.kind), 0}
+	if it.save {
+		b[1] |= 1
+	}
+	if it.guessed {
+		b[1] |= 2
+	}
+	b = binary.AppendUvarint(b, uint64(it.seed))
+	b = binary.AppendUvarint(b, uint64(it.depth))
+	b = binary.AppendVarint(b, it.size)
+	at := int64(0)
+	if !it.modTime.IsZero() {
+		at = it.modTime.UnixNano()
+	}
+	b = binary.AppendVarint(b, at)
+	for _, s := range []string{it.rel, it.url.String(), it.from.String()} {
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	return b
+}
+
+var errDamaged = errors.New("the state of the crawl is damaged")
+
+// unmarshalItem decodes an item. The result does not share memory with b.
+func unmarshalItem(b []byte) (*item, error) {
+	if len(b) < 2 {
+		return nil, errDamaged
+	}
+	d := decoder{b: b[2:]}
+	it := &item{kind: fetch.EntryKind(b[0]), save: b[1]&1 != 0, guessed: b[1]&2 != 0}
+	it.seed, it.depth = int(d.uvarint()), int(d.uvarint())
+	it.size = d.varint()
+	if at := d.varint(); at != 0 {
+		it.modTime = time.Unix(0, at)
+	}
+	it.rel = d.text()
+	var err1, err2 error
+	it.url, err1 = uri.Parse(d.text())
+	it.from, err2 = uri.Parse(d.text())
+	if d.failed || err1 != nil || err2 != nil {
+		return nil, errDamaged
+	}
+	return it, nil
+}
+
+// A record is what is known of a URL that was met.
+type record struct {
+	run   uint64 // the crawl in which it was met last
+	state byte
+	depth int
+	memo  []byte // what the last visit left
+}
+
+// The states of URLs. That one is being visited is known to the process alone: after a crash it is
+// queued again.
+const (
+	queued = iota + 1
+	done
+	failed
+)
+
+func (r *record) marshal() []byte {
+	b := binary.AppendUvarint([]byte{r.state}, r.run)
+	return append(binary.AppendUvarint(b, uint64(r.depth)), r.memo...)
+}
+
+func unmarshalRecord(b []byte) (*record, error) {
+	if len(b) == 0 {
+		return nil, errDamaged
+	}
+	d := decoder{b: b[1:]}
+	r := &record{state: b[0], run: d.uvarint(), depth: int(d.uvarint())}
+	r.memo = append(r.memo, d.b...)
+	if d.failed {
+		return nil, errDamaged
+	}
+	return r, nil
+}
+
+// A decoder takes values off the front of b.
+type decoder struct {
+	b      []byte
+	failed bool
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.b)
+	d.skip(n)
+	return v
+}
+
+func (d *decoder) varint() int64 {
+	v, n := binary.Varint(d.b)
+	d.skip(n)
+	return v
+}
+
+func (d *decoder) text() string {
+	n := d.uvarint()
+	if n > uint64(len(d.b)) {
+		d.failed = true
+		return ""
+	}
+	s := string(d.b[:n])
+	d.b = d.b[n:]
+	return s
+}
+
+func (d *decoder) skip(n int) {
+	if n <= 0 {
+		d.failed, d.b = true, nil
+		return
+	}
+	d.b = d.b[n:]
+}

@@ -1,0 +1,142 @@
+package crawl
+
+import (
+	"bytes"
+	"encoding/binary"
+	"iter"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Claim gives the owner, such as the key of a URL, a name, such as that of a file, unless another
+// owner has it. It returns who has it now. What was claimed stays so from one crawl to the next.
+func (s *State) Claim(name, owner string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, err := s.get(namesBucket, name)
+	if err != nil {
+		return "", err
+	}
+	if _, holder := splitName(b); b != nil && holder != owner {
+		return holder, nil
+	}
+	s.changes.put(namesBucket, name, append(binary.AppendUvarint(nil, s.run), owner...))
+	return owner, nil
+}
+
+// Owner returns who claimed a name, "" if nobody did, and whether that was in this crawl.
+func (s *State) Owner(name string) (owner string, now bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, err := s.get(namesBucket, name)
+	run, owner := splitName(b)
+	return owner, b != nil && run == s.run, err
+}
+
+// Disclaim forgets who has a name.
+func (s *State) Disclaim(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changes.put(namesBucket, name, nil)
+}
+
+func splitName(b []byte) (run uint64, owner string) {
+	run, n := binary.Uvarint(b)
+	if n <= 0 {
+		return 0, ""
+	}
+	return run, string(b[n:])
+}
+
+// Names yields all names that begin with a prefix and who claimed them, in the order of the names, and
+// whether that was in this crawl. Nothing may be changed meanwhile.
+func (s *State) Names(prefix string) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.write() != nil {
+			return
+		}
+		s.db.View(func(tx *bolt.Tx) error {
+			c := tx.Bucket(namesBucket).Cursor()
+			for k, v := c.Seek([]byte(prefix)); bytes.HasPrefix(k, []byte(prefix)) && k != nil; k, v = c.Next() {
+				if run, _ := splitName(v); !yield(string(k), run == s.run) {
+					break
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// Memo returns what the last visit of a URL left (see Page.Memo), and whether it ended well in this
+// crawl.
+func (s *State) Memo(u uri.URI) (memo []byte, now bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, err := s.record(Key(u))
+	if err != nil || r == nil {
+		return nil, false
+	}
+	return r.memo, r.run == s.run && r.state == done
+}
+
+// SetMemo changes what the last visit of a URL left.
+func (s *State) SetMemo(u uri.URI, memo []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, err := s.record(Key(u))
+	if err != nil || r == nil {
+		return err
+	}
+	r.memo = memo
+	s.changes.put(urlsBucket, Key(u), r.marshal())
+	return s.writeIfDue()
+}
+
+// Visited yields the keys of the URLs whose visits in this crawl ended well, with what they left. The
+// crawl must have ended, and nothing may be changed meanwhile, but Memo may be asked.
+func (s *State) Visited() iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for last := []byte(nil); ; {
+			type one struct {
+				key  string
+				memo []byte
+			}
+			var batch []one
+			s.mu.Lock()
+			err := s.write()
+			if err == nil {
+				err = s.db.View(func(tx *bolt.Tx) error {
+					c := tx.Bucket(urlsBucket).Cursor()
+					k, v := c.Seek(last)
+					if last != nil && bytes.Equal(k, last) {
+						k, v = c.Next()
+					}
+					for n := 0; k != nil && n < 1000; k, v = c.Next() {
+						last = bytes.Clone(k)
+						n++
+						if r, err := unmarshalRecord(v); err == nil && r.run == s.run && r.state == done {
+							batch = append(batch, one{string(k), r.memo})
+						}
+					}
+					if k == nil {
+						last = nil
+					}
+					return nil
+				})
+			}
+			s.mu.Unlock()
+			for _, o := range batch {
+				if !yield(o.key, o.memo) {
+					return
+				}
+			}
+			if err != nil || last == nil {
+				return
+			}
+		}
+	}
+}

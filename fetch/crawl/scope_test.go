@@ -1,0 +1,117 @@
+package crawl_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	far := crawl.Scope{SpanHosts: true}
+	tests := []struct {
+		name  string
+		scope crawl.Scope
+		link  crawl.Link
+		url   string
+		want  crawl.Reason
+		read  bool // only for its links
+	}{
+		{name: "the same server", url: "http://h/x"},
+		{name: "the same server over TLS", url: "https://h/x"},
+		{name: "another port", url: "http://h:81/x", want: crawl.OtherHost},
+		{name: "another host", url: "http://i/x", want: crawl.OtherHost},
+		{name: "another scheme", url: "ftp://h/x", want: crawl.OtherScheme},
+		{name: "data", scope: far, url: "data:,x", want: crawl.NoTarget},
+		{name: "a session", link: crawl.Link{Kind: fetch.EntrySession}, url: "http://h/x", want: crawl.NoTarget},
+		{name: "a search", link: crawl.Link{Kind: fetch.EntrySearch}, url: "http://h/x", want: crawl.NoTarget},
+		{name: "the way up", link: crawl.Link{Rel: "parent"}, url: "http://h/", want: crawl.ParentListing},
+		{name: "five links away", link: crawl.Link{Depth: 5}, url: "http://h/x"},
+		{name: "six links away", link: crawl.Link{Depth: 6}, url: "http://h/x", want: crawl.TooDeep},
+		{name: "any depth", scope: crawl.Scope{MaxDepth: -1}, link: crawl.Link{Depth: 99}, url: "http://h/x"},
+		{name: "an image beyond the depth", scope: crawl.Scope{Requisites: true}, link: crawl.Link{Depth: 6, Rel: "img"}, url: "http://h/x"},
+		{name: "seeds only", scope: crawl.Scope{SeedsOnly: true}, link: crawl.Link{Depth: 1, Rel: "a"}, url: "http://h/x", want: crawl.NotRequisite},
+		{name: "what seeds need", scope: crawl.Scope{SeedsOnly: true, Requisites: true}, link: crawl.Link{Rel: "stylesheet"}, url: "http://h/x"},
+		{name: "below", scope: crawl.Scope{NoParent: true}, url: "http://h/dir/x/y"},
+		{name: "beside", scope: crawl.Scope{NoParent: true}, url: "http://h/dirt/x", want: crawl.NotBelow},
+		{name: "above", scope: crawl.Scope{NoParent: true}, url: "http://h/", want: crawl.NotBelow},
+		{name: "up and down", scope: crawl.Scope{NoParent: true}, url: "http://h/dir/../x", want: crawl.NotBelow},
+		{name: "an image above", scope: crawl.Scope{NoParent: true, Requisites: true}, link: crawl.Link{Rel: "img"}, url: "http://h/i.png"},
+		{name: "all hosts", scope: far, url: "ftp://i/x"},
+		{name: "a domain", scope: crawl.Scope{SpanHosts: true, Domains: []string{"i.example"}}, url: "http://a.I.example/x"},
+		{name: "no domain", scope: crawl.Scope{SpanHosts: true, Domains: []string{"i.example"}}, url: "http://xi.example/x", want: crawl.OtherDomain},
+		{name: "a domain that is left out", scope: crawl.Scope{SpanHosts: true, ExcludeDomains: []string{".i.example"}}, url: "http://a.i.example/x", want: crawl.OtherDomain},
+		{name: "accepted", scope: crawl.Scope{Accept: []string{".png", "a*"}}, url: "http://h/abc"},
+		{name: "not accepted", scope: crawl.Scope{Accept: []string{".png", "a*"}}, url: "http://h/b.txt", want: crawl.NotAccepted},
+		{name: "a page that is not accepted", scope: crawl.Scope{Accept: []string{".png"}}, url: "http://h/d/b.html", read: true},
+		{name: "a page at the end that is not accepted", scope: crawl.Scope{Accept: []string{".png"}}, link: crawl.Link{Depth: 5}, url: "http://h/b.html", want: crawl.NotAccepted},
+		{name: "a directory that is not accepted", scope: crawl.Scope{Accept: []string{".png"}}, link: crawl.Link{Kind: fetch.EntryListing}, url: "http://h/d"},
+		{name: "rejected", scope: crawl.Scope{Reject: []string{"*.[a-c]ng"}}, url: "http://h/a.bng", want: crawl.NotAccepted},
+		{name: "matched", scope: crawl.Scope{AcceptURL: regexp.MustCompile("/d[0-9]/")}, url: "http://h/d1/x"},
+		{name: "not matched", scope: crawl.Scope{AcceptURL: regexp.MustCompile("/d[0-9]/")}, url: "http://h/d/x", want: crawl.NotMatched},
+		{name: "matched by the wrong one", scope: crawl.Scope{RejectURL: regexp.MustCompile(`\?`)}, url: "http://h/d/x?y", want: crawl.NotMatched},
+		{name: "a long URL", url: "http://h/" + strings.Repeat("x", 2000), want: crawl.TooLong},
+		{name: "a deep path", url: "http://h/" + strings.Repeat("x/y/z/1/2/", 1) + strings.Repeat("a/b/c/d/e/", 20), want: crawl.TooLong},
+		{name: "a name again and again", url: "http://h/a/a/a/a/", want: crawl.Repeats},
+		{name: "names again and again", url: "http://h/x/a/b/a/b/a/b/a/b", want: crawl.Repeats},
+		{name: "names three times", url: "http://h/x/a/b/a/b/a/b"},
+	}
+	for _, tt := range tests {
+		tt.link.URL, tt.link.Seed = uri.MustParse(tt.url), uri.MustParse("http://h/dir/page")
+		keep, why := tt.scope.Follow(tt.link)
+		if why != tt.want || why == crawl.Followed && keep == tt.read {
+			t.Errorf("%s: %s: %q (keep %v), want %q", tt.name, tt.url, why, keep, tt.want)
+		}
+		if (why.Text() == "") != (why == crawl.Followed) {
+			t.Errorf("the reason %q has the text %q", why, why.Text())
+		}
+	}
+}
+
+func TestNoParentInGopher(t *testing.T) {
+	t.Parallel()
+	scope := crawl.Scope{NoParent: true}
+	for url, want := range map[string]crawl.Reason{
+		"gopher://h/0/docs/a": crawl.Followed,
+		"gopher://h/1/docs/b": crawl.Followed,
+		"gopher://h/0/x":      crawl.NotBelow,
+		"gopher://h/0/docsy":  crawl.NotBelow,
+	} {
+		if _, why := scope.Follow(crawl.Link{URL: uri.MustParse(url), Seed: uri.MustParse("gopher://h/1/docs")}); why != want {
+			t.Errorf("%s: %q, want %q", url, why, want)
+		}
+	}
+}
+
+func TestKeepsType(t *testing.T) {
+	t.Parallel()
+	s := crawl.Scope{AcceptTypes: []string{"text/html", "image/*"}}
+	for contentType, want := range map[string]bool{"text/html; charset=x": true, "IMAGE/png": true, "text/plain": false, "": false} {
+		if got := s.KeepsType(contentType); got != want {
+			t.Errorf("%q: %v", contentType, got)
+		}
+	}
+}
+
+func TestKey(t *testing.T) {
+	t.Parallel()
+	for _, same := range [][2]string{
+		{"http://u:p@H:80/%7ea?b#c", "http://h/~a?b"},
+		{"https://h/x", "http://h/x"},
+		{"https://h:443/x", "http://h/x"},
+		{"gophers://h/1/x", "gopher://h/1/x"},
+	} {
+		if a, b := crawl.Key(uri.MustParse(same[0])), crawl.Key(uri.MustParse(same[1])); a != b {
+			t.Errorf("%s and %s are %s and %s", same[0], same[1], a, b)
+		}
+	}
+	for _, differ := range [][2]string{{"http://h/a", "http://h/a/"}, {"http://h/a%2Fb", "http://h/a/b"}, {"http://h/A", "http://h/a"}, {"http://h/a", "http://h/a?"}, {"http://h:8080/", "http://h/"}} {
+		if a, b := crawl.Key(uri.MustParse(differ[0])), crawl.Key(uri.MustParse(differ[1])); a == b {
+			t.Errorf("%s and %s are both %s", differ[0], differ[1], a)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+// Package robots reads what servers ask of crawlers in their robots.txt (RFC 9309).
+package robots
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxSize is how much of a robots.txt is read, in bytes; the rest is ignored (RFC 9309, section 2.5).
+const MaxSize = 500 << 10
+
+// maxDelay bounds a Crawl-delay: a server that asks for more wants to be asked for a minute at most
+// every minute.
+const maxDelay = time.Minute
+
+// Rules are those for one crawler. The zero value, and a nil one, allow everything.
+type Rules struct {
+	rules []rule
+	// Delay is the time to leave between two requests (Crawl-delay, which many servers use and the
+	// RFC does not have), a minute at most; 0 if none is asked for.
+	Delay time.Duration
+	// Sitemaps are those that the file names, as it does.
+	Sitemaps []string
+}
+
+type rule struct {
+	pattern string // normalised, with "*" and perhaps a "$" at its end
+	allow   bool
+}
+
+// Read reads the rules for the crawler that calls itself agent, a product token such as "urlget". If
+// no group is for it, those for "*" count. All groups for the same crawler count together. Lines end
+// with CR, LF or both; what is no rule is ignored. An error is that of r.
+func Read(r io.Reader, agent string) (*Rules, error) {
+	text, err := io.ReadAll(io.LimitReader(r, MaxSize))
+	if err != nil {
+		return nil, err
+	}
+	p := parser{agent: strings.ToLower(agent), own: &Rules{}, others: &Rules{}}
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	for len(text) > 0 {
+		line := text
+		if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
+			line, text = text[:i], text[i+1:]
+		} else {
+			text = nil
+		}
+		p.line(string(line))
+	}
+	rules := p.others
+	if p.named {
+		rules = p.own
+	}
+	rules.Sitemaps = p.sitemaps
+	return rules, nil
+}
+
+type parser struct {
+	agent       string
+	own, others *Rules
+	named       bool // there is a group for agent
+	inRules     bool // the group's list of crawlers is over
+	forUs, all  bool // whom the group is for
+	sitemaps    []string
+}
+
+func (p *parser) line(line string) {
+	line, _, _ = strings.Cut(line, "#")
+	key, value, ok := strings.Cut(line, ":")
+	if !ok {
+		return
+	}
+	value = strings.TrimSpace(value)
+	switch key = strings.ToLower(strings.TrimSpace(key)); key {
+	case "user-agent":
+		if p.inRules {
+			p.inRules, p.forUs, p.all = false, false, false
+		}
+		p.all = p.all || value == "*"
+		if product(value) == p.agent {
+			p.forUs, p.named = true, true
+		}
+	case "allow", "disallow":
+		p.inRules = true
+		if value != "" {
+			p.each(func(r *Rules) { r.rules = append(r.rules, rule{normalize(value), key == "allow"}) })
+		}
+	case "crawl-delay":
+		p.inRules = true
+		if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 {
+			d := time.Duration(min(s, maxDelay.Seconds()) * float64(time.Second))
+			p.each(func(r *Rules) { r.Delay = max(r.Delay, d) })
+		}
+	case "sitemap":
+		if value != "" {
+			p.sitemaps = append(p.sitemaps, value)
+		}
+	}
+}
+
+// each calls f with the rules that the group belongs to.
+func (p *parser) each(f func(*Rules)) {
+	if p.forUs {
+		f(p.own)
+	}
+	if p.all {
+		f(p.others)
+	}
+}
+
+// product returns the product token that value begins with, in lower case (RFC 9309, section 2.2.1).
+func product(value string) string {
+	end := 0
+	for end < len(value) && (value[end]|0x20 >= 'a' && value[end]|0x20 <= 'z' || value[end] == '_' || value[end] == '-') {
+		end++
+	}
+	return strings.ToLower(value[:end])
+}
+
+// Allowed reports whether path, with its query, may be retrieved, and the rule that says so: that
+// with the longest pattern, and of two that are as long, the one that allows (section 2.2.2). The rule
+// is "" if none matches. The robots.txt itself is always allowed.
+func (r *Rules) Allowed(path string) (ok bool, because string) {
+	if r == nil || path == "/robots.txt" {
+		return true, ""
+	}
+	path = normalize(path)
+	var best *rule
+	for i := range r.rules {
+		this := &r.rules[i]
+		if best != nil && (len(this.pattern) < len(best.pattern) || len(this.pattern) == len(best.pattern) && best.allow) {
+			continue
+		}
+		if matches(this.pattern, path) {
+			best = this
+		}
+	}
+	switch {
+	case best == nil:
+		return true, ""
+	case best.allow:
+		return true, "Allow: " + best.pattern
+	}
+	return false, "Disallow: " + best.pattern
+}
+
+// matches reports whether path begins with what pattern says. Each piece between two asterisks is
+// taken where it is found first, which finds a match if there is one.
+func matches(pattern, path string) bool {
+	pattern, toEnd := strings.CutSuffix(pattern, "$")
+	first, rest, wild := strings.Cut(pattern, "*")
+	path, ok := strings.CutPrefix(path, first)
+	if !ok {
+		return false
+	}
+	for wild {
+		var piece string
+		piece, rest, wild = strings.Cut(rest, "*")
+		if !wild && toEnd {
+			return strings.HasSuffix(path, piece)
+		}
+		i := strings.Index(path, piece)
+		if i < 0 {
+			return false
+		}
+		path = path[i+len(piece):]
+	}
+	return !toEnd || path == ""
+}
+
+// normalize writes a path or pattern so that two that mean the same are the same (section 2.2.2):
+// unreserved characters bare, all others that are encoded or must be in upper case.
+func normalize(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '%' && i+2 < len(s) && hexValue(s[i+1]) >= 0 && hexValue(s[i+2]) >= 0:
+			c = byte(hexValue(s[i+1])<<4 | hexValue(s[i+2]))
+			i += 2
+			if isUnreserved(c) {
+				b.WriteByte(c)
+			} else {
+				escape(&b, c)
+			}
+		case c <= ' ' || c >= 0x7f:
+			escape(&b, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func escape(b *strings.Builder, c byte) {
+	const digits = "0123456789ABCDEF"
+	b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+}
+
+func hexValue(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10
+	}
+	return -1
+}
+
+func isUnreserved(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+}

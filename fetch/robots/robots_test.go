@@ -1,0 +1,108 @@
+package robots_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/urlget/urlget/fetch/robots"
+)
+
+func TestAllowed(t *testing.T) {
+	t.Parallel()
+	long := "User-agent: *\n" + strings.Repeat("# filler\n", robots.MaxSize/9) + "Disallow: /\n"
+	tests := []struct {
+		name, file, path string
+		want             bool
+	}{
+		{"nothing", "", "/x", true},
+		{"everything", "User-agent: *\nDisallow: /", "/x", false},
+		{"the file itself", "User-agent: *\nDisallow: /", "/robots.txt", true},
+		{"an empty rule", "User-agent: *\nDisallow:", "/x", true},
+		{"the longest match", "User-agent: *\nAllow: /a/b\nDisallow: /a", "/a/b/c", true},
+		{"the longest match in the other order", "User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/c", false},
+		{"a tie", "User-agent: *\nDisallow: /page\nAllow: /page", "/page", true},
+		{"a tie in the other order", "User-agent: *\nAllow: /page\nDisallow: /page", "/page", true},
+		{"our group goes before all", "User-agent: *\nDisallow: /\nUser-agent: urlget\nDisallow: /private", "/x", true},
+		{"our group comes later", "User-agent: other\nDisallow: /\n\nUser-agent: URLget/1.0\nDisallow: /x", "/x", false},
+		{"a longer name is another", "User-agent: urlgetter\nDisallow: /", "/x", true},
+		{"groups are merged", "User-agent: urlget\nDisallow: /a\n\nUser-agent: b\nDisallow: /\n\nUser-agent: urlget\nDisallow: /c", "/c", false},
+		{"the first part of merged groups", "User-agent: urlget\nDisallow: /a\nUser-agent: urlget\nDisallow: /c", "/a", false},
+		{"a group for several", "User-agent: a\nUser-agent: urlget\nUser-agent: b\nDisallow: /x", "/x", false},
+		{"a sitemap does not divide", "User-agent: urlget\nSitemap: x\nUser-agent: b\nDisallow: /x", "/x", false},
+		{"our empty group", "User-agent: urlget\n\nUser-agent: *\nDisallow: /x", "/x", false}, // one group for both
+		{"a wildcard", "User-agent: *\nDisallow: /*.gif$", "/a/b.gif", false},
+		{"a wildcard that ends", "User-agent: *\nDisallow: /*.gif$", "/a/b.gif?x", true},
+		{"the end must be the last one", "User-agent: *\nDisallow: /*a$", "/aba", false},
+		{"two wildcards", "User-agent: *\nDisallow: /*/b/*/d", "/a/b/c/d", false},
+		{"a piece that overlaps", "User-agent: *\nDisallow: /ab*ba$", "/aba", true},
+		{"an end alone", "User-agent: *\nDisallow: /$", "/", false},
+		{"an end alone for others", "User-agent: *\nDisallow: /$", "/x", true},
+		{"encoded and bare", "User-agent: *\nDisallow: /%7Ejoe/%c3%a9", "/~joe/%C3%A9", false},
+		{"bare in the file", "User-agent: *\nDisallow: /é", "/%C3%A9", false},
+		{"an encoded slash is none", "User-agent: *\nDisallow: /a%2fb", "/a/b", true},
+		{"a query", "User-agent: *\nDisallow: /*?s=", "/find?s=x", false},
+		{"CR alone", "User-agent: *\rDisallow: /x\r", "/x", false},
+		{"CR LF", "User-agent: *\r\nDisallow: /x\r\n", "/x", false},
+		{"a byte order mark", "\ufeffUser-agent: *\nDisallow: /x", "/x", false},
+		{"comments and blanks", " user-AGENT :  *  # all\n\tDisallow : /x # y\n", "/x", false},
+		{"rubbish", "\x00\xff<html>\nDisallow: /\nUser-agent: *\nnonsense\nDisallow: /x", "/y", true},
+		{"what is too far down", long, "/x", true},
+	}
+	for _, tt := range tests {
+		rules, err := robots.Read(strings.NewReader(tt.file), "urlget")
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		if got, why := rules.Allowed(tt.path); got != tt.want {
+			t.Errorf("%s: %v (%s), want %v", tt.name, got, why, tt.want)
+		}
+	}
+}
+
+func TestDelayAndSitemaps(t *testing.T) {
+	t.Parallel()
+	rules, err := robots.Read(strings.NewReader("Sitemap: http://h/one.xml\nUser-agent: *\nCrawl-delay: 1.5\nSitemap: /two.xml\nUser-agent: b\nCrawl-delay: 9\n"), "urlget")
+	if err != nil || rules.Delay != 1500*time.Millisecond || strings.Join(rules.Sitemaps, " ") != "http://h/one.xml /two.xml" {
+		t.Errorf("%+v, %v", rules, err)
+	}
+	for _, delay := range []string{"inf", "1e300", "100000"} {
+		if rules, _ := robots.Read(strings.NewReader("User-agent: *\nCrawl-delay: "+delay), "urlget"); rules.Delay != time.Minute {
+			t.Errorf("%s: %v", delay, rules.Delay)
+		}
+	}
+	for _, delay := range []string{"", "x", "-1", "nan"} {
+		if rules, _ := robots.Read(strings.NewReader("User-agent: *\nCrawl-delay: "+delay), "urlget"); rules.Delay != 0 {
+			t.Errorf("%s: %v", delay, rules.Delay)
+		}
+	}
+}
+
+func TestAFileThatBreaksOffHasNoRules(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	if rules, err := robots.Read(iotest.ErrReader(broken), "urlget"); rules != nil || err != broken {
+		t.Errorf("%v, %v", rules, err)
+	}
+	var none *robots.Rules
+	if ok, _ := none.Allowed("/x"); !ok {
+		t.Error("no rules forbid something")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add("User-agent: *\nDisallow: /*a*b$\nAllow: /%41", "/a%zzb")
+	f.Add("\xef\xbb\xbfuser-agent:urlget\rcrawl-delay:nan", "")
+	f.Fuzz(func(t *testing.T, file, path string) {
+		rules, err := robots.Read(strings.NewReader(file), "urlget")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ok, why := rules.Allowed(path)
+		if !ok && !strings.HasPrefix(why, "Disallow: ") || rules.Delay < 0 || rules.Delay > time.Minute {
+			t.Errorf("%v %q %v", ok, why, rules.Delay)
+		}
+	})
+}
