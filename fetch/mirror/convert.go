@@ -1,0 +1,231 @@
+package mirror
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"mime"
+	"net/url"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// backup is what the name of what the server sent ends with, if the file of the name was converted.
+const backup = ".orig"
+
+// converted returns the file that has what the server sent of a page that may have been converted; ""
+// if there is none.
+func (m *mirror) converted(v memo) string {
+	if !v.Page || v.Path == "" {
+		return ""
+	}
+	name := v.Path + backup
+	if info, err := m.d.Root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return name
+}
+
+// convert makes the links of all pages lead to the files, as far as there are some.
+func (m *mirror) convert(ctx context.Context) error {
+	for key, b := range m.state.Visited() {
+		v := readMemo(b)
+		if !v.Page || v.Path == "" {
+			continue
+		}
+		if err := fetch.ContextError(ctx); err != nil {
+			return err
+		}
+		u, err := uri.Parse(key)
+		if err != nil {
+			continue
+		}
+		if err := m.convertPage(v.base(u), v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// convertPage writes a page anew beside itself, and then puts it in its place.
+func (m *mirror) convertPage(base uri.URI, v memo) error {
+	root := m.d.Root
+	source := m.converted(v)
+	if source == "" {
+		source = v.Path
+	}
+	in, err := root.Open(source)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fileError(err)
+	}
+	defer in.Close()
+	info, err := root.Lstat(v.Path)
+	if err != nil || !info.Mode().IsRegular() {
+		return fileError(err)
+	}
+	temp := path.Join(path.Dir(v.Path), ".urlget-convert.new")
+	root.Remove(temp)
+	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	if err != nil {
+		return fileError(err)
+	}
+	w := bufio.NewWriter(out)
+	err = m.rewrite(w, in, base, v)
+	err = errors.Join(err, w.Flush(), out.Sync(), out.Close())
+	if err == nil && m.Originals && source == v.Path {
+		err = root.Link(v.Path, v.Path+backup)
+	}
+	if err == nil {
+		err = root.Chtimes(temp, info.ModTime(), info.ModTime())
+	}
+	if err == nil {
+		err = root.Rename(temp, v.Path)
+	}
+	if err != nil {
+		root.Remove(temp)
+		if fetch.CodeOf(err) == fetch.ErrTooLarge || fetch.CodeOf(err) == fetch.ErrProtocol {
+			return nil // it stays as it was sent
+		}
+		return fileError(err)
+	}
+	return nil
+}
+
+func (m *mirror) rewrite(w io.Writer, r io.Reader, base uri.URI, v memo) error {
+	convert := func(e fetch.Entry) (string, bool) { return m.reference(base, v.Path, e) }
+	mediaType, _, _ := mime.ParseMediaType(v.Type)
+	switch {
+	case crawl.Family(base) == "gopher":
+		return m.rewriteMenu(w, r, base, v.Path)
+	case mediaType == "text/css":
+		return links.RewriteCSS(w, r, base, convert)
+	case mediaType == "text/html", mediaType == "application/xhtml+xml":
+		return links.RewriteHTML(w, r, base, convert)
+	}
+	_, err := io.Copy(w, r)
+	return err
+}
+
+// target returns the path of the file that was saved for u, "" if there is none.
+func (m *mirror) target(u uri.URI) string {
+	for range 5 { // redirects
+		b, now := m.state.Memo(u)
+		v := readMemo(b)
+		if !now {
+			return ""
+		}
+		if v.To == "" {
+			return v.Path
+		}
+		next, err := uri.Parse(v.To)
+		if err != nil {
+			return ""
+		}
+		u = next
+	}
+	return ""
+}
+
+// reference returns what a link in the file name is to say: where the file is, or the whole URL.
+func (m *mirror) reference(base uri.URI, name string, e fetch.Entry) (string, bool) {
+	if e.Kind == fetch.EntryError || e.URL.Scheme() == "data" {
+		return "", false
+	}
+	fragment, hasFragment := e.URL.Fragment()
+	if hasFragment {
+		fragment = "#" + fragment
+	}
+	if crawl.Key(e.URL) == crawl.Key(base) {
+		if hasFragment {
+			return fragment, true
+		}
+		return escapePath(path.Base(name)), true
+	}
+	if to := m.target(e.URL); to != "" {
+		return escapePath(relative(name, to)) + fragment, true
+	}
+	return e.URL.String(), true
+}
+
+// relative returns the path from the directory of a file to another file.
+func relative(from, to string) string {
+	a, b := strings.Split(path.Dir(from), "/"), strings.Split(to, "/")
+	if a[0] == "." {
+		a = nil
+	}
+	for len(a) > 0 && len(b) > 1 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	return strings.Repeat("../", len(a)) + strings.Join(b, "/")
+}
+
+// escapePath writes a path as a reference.
+func escapePath(p string) string {
+	names := strings.Split(p, "/")
+	for i, name := range names {
+		if name != ".." {
+			names[i] = url.PathEscape(name)
+		}
+	}
+	s := strings.Join(names, "/")
+	if strings.Contains(names[0], ":") {
+		s = "./" + s
+	}
+	return s
+}
+
+// rewriteMenu writes a gopher menu as a gophermap: items that were saved lead to their files, by
+// selectors that are relative to the menu; servers add their own name. The other items stay.
+func (m *mirror) rewriteMenu(w io.Writer, r io.Reader, base uri.URI, name string) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := strings.TrimSuffix(lines.Text(), "\r")
+		if line == "." {
+			continue
+		}
+		if _, err := io.WriteString(w, m.menuLine(line, base, name)+"\r\n"); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return &fetch.Error{Op: "convert", Code: fetch.ErrTooLarge, Err: err}
+	}
+	return nil
+}
+
+func (m *mirror) menuLine(line string, base uri.URI, name string) string {
+	fields := strings.Split(line, "\t")
+	if len(fields) < 4 || fields[0] == "" || fields[0][0] == 'i' {
+		return line
+	}
+	port, err := strconv.ParseUint(strings.TrimSpace(fields[3]), 10, 16)
+	if err != nil {
+		return line
+	}
+	u, err := uri.Gopher{Host: fields[2], Port: uint16(port), Type: fields[0][0], Selector: fields[1]}.URI()
+	if err != nil {
+		return line
+	}
+	to := m.target(u.WithoutPort(70))
+	if to == "" {
+		return line
+	}
+	selector := relative(name, to)
+	if fields[0][0] == '1' {
+		selector = strings.TrimSuffix(strings.TrimSuffix(selector, menu), "/")
+	}
+	return fields[0] + "\t" + selector
+}

@@ -1,0 +1,344 @@
+// Package mirror keeps trees of files like those of servers, by every scheme that lists or links.
+//
+// It is a crawl whose visits save what is found (see package crawl), with one rule for where each URL
+// goes (see Layout), and a state beside the files by which an interrupted mirror goes on and the next
+// one asks only for what has changed.
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Options say what to mirror and how. Nil means the defaults.
+type Options struct {
+	// Crawl says where to go, how much to do at once, and what to heed. State, Visit, Settle and Ended
+	// are the mirror's own.
+	Crawl  crawl.Options
+	Layout Layout
+	// State is the file for the state, or "": then it is in the directory .urlget below the root,
+	// named after the first seed's server.
+	State string
+	// Newer leaves files that are as the server has them: those of which a listing tells so are not
+	// asked for, others are asked for with their time and entity tag. The state is then kept for
+	// the next time; otherwise it is removed in the end.
+	Newer bool
+	// Keep leaves all files that are there.
+	Keep bool
+	// Delete removes the files of earlier mirrors that are gone: those that a listing no longer has,
+	// if all listings could be read, and those that the server says are not there.
+	Delete bool
+	// Spider saves nothing.
+	Spider bool
+	// Convert writes the links in pages, style sheets and gopher menus anew in the end, so that they
+	// lead to the files. Originals keeps what the server sent as NAME.orig. Without them, pages that
+	// were converted are retrieved anew the next time, as what was sent is not known.
+	Convert, Originals bool
+	// Extend gives pages whose names do not say so the extension ".html".
+	Extend bool
+
+	// Tries, Wait and MaxRetryWait are those of download.Options.
+	Tries        int
+	Wait         time.Duration
+	MaxRetryWait time.Duration
+
+	// Ended is told of each URL, and of each file that was removed. Calls do not overlap.
+	Ended func(Event)
+	// Retry is told of each try that failed and is followed by another. Calls do not overlap.
+	Retry func(u uri.URI, failed int, wait time.Duration, err error)
+}
+
+// Deleted is the outcome of a file that Options.Delete removed.
+const Deleted job.Outcome = "deleted"
+
+// An Event tells what became of one URL.
+type Event struct {
+	URL, From uri.URI
+	// Outcome is Saved, Unchanged, Skipped (there was a file, or nothing was to be saved), Listed,
+	// NoContent, Failed or Deleted.
+	Outcome  job.Outcome
+	Path     string // of the file, below the root; or ""
+	Size     int64  // of the file, in bytes; -1 if unknown
+	Replaced bool   // an older file had the name
+	Elapsed  time.Duration
+	Err      error // why it failed
+}
+
+// A Report says what a mirror did in this process.
+type Report struct {
+	Saved, Unchanged, Listed, Deleted, Failed, Left int64
+	Bytes                                           int64 // that were saved
+	// Continued says that it went on with an interrupted one.
+	Continued bool
+	// Kept says why nothing was deleted although that was asked for; or "".
+	Kept string
+}
+
+// stateDir is the directory of states, below the root.
+const stateDir = ".urlget"
+
+// Run mirrors what the seeds lead to below the root of d. An error means that the mirror is not
+// complete and can be gone on with by the same call: that of the context, of the file system, or that
+// another process is at work on the same tree (crawl.ErrInUse). What failed for one URL is told to
+// Options.Ended and counted.
+func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Options) (*Report, error) {
+	m := &mirror{d: d, checked: map[string]bool{}}
+	if opts != nil {
+		m.Options = *opts
+	}
+	file, err := m.stateFile(seeds)
+	if err != nil {
+		return &m.report, err
+	}
+	if m.state, err = crawl.Open(file); err != nil {
+		return &m.report, err
+	}
+	defer m.state.Close()
+	m.report.Continued = m.state.Continues()
+	c := m.Crawl
+	c.State, c.Visit, c.Settle = m.state, m.visit, d.Flush
+	c.Ended = m.ended
+	r, err := crawl.Run(ctx, d.Client, seeds, &c)
+	m.report.Left, m.report.Failed = r.Left, r.Failed
+	if err != nil {
+		return &m.report, errors.Join(err, d.Flush())
+	}
+	if m.Convert && !m.Spider {
+		if err := m.convert(ctx); err != nil {
+			return &m.report, err
+		}
+	}
+	if m.Delete && !m.Spider {
+		if err := m.removeGone(); err != nil {
+			return &m.report, err
+		}
+	}
+	if err := d.Flush(); err != nil {
+		return &m.report, err
+	}
+	if !m.Newer && m.State == "" {
+		m.state.Close()
+		os.Remove(file)
+		d.Root.Remove(stateDir) // if it is empty
+	}
+	return &m.report, nil
+}
+
+// A mirror is one Run.
+type mirror struct {
+	Options
+	d     *download.Downloader
+	state *crawl.State
+
+	mu      sync.Mutex // for all below, and calls of Ended and Retry
+	checked map[string]bool
+	report  Report
+	broken  string // a listing that could not be read
+}
+
+// stateFile returns where the state is, in a directory that it makes.
+func (m *mirror) stateFile(seeds []uri.URI) (string, error) {
+	if len(seeds) == 0 {
+		return "", &fetch.Error{Op: "mirror", Code: fetch.ErrRequest, Err: errors.New("no URL to begin at")}
+	}
+	if m.State != "" {
+		return m.State, nil
+	}
+	if err := m.d.Root.Mkdir(stateDir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fileError(err)
+	}
+	if info, err := m.d.Root.Lstat(stateDir); err != nil || !info.IsDir() {
+		return "", fileError(&fs.PathError{Op: "open", Path: stateDir, Err: errors.New("it is not a directory")})
+	}
+	return filepath.Join(m.d.Root.Name(), stateDir, hostName(seeds[0])+".state"), nil
+}
+
+func fileError(err error) error {
+	if err == nil || fetch.CodeOf(err) != "" {
+		return err
+	}
+	return &fetch.Error{Op: "mirror", Code: fetch.ErrFile, Err: err}
+}
+
+// A memo is what is remembered of a URL.
+type memo struct {
+	Path      string          `json:"path,omitempty"`
+	Type      string          `json:"type,omitempty"`
+	Validator fetch.Validator `json:"validator,omitzero"`
+	Size      int64           `json:"size,omitempty"`  // of the file that was saved
+	Saved     time.Time       `json:"saved,omitzero"`  // its time
+	Page      bool            `json:"page,omitempty"`  // it may be converted
+	To        string          `json:"to,omitempty"`    // a redirect: where it led
+	Final     string          `json:"final,omitempty"` // the URL that links are relative to
+}
+
+func readMemo(b []byte) (v memo) {
+	json.Unmarshal(b, &v) // one that cannot be read is none
+	return v
+}
+
+func (v memo) bytes() []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// visited is what became of a visit; it is told when the crawl says that it is over.
+type visited struct {
+	Event
+	begin time.Time
+}
+
+func (m *mirror) ended(p *crawl.Page, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, _ := p.Result.(*visited)
+	if v == nil {
+		v = &visited{Event: Event{Size: -1}, begin: time.Now()}
+	}
+	e := v.Event
+	e.URL, e.From, e.Elapsed = p.URL, p.From, time.Since(v.begin)
+	if err != nil {
+		e.Outcome, e.Err = job.Failed, err
+		if p.Kind == fetch.EntryListing || fetch.CodeOf(err) != fetch.ErrNotFound {
+			m.broken = p.URL.Redacted()
+		}
+	}
+	switch e.Outcome {
+	case job.Saved:
+		m.report.Saved++
+		m.report.Bytes += max(e.Size, 0)
+	case job.Unchanged:
+		m.report.Unchanged++
+	case job.Listed:
+		m.report.Listed++
+	}
+	m.tell(e)
+}
+
+func (m *mirror) tell(e Event) {
+	if m.Options.Ended != nil {
+		m.Options.Ended(e)
+	}
+}
+
+// claim returns the path for u: that of the layout unless another URL has it, or a directory or a file
+// is in the way, as "/a" and "/a/b" are in each other's: it is then given a number that no URL leads
+// to.
+func (m *mirror) claim(u uri.URI) (string, error) {
+	want, key := m.Layout.Path(u), crawl.Key(u)
+	for n := range 10_000 {
+		name := want
+		if n > 0 {
+			ext := path.Ext(want)
+			name = fmt.Sprintf("%s%%00%d%s", want[:len(want)-len(ext)], n, ext)
+		}
+		owner, err := m.state.Claim(fileName+name, key)
+		if err != nil {
+			return "", err
+		}
+		if owner != key {
+			continue
+		}
+		free, err := m.makeWay(name)
+		if err != nil {
+			return "", err
+		}
+		if free {
+			return name, nil
+		}
+		m.state.Disclaim(fileName + name)
+	}
+	return "", fileError(&fs.PathError{Op: "name", Path: want, Err: fs.ErrExist})
+}
+
+// The names that the state knows are those of files, of directories whose listing was read whole, and
+// of directories that a listing named.
+const (
+	fileName = "f:"
+	readDir  = "d:"
+	seenDir  = "s:"
+)
+
+// makeWay sees that name can be that of a file. Of a file that is in the way of a directory, if it is
+// ours, the name is changed. It returns false if there is a directory of the name. Symbolic links on
+// the way are refused: nothing is written through them.
+func (m *mirror) makeWay(name string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range len(name) {
+		if name[i] != '/' || m.checked[name[:i]] {
+			continue
+		}
+		dir := name[:i]
+		info, err := m.d.Root.Lstat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return true, nil
+		case err != nil:
+			return false, fileError(err)
+		case info.Mode().IsRegular():
+			if err := m.moveAside(dir); err != nil {
+				return false, err
+			}
+			return true, nil
+		case !info.IsDir():
+			return false, fileError(&fs.PathError{Op: "write", Path: dir, Err: errors.New("it is no directory, and nothing is written through links")})
+		}
+		if len(m.checked) > 1000 {
+			clear(m.checked)
+		}
+		m.checked[dir] = true
+	}
+	info, err := m.d.Root.Lstat(name)
+	return err != nil || !info.IsDir(), nil
+}
+
+// moveAside gives a file that is in the way of a directory another name.
+func (m *mirror) moveAside(name string) error {
+	owner, _, err := m.state.Owner(fileName + name)
+	if err != nil {
+		return err
+	}
+	if owner == "" {
+		return fileError(&fs.PathError{Op: "make directory", Path: name, Err: errors.New("a file that the mirror did not save is in the way")})
+	}
+	u, err := uri.Parse(owner)
+	if err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		ext := path.Ext(name)
+		free := fmt.Sprintf("%s%%00%d%s", name[:len(name)-len(ext)], n, ext)
+		if holder, err := m.state.Claim(fileName+free, owner); err != nil || holder != owner {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		m.state.Disclaim(fileName + name)
+		if err := m.d.Root.Rename(name, free); err != nil {
+			return fileError(err)
+		}
+		b, _ := m.state.Memo(u)
+		v := readMemo(b)
+		v.Path = free
+		return m.state.SetMemo(u, v.bytes())
+	}
+}
