@@ -1,0 +1,308 @@
+package capture
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/internal/warccheck"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// An exchange is what a client tells of one.
+type told func(*fetch.Exchange)
+
+func sent(text string) told     { return func(x *fetch.Exchange) { x.Sent(1, []byte(text)) } }
+func received(text string) told { return func(x *fetch.Exchange) { x.Received(1, []byte(text)) } }
+func ended(err error) told      { return func(x *fetch.Exchange) { x.End(err) } }
+
+func peerAt(addr string, state *tls.ConnectionState) told {
+	return func(x *fetch.Exchange) { x.Peer(1, net.TCPAddrFromAddrPort(mustAddr(addr)), state) }
+}
+
+// recordOf records exchanges and returns the records, without the first.
+func recordOf(t *testing.T, seen *Seen, exchanges ...func(c *Capture)) []*warccheck.Record {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.warc.gz")
+	w, err := warc.Create(path, warc.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(w, seen, func(err error) { t.Error(err) })
+	for _, x := range exchanges {
+		x(c)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := warccheck.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list[1:]
+}
+
+func exchange(rawURL string, steps ...told) func(c *Capture) {
+	return func(c *Capture) {
+		x := c.Recorder(context.Background(), &fetch.Request{URL: uri.MustParse(rawURL)})
+		for _, step := range steps {
+			step(x)
+		}
+	}
+}
+
+const get = "GET /a HTTP/1.1\r\nHost: h.example\r\n\r\n"
+
+func sum(content string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(content))) }
+
+func types(list []*warccheck.Record) string {
+	var all []string
+	for _, r := range list {
+		all = append(all, r.Type)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestHTTP(t *testing.T) {
+	t.Parallel()
+	lost := &fetch.Error{Code: fetch.ErrTruncated, Err: io.ErrUnexpectedEOF}
+	tests := []struct {
+		name    string
+		steps   []told
+		want    string // the types of the records
+		block   string // of the last response
+		payload string
+		cut     string
+	}{
+		{"an answer", []told{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"), received("pear"), ended(nil)},
+			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
+		{"chunks", []told{sent(get), received("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n"), ended(nil)},
+			"response request", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n", "pear", ""},
+		{"no content", []told{sent(get), received("HTTP/1.1 204 No Content\r\n\r\n"), ended(nil)},
+			"response request", "HTTP/1.1 204 No Content\r\n\r\n", "", ""},
+		{"an interim answer", []told{sent(get), received("HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"), ended(nil)},
+			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
+		{"a login", []told{sent(get), received("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"),
+			sent("GET /a HTTP/1.1\r\nAuthorization: Basic ****\r\n\r\n"), received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"), ended(nil)},
+			"response request response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
+		{"a lost connection", []told{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(lost)},
+			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear", "pear", "disconnect"},
+		{"lost in chunks", []told{sent(get), received("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r"), ended(lost)},
+			"response request", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r", "pe", "disconnect"},
+		{"lost without a length", []told{sent(get), received("HTTP/1.1 200 OK\r\n\r\npear"), ended(lost)},
+			"response request", "HTTP/1.1 200 OK\r\n\r\npear", "pear", "disconnect"},
+		{"a body that nobody wanted", []told{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(net.ErrClosed)},
+			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear", "pear", "unspecified"},
+		{"too large", []told{sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"), ended(&fetch.Error{Code: fetch.ErrTooLarge})},
+			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear", "pear", "length"},
+		{"no answer", []told{sent(get), ended(&fetch.Error{Code: fetch.ErrNetwork})}, "metadata", "", "", ""},
+		{"no connection", []told{ended(&fetch.Error{Code: fetch.ErrNetwork})}, "metadata", "", "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			list := recordOf(t, nil, exchange("http://h.example/a#b", tt.steps...))
+			if got := types(list); got != tt.want {
+				t.Fatalf("records: %s, want %s", got, tt.want)
+			}
+			if list[0].Field("WARC-Target-URI") != "http://h.example/a" {
+				t.Error(list[0].Fields)
+			}
+			if tt.block == "" {
+				return
+			}
+			answer, request := list[len(list)-2], list[len(list)-1]
+			if string(answer.Block) != tt.block {
+				t.Errorf("block: %q, want %q", answer.Block, tt.block)
+			}
+			if got := answer.Field("WARC-Payload-Digest"); got != sum(tt.payload) {
+				t.Errorf("payload: %s, want that of %q", got, tt.payload)
+			}
+			if got := answer.Field("WARC-Truncated"); got != tt.cut {
+				t.Errorf("truncated: %q, want %q", got, tt.cut)
+			}
+			if request.Field("WARC-Concurrent-To") != answer.Field("WARC-Record-ID") {
+				t.Error("the request does not belong to the answer")
+			}
+		})
+	}
+}
+
+func TestWhatIsKnownIsNotWrittenAgain(t *testing.T) {
+	t.Parallel()
+	answer := received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear")
+	list := recordOf(t, NewSeen(), exchange("http://h.example/a", sent(get), answer, ended(nil)),
+		exchange("http://h.example/b", sent(get), answer, ended(nil)),
+		exchange("http://h.example/c", sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), ended(nil)),
+		exchange("http://h.example/d", sent(get), received("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), ended(nil)))
+	if got, want := types(list), "response request revisit request response request response request"; got != want {
+		t.Fatalf("%s, want %s", got, want)
+	}
+	again := list[2]
+	if string(again.Block) != "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" || again.Field("WARC-Refers-To-Target-URI") != "http://h.example/a" {
+		t.Errorf("%v: %q", again.Fields, again.Block)
+	}
+
+	index := warc.IndexEntry{URL: "http://old.example/", Digest: sum("pear"), Date: warc.ParseDate("20200101000000")}.AppendTo(nil)
+	seen := NewSeen()
+	if err := seen.Load(strings.NewReader("!CDXJ\nrubbish\n" + string(index))); err != nil {
+		t.Fatal(err)
+	}
+	list = recordOf(t, seen, exchange("http://h.example/a", sent(get), answer, ended(nil)))
+	if list[0].Type != warc.Revisit || list[0].Field("WARC-Refers-To-Date") != "2020-01-01T00:00:00.000000Z" {
+		t.Errorf("%v", list[0].Fields)
+	}
+}
+
+func TestWhoAnswered(t *testing.T) {
+	t.Parallel()
+	state := &tls.ConnectionState{Version: tls.VersionTLS13, CipherSuite: tls.TLS_AES_128_GCM_SHA256, NegotiatedProtocol: "h2"}
+	list := recordOf(t, nil, exchange("https://h.example/a", peerAt("[2001:db8::1]:443", nil), peerAt("[2001:db8::1]:443", state), sent(get),
+		received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"), ended(nil)))
+	if got := types(list); got != "resource response request" {
+		t.Fatal(got)
+	}
+	if dns := list[0]; dns.Field("WARC-Target-URI") != "dns:h.example" || !strings.Contains(string(dns.Block), "h.example.\t0\tIN\tAAAA\t2001:db8::1") {
+		t.Errorf("%v: %q", dns.Fields, dns.Block)
+	}
+	r := list[1]
+	if r.Field("WARC-IP-Address") != "2001:db8::1" || !slices.Equal(r.Fields["warc-protocol"], []string{"h2", "tls/1.3"}) ||
+		r.Field("WARC-Cipher-Suite") != "TLS_AES_128_GCM_SHA256" {
+		t.Errorf("%v", r.Fields)
+	}
+}
+
+func TestOtherSchemes(t *testing.T) {
+	t.Parallel()
+	list := recordOf(t, nil, exchange("ftp://user:secret@192.0.2.1/a", peerAt("192.0.2.1:21", nil), received("220 hello\r\n"), sent("PASS ****\r\n"),
+		func(x *fetch.Exchange) {
+			x.Response(&fetch.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: 4, Reply: fetch.Reply{Code: 150, Text: "here"}}})
+			x.Peer(2, net.TCPAddrFromAddrPort(mustAddr("192.0.2.1:4000")), nil)
+			x.Received(2, []byte("pear"))
+			x.Content([]byte("pear"))
+		}, received("226 done\r\n"), ended(nil)))
+	if got := types(list); got != "resource metadata metadata" {
+		t.Fatal(got)
+	}
+	content, meta, dialogue := list[0], list[1], list[2]
+	if string(content.Block) != "pear" || content.Field("Content-Type") != "text/plain" || content.Field("WARC-Target-URI") != "ftp://user@192.0.2.1/a" {
+		t.Errorf("%v: %q", content.Fields, content.Block)
+	}
+	var x Exchange
+	if err := json.Unmarshal(meta.Block, &x); err != nil || x.Answer.Code != 150 || "<"+x.Content+">" != content.Field("WARC-Record-ID") {
+		t.Errorf("%v: %s", err, meta.Block)
+	}
+	if strings.Contains(string(meta.Block)+string(dialogue.Block), "secret") {
+		t.Error("the password shows")
+	}
+	if got := dialogue.Field("Content-Type"); got != "application/x-ftp; msgtype=dialogue" {
+		t.Error(got)
+	}
+	for _, want := range []string{"= 1 ", " tcp 192.0.2.1:21\r\n", " 11\r\n220 hello\r\n", "PASS ****", "* 2 ", "226 done"} {
+		if !strings.Contains(string(dialogue.Block), want) {
+			t.Errorf("%q is not in the dialogue: %q", want, dialogue.Block)
+		}
+	}
+	if strings.Contains(string(dialogue.Block), "pear") {
+		t.Error("the content is in the dialogue too")
+	}
+}
+
+func TestFailuresComeBack(t *testing.T) {
+	t.Parallel()
+	want := &fetch.Error{Code: fetch.ErrNeedForm, Reply: fetch.Reply{Code: 3, Text: "no\x1b"}, Reason: fetch.Reason{Kind: fetch.ReasonForm, Question: "Name"},
+		Hint: "answer", Err: &fetch.FormError{Form: fetch.Form{Title: "T", Fields: []fetch.Field{{Name: "Name", Kind: fetch.FieldLine}}}}}
+	list := recordOf(t, nil, exchange("gopher://192.0.2.1/0a", ended(want)))
+	var x Exchange
+	if err := json.Unmarshal(list[0].Block, &x); err != nil {
+		t.Fatal(err)
+	}
+	got := x.Failure.Error()
+	var form *fetch.FormError
+	if got.Code != want.Code || got.Reply != want.Reply || got.Reason != want.Reason || got.Hint != want.Hint || got.Message() != want.Message() ||
+		!errors.As(got, &form) || form.Form.Fields[0].Name != "Name" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDialoguesAreBounded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", maxDialogue/2)
+	list := recordOf(t, nil, exchange("finger://192.0.2.1/a", sent("a\r\n"), received(long), received(long), received(long), received("end"),
+		ended(&fetch.Error{Code: fetch.ErrTooLarge})))
+	d := list[len(list)-1]
+	if len(d.Block) > maxDialogue || d.Field("WARC-Truncated") != "length" {
+		t.Errorf("%d bytes, %v", len(d.Block), d.Fields)
+	}
+}
+
+func TestListingsThatNobodyRangedOver(t *testing.T) {
+	t.Parallel()
+	entries := []fetch.Entry{{Name: "a", URL: uri.MustParse("ftp://h/a"), Size: 3}, {Name: "b", Size: -1}}
+	body, parse := fetch.NewListing(func(yield func(fetch.Part, error) bool) {
+		yield(fetch.Part{Text: []byte("a\nb\n"), Entries: entries}, nil)
+	}, nil)
+	list := recordOf(t, nil, exchange("ftp://192.0.2.1/", func(x *fetch.Exchange) {
+		x.Response(&fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Parse: parse})
+		content, _ := io.ReadAll(body)
+		x.Content(content)
+	}, ended(nil)))
+	if got := types(list); got != "resource metadata metadata" {
+		t.Fatal(got)
+	}
+	lines := strings.Split(strings.TrimSpace(string(list[1].Block)), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], `"url":"ftp://h/a"`) {
+		t.Errorf("%q", lines)
+	}
+}
+
+// A full disk ends the recording, and is told once.
+func TestAFailureIsToldOnce(t *testing.T) {
+	t.Parallel()
+	w, err := warc.Create(filepath.Join(t.TempDir(), "a.warc"), warc.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	c := New(w, nil, func(error) { told++ })
+	w.Close()
+	if x := c.Recorder(context.Background(), &fetch.Request{URL: uri.MustParse("http://h/")}); x != nil {
+		t.Error("something is recorded")
+	}
+	w, _ = warc.Create(filepath.Join(t.TempDir(), "a.warc"), warc.WriterOptions{})
+	c = New(w, nil, func(error) { told++ })
+	var open []*fetch.Exchange
+	for range 2 {
+		open = append(open, c.Recorder(context.Background(), &fetch.Request{URL: uri.MustParse("http://h/")}))
+	}
+	w.Close()
+	for _, x := range open {
+		x.End(&fetch.Error{Code: fetch.ErrNetwork})
+	}
+	if told != 1 {
+		t.Errorf("told %d times", told)
+	}
+}
+
+func mustAddr(text string) netip.AddrPort { return netip.MustParseAddrPort(text) }

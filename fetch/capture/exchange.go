@@ -1,0 +1,220 @@
+package capture
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/textproto"
+	"slices"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// The media types of the records that are particular to this package. docs/warc.md describes them.
+const (
+	TypeExchange = "application/x-urlget-exchange+json"
+	TypeEntries  = "application/x-urlget-entries+json-seq"
+)
+
+// MaxExchange bounds the block of an exchange record that is read, in bytes.
+const MaxExchange = 1 << 20
+
+// An Exchange is the block of the metadata record of an exchange: what was asked for and what came
+// of it, whatever the protocol.
+type Exchange struct {
+	URL     string      `json:"url"` // without password and fragment
+	Op      fetch.Op    `json:"op"`
+	Time    time.Time   `json:"time"`
+	Seconds float64     `json:"seconds"`
+	Range   fetch.Range `json:"range,omitzero"`
+	View    string      `json:"view,omitempty"`
+	// Form is FormDigest of the answers that were sent.
+	Form        string   `json:"form,omitempty"`
+	Conditional bool     `json:"conditional,omitempty"`
+	Content     string   `json:"content,omitempty"` // the WARC-Record-ID of the resource or revisit record
+	Entries     string   `json:"entries,omitempty"` // that of the record with the members of a listing
+	Answer      *Answer  `json:"answer,omitempty"`  // nil if the server granted nothing
+	Failure     *Failure `json:"failure,omitempty"` // nil if all went well
+}
+
+// An Answer is what is known of a resource.
+type Answer struct {
+	Kind        string               `json:"kind"`
+	ContentType string               `json:"content_type,omitempty"`
+	Size        int64                `json:"size"` // -1 if unknown
+	Range       fetch.Range          `json:"range,omitzero"`
+	Total       int64                `json:"total,omitempty"`
+	Validator   fetch.Validator      `json:"validator,omitzero"`
+	Name        string               `json:"name,omitempty"`
+	ByClose     bool                 `json:"framed_by_close,omitempty"`
+	Decoded     bool                 `json:"decoded,omitempty"`
+	Code        int                  `json:"reply_code,omitempty"`
+	Text        string               `json:"reply,omitempty"`
+	Header      textproto.MIMEHeader `json:"header,omitempty"`
+	Location    []string             `json:"location,omitempty"`
+	Pattern     bool                 `json:"pattern,omitempty"`
+}
+
+// A Failure is why an exchange did not come to its end.
+type Failure struct {
+	Class      fetch.Code           `json:"class"`
+	Message    string               `json:"message"`
+	Code       int                  `json:"reply_code,omitempty"`
+	Text       string               `json:"reply,omitempty"`
+	Retry      bool                 `json:"retry,omitempty"`
+	RetryAfter float64              `json:"retry_after,omitempty"` // seconds
+	Reason     fetch.Reason         `json:"reason,omitzero"`
+	Hint       string               `json:"hint,omitempty"`
+	Header     textproto.MIMEHeader `json:"header,omitempty"`
+	Body       []byte               `json:"body,omitempty"`
+	Form       *fetch.Form          `json:"form,omitempty"` // what the URL asks for
+}
+
+// An Entry is a line of the record with the members of a listing.
+type Entry struct {
+	URL         string          `json:"url,omitempty"`
+	Name        string          `json:"name"`
+	Kind        string          `json:"kind"`
+	Rel         string          `json:"rel,omitempty"`
+	ContentType string          `json:"content_type,omitempty"`
+	Size        int64           `json:"size"`
+	ModTime     time.Time       `json:"mtime,omitzero"`
+	Driver      string          `json:"driver,omitempty"` // whose record Sys is
+	Sys         json.RawMessage `json:"sys,omitempty"`
+}
+
+// Target returns the URI under which records of u stand: without a fragment and without a password.
+func Target(u uri.URI) string { return withoutPassword(u.WithoutFragment()).String() }
+
+func withoutPassword(u uri.URI) uri.URI {
+	if _, ok := u.Password(); ok {
+		user, _ := u.User()
+		u = u.WithoutUserinfo()
+		if named, err := u.WithUser(user); err == nil && user != "" {
+			u = named
+		}
+	}
+	return u
+}
+
+// Key returns what is the same for two URLs that mean the same.
+func Key(u uri.URI) string { return Target(u.Normalize()) }
+
+// FormDigest stands for the answers to a form, "" if there are none. What was answered may be
+// secret, so it is not kept.
+func FormDigest(form map[string][]string) string {
+	if len(form) == 0 {
+		return ""
+	}
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(form)) {
+		fmt.Fprintf(h, "%q%q", name, form[name])
+	}
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
+var kinds = []fetch.Kind{fetch.KindObject, fetch.KindListing, fetch.KindSession, fetch.KindNone}
+
+func newAnswer(r *fetch.Response) *Answer {
+	a := &Answer{Kind: r.Kind.String(), ContentType: r.ContentType, Size: r.Size, Range: r.Range, Total: r.Total,
+		Validator: r.Validator, Name: r.Name, Decoded: r.Decoded,
+		Code: r.Reply.Code, Text: r.Reply.Text, Header: r.Header, Pattern: r.Pattern}
+	for _, u := range r.Location {
+		a.Location = append(a.Location, withoutPassword(u).String())
+	}
+	return a
+}
+
+// Meta returns what the answer says of the resource.
+func (a *Answer) Meta() fetch.Meta {
+	m := fetch.Meta{ContentType: a.ContentType, Size: max(a.Size, -1), Range: a.Range, Total: a.Total, Validator: a.Validator,
+		Decoded: a.Decoded, Reply: fetch.Reply{Code: a.Code, Text: a.Text}, Header: a.Header}
+	if i := slices.IndexFunc(kinds, func(k fetch.Kind) bool { return k.String() == a.Kind }); i >= 0 {
+		m.Kind = kinds[i]
+	}
+	if a.Name != "" {
+		m.Name = fetch.SafeName(a.Name)
+	}
+	if a.ByClose {
+		m.Framing = fetch.FramedByClose
+	}
+	return m
+}
+
+// newFailure returns what is kept of err, nil if nothing went wrong but that the caller had enough.
+func newFailure(err error) *Failure {
+	if err == nil || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	f := &Failure{Class: fetch.CodeOf(err), Message: err.Error()}
+	if e := (*fetch.Error)(nil); errors.As(err, &e) {
+		cause := *e
+		cause.Reply = fetch.Reply{}
+		f.Message = cause.Message()
+		f.Code, f.Text, f.Retry, f.RetryAfter = e.Reply.Code, e.Reply.Text, e.Retry, e.RetryAfter.Seconds()
+		f.Reason, f.Hint, f.Header, f.Body = e.Reason, e.Hint, e.Header, e.Body
+	}
+	if asked := (*fetch.FormError)(nil); errors.As(err, &asked) {
+		f.Form = &asked.Form
+	}
+	return f
+}
+
+// Error returns the error that the exchange ended with. It does not say that another try makes
+// sense, as an archive does not change.
+func (f *Failure) Error() *fetch.Error {
+	e := &fetch.Error{Code: f.Class, Reply: fetch.Reply{Code: f.Code, Text: f.Text}, Reason: f.Reason, Hint: f.Hint,
+		Header: f.Header, Body: f.Body}
+	switch {
+	case f.Form != nil:
+		e.Err = &fetch.FormError{Form: *f.Form}
+	case f.Message != "" && f.Message != f.Class.Error():
+		e.Err = errors.New(f.Message)
+	}
+	return e
+}
+
+func newEntry(e fetch.Entry) Entry {
+	out := Entry{URL: withoutPassword(e.URL).String(), Name: e.Name, Kind: e.Kind.String(), Rel: e.Rel, ContentType: e.ContentType,
+		Size: e.Size, ModTime: e.ModTime}
+	if name := e.SysName(); name != "" {
+		if text, err := json.Marshal(e.Sys); err == nil {
+			out.Driver, out.Sys = name, text
+		}
+	}
+	return out
+}
+
+var entryKinds = []fetch.EntryKind{fetch.EntryObject, fetch.EntryListing, fetch.EntrySearch, fetch.EntrySession,
+	fetch.EntryText, fetch.EntryError}
+
+// Entry returns the member that the line stands for.
+func (e *Entry) Entry() (fetch.Entry, error) {
+	out := fetch.Entry{Name: e.Name, Rel: e.Rel, ContentType: e.ContentType, Size: max(e.Size, -1), ModTime: e.ModTime}
+	if i := slices.IndexFunc(entryKinds, func(k fetch.EntryKind) bool { return k.String() == e.Kind }); i >= 0 {
+		out.Kind = entryKinds[i]
+	}
+	if e.Driver != "" {
+		out.Sys = sys{e.Driver, e.Sys}
+	}
+	if e.URL == "" {
+		return out, nil
+	}
+	var err error
+	out.URL, err = uri.Parse(e.URL)
+	return out, err
+}
+
+// A sys is the record of a driver, as an archive has it.
+type sys struct {
+	name string
+	json.RawMessage
+}
+
+// SysName returns the name of the driver.
+func (s sys) SysName() string { return s.name }

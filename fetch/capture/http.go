@@ -1,0 +1,214 @@
+package capture
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/urlget/urlget/fetch/warc"
+)
+
+// maxHead bounds the head of an answer that is looked at.
+const maxHead = 512 << 10
+
+// messages are those of an exchange over HTTP, by connection. Several requests may be needed, such
+// as one more with a login.
+type messages struct {
+	dir   string
+	conns map[int][]*message
+}
+
+// A message is a request with its answer, as they were on the connection.
+type message struct {
+	request, answer *warc.Spool // answer is nil until something has come
+
+	// Most content follows its head without any framing, and its digest is made as it comes.
+	head    []byte    // as far as it has come; nil behind it
+	payload hash.Hash // nil if there is framing, or the head has not ended
+	size    int64     // of what is in payload
+}
+
+// receive takes the next bytes of the answer.
+func (m *message) receive(dir string, p []byte) {
+	if m.answer == nil {
+		m.answer, m.head = warc.NewSpool(dir), make([]byte, 0, 512)
+	}
+	m.answer.Write(p)
+	if m.head != nil {
+		from := max(0, len(m.head)-3)
+		m.head = append(m.head, p...)
+		end := bytes.Index(m.head[from:], []byte("\r\n\r\n"))
+		if end < 0 {
+			if len(m.head) > maxHead {
+				m.head = nil
+			}
+			return
+		}
+		end += from + 4
+		if !interimStatus(m.head) && !bytes.Contains(bytes.ToLower(m.head[:end]), []byte("\ntransfer-encoding:")) {
+			m.payload = sha256.New()
+		}
+		p, m.head = m.head[end:], nil
+	}
+	if m.payload != nil {
+		m.payload.Write(p)
+		m.size += int64(len(p))
+	}
+}
+
+func (m *messages) close() {
+	for _, list := range m.conns {
+		for _, msg := range list {
+			msg.request.Close()
+			msg.answer.Close()
+		}
+	}
+}
+
+func (r *recording) sentHTTP(conn int, p []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.http.conns[conn]
+	if len(list) == 0 || list[len(list)-1].answer != nil {
+		list = append(list, &message{request: warc.NewSpool(r.http.dir)})
+		r.http.conns[conn] = list
+	}
+	list[len(list)-1].request.Write(p)
+}
+
+func (r *recording) receivedHTTP(conn int, p []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.http.conns[conn]
+	if len(list) == 0 {
+		return // nobody asked
+	}
+	list[len(list)-1].receive(r.http.dir, p)
+}
+
+// webRecords returns the records of an exchange over HTTP: a request and a response, or a revisit,
+// for each message.
+func (r *recording) webRecords(err error) []*warc.Draft {
+	var list []*warc.Draft
+	for _, conn := range slices.Sorted(maps.Keys(r.http.conns)) {
+		for _, m := range r.http.conns[conn] {
+			if m.answer == nil {
+				continue // the failure says what there is to say
+			}
+			answer, protocol := r.answerRecord(m, err)
+			if s := r.peers[conn].state; s != nil && s.NegotiatedProtocol == "h2" {
+				protocol = "h2"
+			}
+			r.addPeer(&answer.Header, conn, protocol)
+			h := r.header(warc.Request, "application/http;msgtype=request")
+			h.Add("WARC-Concurrent-To", answer.Header.Get("WARC-Record-ID"))
+			r.addPeer(&h, conn, protocol)
+			list = append(list, answer, &warc.Draft{Header: h, Block: m.request})
+		}
+	}
+	return list
+}
+
+// answerRecord returns the record of an answer, and the version of HTTP that it names.
+func (r *recording) answerRecord(m *message, err error) (d *warc.Draft, protocol string) {
+	d = &warc.Draft{Header: r.header(warc.Response, "application/http;msgtype=response"), Block: m.answer}
+	from := interim(m.answer)
+	if from > 0 {
+		d.Block = warc.NewSpool(r.http.dir)
+		io.Copy(d.Block, m.answer.Reader(from))
+	}
+	request, _ := http.ReadRequest(bufio.NewReader(io.LimitReader(m.request.Reader(0), maxHead)))
+	src := bufio.NewReaderSize(d.Block.Reader(0), 64<<10)
+	resp, readErr := http.ReadResponse(src, request)
+	if readErr != nil {
+		d.Header.Add("WARC-Truncated", reason(err))
+		return d, ""
+	}
+	defer resp.Body.Close()
+	protocol = strings.ToLower(resp.Proto)
+	sum, size, bodyErr := m.payload, m.size, error(nil)
+	toEnd := resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
+	switch {
+	case sum == nil || resp.Body == http.NoBody || !toEnd && size > resp.ContentLength:
+		sum = sha256.New()
+		size, bodyErr = io.Copy(sum, resp.Body)
+	case !toEnd && size < resp.ContentLength:
+		bodyErr = io.ErrUnexpectedEOF
+	}
+	digest := fmt.Sprintf("sha256:%x", sum.Sum(nil))
+	d.Header.Add("WARC-Payload-Digest", digest)
+	whole := bodyErr == nil && !(toEnd && err != nil)
+	if !whole {
+		d.Header.Add("WARC-Truncated", cmp.Or(reason(err), "unspecified"))
+	}
+	d.Index = &warc.IndexEntry{Mime: cmp.Or(mediaType(resp.Header.Get("Content-Type")), "unk"), Status: resp.StatusCode, Digest: digest}
+	if request != nil && request.Method != http.MethodGet && request.Method != http.MethodHead {
+		d.Index = nil // whose readers know GET alone
+		return d, protocol
+	}
+	if whole && size > 0 && resp.StatusCode == http.StatusOK && d.Block.Err() == nil {
+		if known, ok := r.seen.first(digest, r.target, r.begin, d.Header.ID()); ok {
+			known.refer(&d.Header)
+			head := warc.NewSpool(r.http.dir)
+			io.CopyN(head, d.Block.Reader(0), headLength(d.Block))
+			if d.Block != m.answer {
+				d.Block.Close()
+			}
+			d.Block, d.Index.Mime = head, "warc/revisit"
+		}
+	}
+	return d, protocol
+}
+
+// interim returns where the final answer begins, behind those with a status of 1xx.
+func interim(s *warc.Spool) int64 {
+	from := int64(0)
+	for {
+		begin := make([]byte, 16)
+		n, _ := io.ReadFull(s.Reader(from), begin)
+		if !interimStatus(begin[:n]) {
+			return from
+		}
+		length := headLengthAt(s, from)
+		if length == 0 || from+length >= s.Len() {
+			return from
+		}
+		from += length
+	}
+}
+
+// interimStatus reports whether the head of an answer, of which at least the first line is there, is
+// that of an interim one.
+func interimStatus(head []byte) bool {
+	_, status, _ := strings.Cut(string(head[:min(len(head), 16)]), " ")
+	return strings.HasPrefix(status, "1") && !strings.HasPrefix(status, "101")
+}
+
+func headLength(s *warc.Spool) int64 { return headLengthAt(s, 0) }
+
+// headLengthAt returns how long the head at from is, with the empty line; 0 if it has no end.
+func headLengthAt(s *warc.Spool, from int64) int64 {
+	lines := bufio.NewReader(io.LimitReader(s.Reader(from), maxHead))
+	length := int64(0)
+	for {
+		line, err := lines.ReadSlice('\n')
+		length += int64(len(line))
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err != nil {
+			return 0
+		}
+		if len(bytes.TrimRight(line, "\r\n")) == 0 {
+			return length
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package capture
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/warc"
+)
+
+// maxSeen bounds how many payloads are remembered. Those that were met first stay.
+const maxSeen = 1 << 20
+
+// Seen remembers which payloads are in archives. It may be used by many goroutines; a nil one knows
+// nothing.
+type Seen struct {
+	mu   sync.Mutex
+	list map[string]earlier // by digest
+}
+
+// earlier is a record that has a payload.
+type earlier struct {
+	url  string
+	date time.Time
+	id   string // "" if it is not known
+}
+
+// NewSeen returns a Seen without payloads.
+func NewSeen() *Seen { return &Seen{list: make(map[string]earlier)} }
+
+// errFull ends the reading of an index.
+var errFull = errors.New("enough")
+
+// Load adds the payloads of a CDXJ index.
+func (s *Seen) Load(index io.Reader) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := warc.ReadIndex(index, func(e warc.IndexEntry) error {
+		if len(s.list) >= maxSeen {
+			return errFull
+		}
+		if _, known := s.list[e.Digest]; !known && e.Digest != "" && e.Mime != "warc/revisit" && !e.Date.IsZero() {
+			s.list[e.Digest] = earlier{url: e.URL, date: e.Date}
+		}
+		return nil
+	})
+	if err == errFull {
+		err = nil
+	}
+	return err
+}
+
+// first returns the record that has the payload with that digest already. If there is none, the one
+// described is.
+func (s *Seen) first(digest, url string, date time.Time, id string) (earlier, bool) {
+	if s == nil {
+		return earlier{}, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.list[digest]; ok {
+		return e, true
+	}
+	if len(s.list) < maxSeen {
+		s.list[digest] = earlier{url, date, id}
+	}
+	return earlier{}, false
+}
+
+// refer makes a header that of a revisit record.
+func (e earlier) refer(h *warc.Header) {
+	for i := range *h {
+		if (*h)[i].Name == "WARC-Type" {
+			(*h)[i].Value = warc.Revisit
+		}
+	}
+	h.Add("WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest")
+	if e.id != "" {
+		h.Add("WARC-Refers-To", "<"+e.id+">")
+	}
+	h.Add("WARC-Refers-To-Target-URI", e.url)
+	h.Add("WARC-Refers-To-Date", warc.FormatDate(e.date))
+}
+
+// reason says why a record is not whole, as WARC-Truncated does; "" if it is.
+func reason(err error) string {
+	var timeout interface{ Timeout() bool }
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, fetch.ErrTooLarge):
+		return "length"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "time"
+	case errors.Is(err, net.ErrClosed), errors.Is(err, fetch.ErrInterrupted):
+		return "unspecified"
+	}
+	return "disconnect"
+}
+
+// hosts are those whose address is in the file. The first maxSeen are remembered.
+type hosts struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func newHosts() *hosts { return &hosts{seen: make(map[string]bool)} }
+
+func (h *hosts) add(host string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.seen[host] || len(h.seen) >= maxSeen {
+		return false
+	}
+	h.seen[host] = true
+	return true
+}
+
+// lookup returns a record of the address that the host of the URL was found at, nil if it has none
+// or there is one already.
+func (r *recording) lookup() *warc.Draft {
+	host := r.req.URL.Host()
+	p := r.peers[1]
+	if host == "" || p.addr == nil {
+		return nil
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return nil
+	}
+	ap, err := netip.ParseAddrPort(p.addr.String())
+	if err != nil || !r.hosts.add(host+" "+ap.Addr().String()) {
+		return nil
+	}
+	kind := "A"
+	if ap.Addr().Unmap().Is6() {
+		kind = "AAAA"
+	}
+	d := &warc.Draft{Header: r.header(warc.Resource, "text/dns"), Block: warc.NewSpool(r.w.Dir())}
+	for i := range d.Header {
+		if d.Header[i].Name == "WARC-Target-URI" {
+			d.Header[i].Value = "dns:" + host
+		}
+	}
+	io.WriteString(d.Block, r.begin.UTC().Format("20060102150405")+"\r\n"+
+		host+".\t0\tIN\t"+kind+"\t"+ap.Addr().Unmap().WithZone("").String()+"\r\n")
+	return d
+}

@@ -1,0 +1,306 @@
+// Package replay answers requests from WARC files in place of servers, whatever the scheme: content,
+// metadata, listings, redirects and errors as they were when they were captured.
+//
+// Archives may come from strangers. What they say is data, as what a server says: redirects pass the
+// policy of the client, names are made safe, and everything that is read is bounded.
+package replay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/capture"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/warc"
+)
+
+// maxDamage bounds the list of damaged places that is kept.
+const maxDamage = 100
+
+// An Archive is a set of WARC files that were read once, to know what is where. Its methods may be
+// called by many goroutines.
+type Archive struct {
+	files    []*os.File
+	captures map[string][]*captured // by capture.Key of their URL
+	records  map[string]place       // by WARC-Record-ID
+	origins  map[origin]place       // where revisits may find what they refer to
+	damage   []error
+
+	web     sync.Once
+	drivers [2]fetch.Driver // of HTTP: for answers as they are, and for coded ones
+}
+
+// A place is where a record stands.
+type place struct {
+	file           *os.File
+	offset, within int64
+}
+
+// An origin is how a revisit refers to a record that has no identifier in common.
+type origin struct{ url, date string }
+
+// A captured is one exchange that can be replayed.
+type captured struct {
+	place
+	kind   string // of the record: exchange, response, revisit or resource
+	date   time.Time
+	op     fetch.Op
+	rng    fetch.Range
+	view   string
+	form   string
+	status int    // of HTTP; 0 for others
+	method string // of HTTP; "" if it is not known
+	sent   string // the digest of what was sent with it; "" if nothing was
+	coded  bool   // codings were asked for
+	failed bool   // it failed in a way that says little of the resource
+	id     string
+	// bare is set for a resource record that nothing else is said about.
+	bare bool
+}
+
+const exchangeRecord = "exchange"
+
+// Open reads WARC files.
+func Open(paths ...string) (*Archive, error) {
+	a := &Archive{captures: make(map[string][]*captured), records: make(map[string]place), origins: make(map[origin]place)}
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err == nil {
+			a.files = append(a.files, f)
+			err = a.scan(f)
+		}
+		if err != nil {
+			return nil, errors.Join(err, a.Close())
+		}
+	}
+	return a, nil
+}
+
+// Close closes the files. What is read of them then fails.
+func (a *Archive) Close() error {
+	var err error
+	for _, f := range a.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// Damage returns the first places that could not be read, as errors that name the file and the
+// byte.
+func (a *Archive) Damage() []error { return a.damage }
+
+// Len returns how many URLs there are.
+func (a *Archive) Len() int { return len(a.captures) }
+
+// scan notes what is in a file.
+func (a *Archive) scan(f *os.File) error {
+	r, err := warc.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	defer r.Close()
+	s := scanner{archive: a, file: f, requests: make(map[string]asked), answers: make(map[string]*captured)}
+	n := 0
+	for {
+		rec, err := r.Next()
+		var damage *warc.DamageError
+		switch {
+		case err == io.EOF:
+			if n == 0 && len(a.damage) > 0 {
+				return fmt.Errorf("%s is no WARC file: %w", f.Name(), a.damage[len(a.damage)-1])
+			}
+			s.settle()
+			return nil
+		case errors.As(err, &damage):
+			if len(a.damage) < maxDamage {
+				a.damage = append(a.damage, fmt.Errorf("%s: %w", f.Name(), err))
+			}
+		case err != nil:
+			return err
+		default:
+			n++
+			s.record(rec)
+		}
+	}
+}
+
+// A scanner reads the records of a file.
+type scanner struct {
+	archive  *Archive
+	file     *os.File
+	requests map[string]asked     // by the identifier of the answer, until that is met
+	answers  map[string]*captured // those whose request was not met
+	owned    map[string]bool      // resources that an exchange tells more about
+	bare     []*captured
+}
+
+func (s *scanner) record(rec *warc.Record) {
+	a := s.archive
+	here := place{s.file, rec.Offset, rec.Within}
+	if id := rec.ID(); id != "" {
+		a.records[id] = here
+	}
+	u, err := uri.Parse(rec.TargetURI())
+	if err != nil || !u.IsAbs() {
+		return
+	}
+	c := &captured{place: here, date: rec.Date(), kind: rec.Type(), id: rec.ID()}
+	web := u.Scheme() == "http" || u.Scheme() == "https"
+	http := strings.HasPrefix(strings.ToLower(strings.ReplaceAll(rec.ContentType(), " ", "")), "application/http")
+	switch {
+	case c.kind == warc.Request && http:
+		s.request(rec)
+		return
+	case c.kind == warc.Response && web && (http || rec.ContentType() == ""), c.kind == warc.Revisit && web:
+		if !c.readHead(rec) {
+			return
+		}
+		if q, ok := s.requests[c.id]; ok {
+			delete(s.requests, c.id)
+			c.take(q)
+		} else if other := rec.Refers("WARC-Concurrent-To"); other != "" {
+			c.take(s.requests[other])
+		}
+		s.answers[c.id] = c
+	case c.kind == warc.Metadata && rec.ContentType() == capture.TypeExchange:
+		x, err := readExchange(rec.Block)
+		if err != nil {
+			return
+		}
+		if s.owned == nil {
+			s.owned = make(map[string]bool)
+		}
+		s.owned[x.Content] = true
+		c.kind, c.op, c.rng, c.view, c.form = exchangeRecord, x.Op, x.Range, x.View, x.Form
+		c.failed = x.Failure != nil && (x.Failure.Retry || x.Failure.Class == fetch.ErrInterrupted || x.Failure.Class == fetch.ErrNotModified)
+	case c.kind == warc.Resource:
+		a.origins[origin{rec.TargetURI(), rec.Get("WARC-Date")}] = here
+		c.bare = true
+		s.bare = append(s.bare, c)
+		return
+	default:
+		return
+	}
+	if c.kind == warc.Response {
+		a.origins[origin{rec.TargetURI(), rec.Get("WARC-Date")}] = here
+	}
+	s.add(u, c)
+}
+
+func (s *scanner) add(u uri.URI, c *captured) {
+	key := capture.Key(u)
+	s.archive.captures[key] = append(s.archive.captures[key], c)
+}
+
+// settle adds the resources of which no exchange tells more.
+func (s *scanner) settle() {
+	for _, c := range s.bare {
+		if s.owned[c.id] {
+			continue
+		}
+		if rec, done, err := s.archive.read(c.place); err == nil {
+			if u, err := uri.Parse(rec.TargetURI()); err == nil {
+				s.add(u, c)
+			}
+			done()
+		}
+	}
+}
+
+// read reads the header of the record at p. Done ends the use of its block.
+func (a *Archive) read(p place) (rec *warc.Record, done func(), err error) {
+	r, err := warc.NewReader(p.file)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err = r.SeekRecord(p.offset, p.within); err == nil {
+		if rec, err = r.Next(); err == nil {
+			return rec, func() { r.Close() }, nil
+		}
+	}
+	r.Close()
+	return nil, nil, err
+}
+
+// find returns the capture that answers req best: at the time nearest to at, the last one if that is
+// zero. It returns nil if there is none.
+func (a *Archive) find(req *fetch.Request, at time.Time) *captured {
+	form, sent := capture.FormDigest(req.Form), ""
+	if req.GetBody != nil {
+		sent = sentDigest(req)
+	}
+	var best *captured
+	for _, c := range a.captures[capture.Key(req.URL)] {
+		if !c.answers(req, form) {
+			continue
+		}
+		if best == nil || better(c, best, req, sent, at) {
+			best = c
+		}
+	}
+	return best
+}
+
+// answers reports whether c can answer req at all.
+func (c *captured) answers(req *fetch.Request, form string) bool {
+	switch {
+	case c.kind != exchangeRecord && !c.hasMethod(req):
+		return false
+	case !c.rng.IsZero() && c.rng != req.Range, c.form != form:
+		return false
+	case c.kind == exchangeRecord && c.view != req.View:
+		return false
+	case req.Op == fetch.OpDial || c.op == fetch.OpDial:
+		return req.Op == c.op
+	case c.op == fetch.OpStat:
+		return req.Op == fetch.OpStat
+	}
+	return true
+}
+
+// hasMethod reports whether c was asked for as req asks.
+func (c *captured) hasMethod(req *fetch.Request) bool {
+	have, want := cmp.Or(c.method, "GET"), "GET"
+	if req.Body != nil || req.GetBody != nil {
+		want = "POST"
+	}
+	want = cmp.Or(req.Method, want)
+	return have == want || have == "HEAD" && want == "GET" && req.Op == fetch.OpStat
+}
+
+// better reports whether c answers req better than d does, which comes before it.
+func better(c, d *captured, req *fetch.Request, sent string, at time.Time) bool {
+	for _, prefer := range []func(*captured) bool{
+		func(c *captured) bool { return !c.failed && c.status != 304 },
+		func(c *captured) bool { return c.sent == sent },
+		func(c *captured) bool { return c.rng.IsZero() },
+		func(c *captured) bool { return c.kind != exchangeRecord || c.op == req.Op },
+		func(c *captured) bool { return !c.bare },
+	} {
+		if prefer(c) != prefer(d) {
+			return prefer(c)
+		}
+	}
+	if at.IsZero() {
+		return !c.date.Before(d.date)
+	}
+	return c.date.Sub(at).Abs() <= d.date.Sub(at).Abs()
+}
+
+// Times returns when a URL was captured, sorted.
+func (a *Archive) Times(u uri.URI) []time.Time {
+	var list []time.Time
+	for _, c := range a.captures[capture.Key(u)] {
+		list = append(list, c.date)
+	}
+	slices.SortFunc(list, time.Time.Compare)
+	return slices.Compact(list)
+}

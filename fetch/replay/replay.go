@@ -1,0 +1,310 @@
+package replay
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/capture"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/warc"
+)
+
+// maxEntry bounds the line of one member of a listing.
+const maxEntry = 1 << 20
+
+// Options say how an archive answers.
+type Options struct {
+	// Only makes what is not in the archive an error of class fetch.ErrNotFound. Nothing is ever sent
+	// then. Else it is retrieved.
+	Only bool
+	// At is the time that is wanted, if there are several captures; zero means the last.
+	At time.Time
+}
+
+// Middleware returns what puts the archive in front of the drivers of a client. It has to be the
+// innermost.
+func (a *Archive) Middleware(opts Options) fetch.Middleware {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+			c := a.find(req, opts.At)
+			switch {
+			case c != nil:
+				return a.open(ctx, req, c)
+			case opts.Only:
+				return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the archive has no capture of it")}
+			}
+			return next.Open(ctx, req)
+		})
+	}
+}
+
+// open answers req with a capture.
+func (a *Archive) open(ctx context.Context, req *fetch.Request, c *captured) (*fetch.Response, error) {
+	switch c.kind {
+	case exchangeRecord:
+		return a.openExchange(ctx, req, c)
+	case warc.Resource:
+		return a.openResource(ctx, req, c)
+	}
+	return a.openWeb(ctx, req, c)
+}
+
+// readExchange reads the block of an exchange record.
+func readExchange(block io.Reader) (*capture.Exchange, error) {
+	text, err := io.ReadAll(io.LimitReader(block, capture.MaxExchange+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > capture.MaxExchange {
+		return nil, fmt.Errorf("the record of the exchange is longer than %d bytes", capture.MaxExchange)
+	}
+	x := &capture.Exchange{}
+	return x, json.Unmarshal(text, x)
+}
+
+// damaged is the error for an archive that does not hold what it says.
+func damaged(err error) error {
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the archive is damaged: %w", err)}
+}
+
+func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captured) (*fetch.Response, error) {
+	rec, done, err := a.read(c.place)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	x, err := readExchange(rec.Block)
+	done()
+	if err != nil {
+		return nil, damaged(err)
+	}
+	if x.Answer == nil {
+		if x.Failure == nil {
+			return nil, damaged(errors.New("an exchange came to nothing"))
+		}
+		return nil, x.Failure.Error()
+	}
+	resp := &fetch.Response{Meta: x.Answer.Meta(), Body: fetch.NoBody, Pattern: x.Answer.Pattern}
+	for _, text := range x.Answer.Location {
+		u, err := uri.ParseRef(text)
+		if err != nil {
+			return nil, damaged(err)
+		}
+		resp.Location = append(resp.Location, u)
+	}
+	switch {
+	case resp.Location != nil || req.Op == fetch.OpStat || resp.Kind == fetch.KindNone:
+		return resp, nil
+	case resp.Kind == fetch.KindSession:
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a session cannot be replayed: %w", errors.ErrUnsupported)}
+	case req.Op == fetch.OpList && resp.Kind != fetch.KindListing:
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("no listing was captured: %w", errors.ErrUnsupported)}
+	}
+	if unchanged(req, &resp.Meta) {
+		return nil, &fetch.Error{Code: fetch.ErrNotModified}
+	}
+	block, size, done, err := a.payload(a.records[x.Content], 0)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	b := &body{ctx: ctx, r: block, close: done}
+	if x.Failure != nil {
+		b.end = x.Failure.Error()
+	}
+	resp.Body = b
+	if x.Entries != "" {
+		p, ok := a.records[x.Entries]
+		if !ok {
+			done()
+			return nil, damaged(errors.New("the members of a listing are missing"))
+		}
+		resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] { return a.entries(req.URL, r, p) }
+	}
+	if x.Range.IsZero() && b.end == nil {
+		cut(req, resp, b, size)
+	}
+	return resp, nil
+}
+
+// unchanged reports whether a conditional request is answered by what the caller has.
+func unchanged(req *fetch.Request, m *fetch.Meta) bool {
+	v := req.IfChanged
+	switch {
+	case v.IsZero() || !req.Range.IsZero():
+		return false
+	case v.ETag != "":
+		return v.ETag == m.ETag
+	}
+	return !m.ModTime.IsZero() && !m.ModTime.After(v.ModTime)
+}
+
+// cut makes resp the part of the content that req asks for.
+func cut(req *fetch.Request, resp *fetch.Response, b *body, size int64) {
+	if req.Range.IsZero() || resp.Kind != fetch.KindObject || size < 0 {
+		return
+	}
+	if v := req.IfChanged; !v.IsZero() && (v.ETag != resp.ETag || v.ETag == "" && !v.ModTime.Equal(resp.ModTime)) {
+		return
+	}
+	r := req.Range.Of(size)
+	if r.IsZero() || r.Offset >= size {
+		return
+	}
+	if r.Length == 0 || r.Length > size-r.Offset {
+		r.Length = size - r.Offset
+	}
+	b.skip, b.r = r.Offset, io.LimitReader(b.r, r.Offset+r.Length)
+	resp.Range, resp.Total, resp.Size = r, size, r.Length
+}
+
+// payload returns the payload of the record at p, or of the one that it is a revisit of, and its
+// size; -1 if that is not known.
+func (a *Archive) payload(p place, hops int) (io.Reader, int64, func(), error) {
+	if p.file == nil || hops > 1 {
+		return nil, 0, nil, errors.New("the content is not in it")
+	}
+	rec, done, err := a.read(p)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	switch rec.Type() {
+	case warc.Revisit:
+		defer done()
+		return a.payload(a.origin(rec), hops+1)
+	case warc.Response:
+		resp, err := message(rec, nil)
+		if err != nil {
+			done()
+			return nil, 0, nil, err
+		}
+		return resp.Body, resp.ContentLength, done, nil
+	}
+	return rec.Block, rec.Length, done, nil
+}
+
+// origin returns where the record is that a revisit refers to.
+func (a *Archive) origin(rec *warc.Record) place {
+	if p, ok := a.records[rec.Refers("WARC-Refers-To")]; ok {
+		return p
+	}
+	return a.origins[origin{rec.Refers("WARC-Refers-To-Target-URI"), rec.Get("WARC-Refers-To-Date")}]
+}
+
+// openResource answers with a resource record of which no more is known.
+func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *captured) (*fetch.Response, error) {
+	rec, done, err := a.read(c.place)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	resp := &fetch.Response{Meta: fetch.Meta{ContentType: rec.ContentType(), Size: rec.Length}, Body: fetch.NoBody}
+	switch req.Op {
+	case fetch.OpStat:
+		done()
+		return resp, nil
+	case fetch.OpList:
+		done()
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("no listing was captured: %w", errors.ErrUnsupported)}
+	}
+	b := &body{ctx: ctx, r: rec.Block, close: done}
+	resp.Body = b
+	if rec.Get("WARC-Truncated") != "" {
+		b.end, resp.Size = truncated(rec), -1
+	} else {
+		cut(req, resp, b, rec.Length)
+	}
+	return resp, nil
+}
+
+func truncated(rec *warc.Record) error {
+	return &fetch.Error{Code: fetch.ErrTruncated, Err: fmt.Errorf("it was captured in part (%s)", rec.Get("WARC-Truncated"))}
+}
+
+// A body is content out of an archive.
+type body struct {
+	ctx   context.Context
+	r     io.Reader
+	skip  int64 // bytes to leave out first
+	end   error // what comes after the content in place of io.EOF; nil for that
+	close func()
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if err := context.Cause(b.ctx); err != nil {
+		return 0, err
+	}
+	if b.close == nil {
+		return 0, errors.New("read of a closed body")
+	}
+	if b.skip > 0 {
+		n, err := io.CopyN(io.Discard, b.r, b.skip)
+		if b.skip -= n; err != nil {
+			return 0, damaged(err)
+		}
+	}
+	n, err := b.r.Read(p)
+	switch {
+	case err == io.EOF && b.end != nil:
+		err = b.end
+	case err != nil && err != io.EOF:
+		err = damaged(err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	if b.close != nil {
+		b.close()
+		b.close = nil
+	}
+	return nil
+}
+
+// entries reads the content to its end, and yields the members that are recorded of it.
+//
+// The password that led to the listing is not in the archive; members have that of the request.
+func (a *Archive) entries(of uri.URI, content io.Reader, p place) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		if _, err := io.Copy(io.Discard, content); err != nil {
+			yield(fetch.Entry{}, err)
+			return
+		}
+		rec, done, err := a.read(p)
+		if err != nil {
+			yield(fetch.Entry{}, damaged(err))
+			return
+		}
+		defer done()
+		lines := bufio.NewScanner(rec.Block)
+		lines.Buffer(nil, maxEntry)
+		for lines.Scan() {
+			var line capture.Entry
+			err := json.Unmarshal(lines.Bytes(), &line)
+			var e fetch.Entry
+			if err == nil {
+				e, err = line.Entry()
+			}
+			if err != nil {
+				yield(fetch.Entry{}, damaged(err))
+				return
+			}
+			if user, ok := e.URL.User(); ok && e.URL.Origin() == of.Origin() {
+				if same, _ := of.User(); same == user {
+					e.URL = e.URL.WithUserinfoOf(of)
+				}
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(fetch.Entry{}, damaged(err))
+		}
+	}
+}

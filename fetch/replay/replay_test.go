@@ -1,0 +1,304 @@
+package replay_test
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/replay"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// record is a record as somebody may have written it.
+func record(kind, uri, contentType, block string, more ...string) string {
+	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nContent-Type: %s\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n",
+		kind, uri, contentType, strings.Join(more, ""), len(block), block)
+}
+
+func id(n string) string   { return "WARC-Record-ID: <urn:" + n + ">\r\n" }
+func date(d string) string { return "WARC-Date: " + d + "\r\n" }
+
+func response(uri, block string, more ...string) string {
+	return record("response", uri, "application/http; msgtype=response", block, more...)
+}
+
+func answer(body string, fields ...string) string {
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n%s", strings.Join(fields, ""), len(body), body)
+}
+
+// client returns one that is answered by an archive alone, and must not connect.
+func client(t *testing.T, opts replay.Options, records ...string) *fetch.Client {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.warc")
+	if err := os.WriteFile(path, []byte(strings.Join(records, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return clientOf(t, opts, path)
+}
+
+func clientOf(t *testing.T, opts replay.Options, path string) *fetch.Client {
+	t.Helper()
+	a, err := replay.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Only = true
+	c := fetch.New(&fetch.Options{
+		Middleware: []fetch.Middleware{a.Middleware(opts)},
+		Proxy:      func(uri.URI) (uri.URI, error) { return uri.URI{}, nil },
+		DialContext: func(_ context.Context, _, addr string) (net.Conn, error) {
+			t.Errorf("a connection to %s", addr)
+			return nil, errors.New("no network here")
+		},
+	}, protocols.All)
+	t.Cleanup(func() { c.Close(); a.Close() })
+	return c
+}
+
+// get returns the content, or the class of the error.
+func get(c *fetch.Client, req *fetch.Request) string {
+	resp, err := c.Do(context.Background(), req)
+	if err != nil {
+		return "! " + string(fetch.CodeOf(err))
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return string(content) + "! " + string(fetch.CodeOf(err))
+	}
+	return string(content)
+}
+
+func ask(rawURL string) *fetch.Request { return &fetch.Request{URL: uri.MustParse(rawURL)} }
+
+func TestArchivesOfOthers(t *testing.T) {
+	t.Parallel()
+	var gzipped strings.Builder
+	z := gzip.NewWriter(&gzipped)
+	io.WriteString(z, "pear")
+	z.Close()
+	c := client(t, replay.Options{},
+		record("warcinfo", "", "application/warc-fields", "software: x\r\n"),
+		response("<http://h.example/a>", answer("pear", "ETag: \"1\"\r\nLast-Modified: Tue, 20 Dec 1994 12:00:00 GMT\r\n"), id("1"), date("2026-01-01T00:00:00Z")),
+		response("http://h.example/chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n"),
+		response("http://h.example/close", "HTTP/1.0 200 OK\r\n\r\npear"),
+		response("http://h.example/moved", "HTTP/1.1 302 Found\r\nLocation: /a\r\nContent-Length: 0\r\n\r\n"),
+		response("http://h.example/gone", "HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n"),
+		response("http://h.example/coded", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"+gzipped.String()),
+		response("http://h.example/cut", answer("pear")[:len(answer("pear"))-2], "WARC-Truncated: disconnect\r\n"),
+		response("http://h.example/cut-close", "HTTP/1.0 200 OK\r\n\r\npe", "WARC-Truncated: disconnect\r\n"),
+		record("revisit", "http://h.example/again", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", "WARC-Refers-To: <urn:1>\r\n"),
+		record("revisit", "http://h.example/by-date", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n",
+			"WARC-Refers-To-Target-URI: <http://h.example/a>\r\n", "WARC-Refers-To-Date: 2026-01-01T00:00:00Z\r\n"),
+		record("revisit", "http://h.example/lost", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\n\r\n", "WARC-Refers-To: <urn:none>\r\n"),
+		record("request", "http://h.example/form", "application/http; msgtype=request", "POST /form HTTP/1.1\r\nHost: h.example\r\n\r\n", "WARC-Concurrent-To: <urn:form>\r\n"),
+		response("http://h.example/form", answer("posted"), id("form")),
+		record("resource", "ftp://h.example/file", "application/octet-stream", "pear"),
+		response("http://h.example/rubbish", "rubbish"),
+	)
+	for _, tt := range []struct{ url, want string }{
+		{"http://h.example/a", "pear"},
+		{"HTTP://H.example:80/a#fragment", "pear"},
+		{"http://h.example/chunked", "pear"},
+		{"http://h.example/close", "pear"},
+		{"http://h.example/moved", "pear"},
+		{"http://h.example/gone", "! not_found"},
+		{"http://h.example/coded", "pear"},
+		{"http://h.example/cut", "pe! truncated"},
+		{"http://h.example/cut-close", "pe! truncated"},
+		{"http://h.example/again", "pear"},
+		{"http://h.example/by-date", "pear"},
+		{"http://h.example/lost", "! protocol"},
+		{"http://h.example/form", "! not_found"},
+		{"ftp://h.example/file", "pear"},
+		{"http://h.example/rubbish", "! not_found"},
+		{"http://h.example/never", "! not_found"},
+		{"file:///etc/passwd", "! not_found"},
+	} {
+		if got := get(c, ask(tt.url)); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.url, got, tt.want)
+		}
+	}
+	for _, rawURL := range []string{"http://h.example/a", "ftp://h.example/file"} {
+		for _, r := range []struct {
+			rng  fetch.Range
+			want string
+		}{{fetch.Range{Offset: 1, Length: 2}, "ea"}, {fetch.Range{Offset: 2}, "ar"}, {fetch.Range{Offset: -1}, "r"}} {
+			req := ask(rawURL)
+			req.Range = r.rng
+			if got := get(c, req); got != r.want {
+				t.Errorf("%v of %s: %q, want %q", r.rng, rawURL, got, r.want)
+			}
+		}
+	}
+	for _, v := range []fetch.Validator{{ETag: `"1"`}, {ModTime: time.Date(1994, 12, 20, 12, 0, 0, 0, time.UTC)}} {
+		req := ask("http://h.example/a")
+		req.IfChanged = v
+		if got := get(c, req); got != "! not_modified" {
+			t.Errorf("%+v: %q", v, got)
+		}
+	}
+	post := ask("http://h.example/form")
+	post.Method, post.GetBody = "POST", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("a=1")), nil }
+	if got := get(c, post); got != "posted" {
+		t.Errorf("POST: %q", got)
+	}
+	for rawURL, size := range map[string]int64{"http://h.example/a": 4, "ftp://h.example/file": 4, "http://h.example/close": -1} {
+		if m, err := c.Stat(context.Background(), rawURL); err != nil || m.Size != size {
+			t.Errorf("%s: %+v, %v", rawURL, m, err)
+		}
+	}
+}
+
+func TestTheCaptureOfATime(t *testing.T) {
+	t.Parallel()
+	var records []string
+	for _, year := range []string{"2020", "2022", "2024"} {
+		records = append(records, response("http://h.example/", answer(year), date(year+"-06-01T00:00:00Z")))
+	}
+	records = append(records, response("http://h.example/", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", date("2025-06-01T00:00:00Z")))
+	for at, want := range map[string]string{"0001-01-01": "2024", "2019-01-01": "2020", "2021-01-01": "2020", "2022-01-01": "2022", "2030-01-01": "2024"} {
+		when, _ := time.Parse(time.DateOnly, at)
+		if got := get(client(t, replay.Options{At: when}, records...), ask("http://h.example/")); got != want {
+			t.Errorf("at %s: %q, want %q", at, got, want)
+		}
+	}
+}
+
+// What an archive of a stranger says passes the rules for what servers say.
+func TestArchivesOfStrangers(t *testing.T) {
+	t.Parallel()
+	exchange := func(url, answer string, more ...string) string {
+		return record("metadata", url, "application/x-urlget-exchange+json", `{"url":"`+url+`","op":"get",`+answer+`}`, more...)
+	}
+	c := client(t, replay.Options{},
+		response("http://h.example/file", "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n"),
+		exchange("gopher://h.example/0a", `"answer":{"kind":"object","size":-1,"location":["file:///etc/passwd"]}`),
+		exchange("ftp://h.example/port", `"answer":{"kind":"object","size":-1,"location":["ftp://h.example:25/"]}`),
+		response("http://h.example/private", "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:22/\r\n\r\n"),
+		exchange("ftp://h.example/name", `"content":"urn:c","answer":{"kind":"object","size":4,"name":"../../.bashrc"}`),
+		record("resource", "ftp://h.example/name", "text/plain", "pear", id("c")),
+		exchange("ftp://h.example/size", `"content":"urn:c","answer":{"kind":"object","size":99999999999999}`),
+		exchange("ftp://h.example/small", `"content":"urn:c","answer":{"kind":"object","size":2}`),
+		exchange("ftp://h.example/none", `"content":"urn:none","answer":{"kind":"object","size":2}`),
+		exchange("ftp://h.example/empty", `"x":1`),
+		exchange("ftp://h.example/rubbish", `"answer":"what"`),
+		exchange("ftp://h.example/list/", `"content":"urn:c","entries":"urn:e","answer":{"kind":"listing","size":-1}`),
+		record("metadata", "ftp://h.example/list/", "application/x-urlget-entries+json-seq", `{"url":"ftp://h.example/a","name":"a","kind":"object","size":-9}`+"\nrubbish\n", id("e")),
+		record("metadata", "ftp://h.example/long", "application/x-urlget-exchange+json", `{"url":"`+strings.Repeat("x", 1<<20)+`"}`),
+		exchange("ftp://h.example/loop", `"content":"urn:r","answer":{"kind":"object","size":2}`),
+		record("revisit", "ftp://h.example/loop", "text/plain", "", id("r"), "WARC-Refers-To: <urn:r>\r\n"),
+		response("http://h.example/head", "HTTP/1.1 200 OK\r\nA: "+strings.Repeat("x", 1<<20)+"\r\n\r\n"),
+		"rubbish\r\n")
+	for _, tt := range []struct{ url, want string }{
+		{"http://h.example/file", "! policy"},
+		{"gopher://h.example/0a", "! policy"},
+		{"ftp://h.example/port", "! policy"},
+		{"http://h.example/private", "! policy"},
+		{"ftp://h.example/size", "pear! truncated"},
+		{"ftp://h.example/small", "pe! protocol"},
+		{"ftp://h.example/none", "! protocol"},
+		{"ftp://h.example/empty", "! protocol"},
+		{"ftp://h.example/rubbish", "! not_found"},
+		{"ftp://h.example/long", "! not_found"},
+		{"ftp://h.example/loop", "! protocol"},
+		{"http://h.example/head", "! not_found"},
+	} {
+		if got := get(c, ask(tt.url)); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.url, got, tt.want)
+		}
+	}
+	resp, err := c.Get(context.Background(), "ftp://h.example/name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if strings.ContainsAny(resp.Name, "/\\") {
+		t.Errorf("the name is %q", resp.Name)
+	}
+	n := 0
+	for e, err := range c.List(context.Background(), "ftp://h.example/list/") {
+		if n++; n == 1 && (err != nil || e.Size != -1) || n == 2 && fetch.CodeOf(err) != fetch.ErrProtocol {
+			t.Errorf("member %d: %+v, %v", n, e, err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d members", n)
+	}
+}
+
+// What wget wrote is read whole, and means the same.
+func TestArchivesOfWget(t *testing.T) {
+	t.Parallel()
+	const host = "http://127.0.0.1:38103"
+	for _, name := range []string{"wget.warc.gz", "wget.warc"} {
+		a, err := replay.Open("testdata/" + name)
+		if err != nil || a.Damage() != nil {
+			t.Fatal(err, a.Damage())
+		}
+		a.Close()
+		c := clientOf(t, replay.Options{}, "testdata/"+name)
+		for path, want := range map[string]string{"/pear.html": "<p>A pear is a fruit.</p>\n", "/moved": "<p>A pear is a fruit.</p>\n",
+			"/copy.html": "<p>A pear is a fruit.</p>\n", "/chunked": "A pear is a fruit.\n", "/missing": "! not_found"} {
+			if got := get(c, ask(host+path)); got != want {
+				t.Errorf("%s: %s: %q, want %q", name, path, got, want)
+			}
+		}
+	}
+	a, err := replay.Open("testdata/wget-dedup.warc", "testdata/wget.warc.gz")
+	if err != nil || a.Damage() != nil {
+		t.Fatal(err, a.Damage())
+	}
+	if got := len(a.Times(uri.MustParse(host + "/pear.html"))); got < 2 {
+		t.Errorf("%d captures", got)
+	}
+	a.Close()
+}
+
+func TestWhatIsNotInTheArchiveIsRetrieved(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.warc")
+	if err := os.WriteFile(path, []byte(record("resource", "x-t:a", "text/plain", "archived")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := replay.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	live := fetch.Use("x-t", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		return &fetch.Response{Meta: fetch.Meta{Size: 4}, Body: io.NopCloser(strings.NewReader("live"))}, nil
+	}))
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{})}}, live)
+	defer c.Close()
+	if get(c, ask("x-t:a")) != "archived" || get(c, ask("x-t:b")) != "live" {
+		t.Error(get(c, ask("x-t:a")), get(c, ask("x-t:b")))
+	}
+}
+
+func TestWhatIsNoArchive(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.warc")
+	if err := os.WriteFile(path, []byte("Dear diary\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{path, path + ".none"} {
+		if _, err := replay.Open(p); err == nil {
+			t.Errorf("%s was taken", p)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package warc
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/base32"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func sha1Of(content string) string {
+	sum := sha1.Sum([]byte(content))
+	return "sha1:" + base32.StdEncoding.EncodeToString(sum[:])
+}
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n"
+	_, framed, _ := strings.Cut(chunked, "\r\n\r\n")
+	const web = "Content-Type: application/http;msgtype=response\r\n"
+	n := 0
+	rec := func(kind, block string, more ...string) string {
+		n++
+		return strings.Replace(text("1.1", kind, "http://h/", block, more...), "urn:x", fmt.Sprint("urn:", n), 1)
+	}
+	good := rec("resource", "pear", "WARC-Block-Digest: "+sha1Of("pear")+"\r\n", "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n") +
+		rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n") +
+		rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of(framed)+"\r\n") +
+		rec("response", chunked[:60], web, "WARC-Truncated: disconnect\r\nWARC-Payload-Digest: "+sha1Of("?")+"\r\n") +
+		rec("revisit", "", "WARC-Refers-To: <urn:1>\r\n") + rec("revisit", "", "WARC-Refers-To: <urn:none>\r\n")
+	tests := []struct{ name, file, want string }{
+		{"all is well", good, ""},
+		{"a block", good + rec("resource", "pear", "WARC-Block-Digest: "+sha1Of("apple")+"\r\n"), "its block has not the digest"},
+		{"a payload", good + rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of("apple")+"\r\n"), "its payload has not the digest"},
+		{"two of a name", good + strings.Replace(rec("resource", "a"), fmt.Sprint("urn:", n), "urn:1", 1), "another record has its identifier"},
+		{"no date", good + strings.Replace(rec("resource", "a"), "WARC-Date", "X-Date", 1), "it has no WARC-Date"},
+		{"cut off", good + rec("resource", "a")[:50], "cut off"},
+	}
+	for _, tt := range tests {
+		var got []string
+		s, err := Verify(bytes.NewReader([]byte(tt.file)), func(p Problem) {
+			if p.Offset < int64(len(good)) {
+				t.Errorf("%s: a problem at byte %d", tt.name, p.Offset)
+			}
+			got = append(got, p.Text)
+		})
+		if err != nil || s.Records < 6 || s.Elsewhere != 1 {
+			t.Errorf("%s: %+v, %v", tt.name, s, err)
+		}
+		if all := strings.Join(got, "; "); !strings.Contains(all, tt.want) || tt.want == "" && all != "" {
+			t.Errorf("%s: %q, want %q", tt.name, all, tt.want)
+		}
+	}
+}

@@ -1,0 +1,618 @@
+package warc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// text is a record as a file has it.
+func text(version, kind, uri, block string, more ...string) string {
+	return fmt.Sprintf("WARC/%s\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:x>\r\nWARC-Date: 2026-01-02T03:04:05Z\r\n"+
+		"WARC-Target-URI: %s\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n", version, kind, uri, strings.Join(more, ""), len(block), block)
+}
+
+func zipped(parts ...string) []byte {
+	var b bytes.Buffer
+	for _, p := range parts {
+		z := gzip.NewWriter(&b)
+		io.WriteString(z, p)
+		z.Close()
+	}
+	return b.Bytes()
+}
+
+// zstandardOf has one frame for each part.
+func zstandardOf(t testing.TB, dict []byte, parts ...string) []byte {
+	t.Helper()
+	opts := []zstd.EOption{zstd.WithEncoderConcurrency(1)}
+	var out []byte
+	if dict != nil {
+		opts = append(opts, zstd.WithEncoderDict(dict))
+		out = binary.LittleEndian.AppendUint32(nil, zstdDictionary)
+		out = binary.LittleEndian.AppendUint32(out, uint32(len(dict)))
+		out = append(out, dict...)
+	}
+	z, err := zstd.NewWriter(nil, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, p := range parts {
+		out = z.EncodeAll([]byte(p), out)
+	}
+	return out
+}
+
+// read returns what there is in a file: a line for each record and each error.
+func read(t testing.TB, file []byte) []string {
+	t.Helper()
+	r, err := NewReader(bytes.NewReader(file))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer r.Close()
+	var all []string
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			var damage *DamageError
+			if !errors.As(err, &damage) {
+				t.Fatal(err)
+			}
+			all = append(all, fmt.Sprintf("damage at %d", damage.Offset))
+			continue
+		}
+		block, err := io.ReadAll(rec.Block)
+		if err != nil {
+			continue // Next says so too
+		}
+		if len(block) > 40 {
+			block = fmt.Appendf(nil, "%d bytes", len(block))
+		}
+		all = append(all, fmt.Sprintf("%s %s %s %s", rec.Version, rec.Type(), rec.TargetURI(), block))
+	}
+}
+
+func TestReaderTakesWhatOthersWrite(t *testing.T) {
+	t.Parallel()
+	one, two := text("1.0", "response", "<http://h/1>", "eins"), text("1.1", "resource", "ftp://h/2", "zwei")
+	want := []string{"WARC/1.0 response http://h/1 eins", "WARC/1.1 resource ftp://h/2 zwei"}
+	var samples [][]byte
+	for i := range 100 {
+		samples = append(samples, []byte(text("1.1", "response", fmt.Sprint("http://h/", i*7919), fmt.Sprintf("%x", i*i*104729))))
+	}
+	dict, err := zstd.BuildDict(zstd.BuildDictOptions{ID: 40000, Contents: samples, History: []byte(one + two), Offsets: [3]int{1, 4, 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	packedDict := zstandardOf(t, nil, string(dict))
+	withPacked := binary.LittleEndian.AppendUint32(nil, zstdDictionary)
+	withPacked = binary.LittleEndian.AppendUint32(withPacked, uint32(len(packedDict)))
+	withPacked = append(withPacked, packedDict...)
+	withPacked = append(withPacked, zstandardOf(t, dict, one, two)[8+len(dict):]...)
+	skippable := binary.LittleEndian.AppendUint32(nil, zstdSkippable+3)
+	skippable = append(binary.LittleEndian.AppendUint32(skippable, 3), "xyz"...)
+	tests := []struct {
+		name string
+		file []byte
+	}{
+		{"plain", []byte(one + two)},
+		{"a gzip member a record", zipped(one, two)},
+		{"one gzip member", zipped(one + two)},
+		{"zstd frames", zstandardOf(t, nil, one, two)},
+		{"records of several zstd frames", zstandardOf(t, nil, one[:20], one[20:len(one)-3], one[len(one)-3:], two)},
+		{"zstd with a dictionary", zstandardOf(t, dict, one, two)},
+		{"zstd with a compressed dictionary", withPacked},
+		{"zstd with frames of others between", slices.Concat(zstandardOf(t, nil, one), skippable, zstandardOf(t, nil, two))},
+		{"lines that end with LF", []byte(strings.ReplaceAll(one+two, "\r\n", "\n"))},
+		{"more line ends between records", []byte(one + "\r\n\r\n" + two)},
+		{"a header that is folded", []byte(strings.Replace(one, "WARC-Type: response", "WARC-Type:\r\n  response", 1) + two)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := read(t, tt.file); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+	old := text("0.18", "response", "http://h/", "alt")
+	if got := read(t, []byte(old)); !slices.Equal(got, []string{"WARC/0.18 response http://h/ alt"}) {
+		t.Errorf("version 0.18: %q", got)
+	}
+	if got := read(t, nil); got != nil {
+		t.Errorf("an empty file: %q", got)
+	}
+}
+
+func TestReaderGoesOnBehindDamage(t *testing.T) {
+	t.Parallel()
+	one, two, three := text("1.1", "resource", "x:1", "eins"), text("1.1", "resource", "x:2", "zwei"), text("1.1", "resource", "x:3", "drei")
+	flip := func(file []byte, at int) []byte {
+		file = bytes.Clone(file)
+		file[at] ^= 0x40
+		return file
+	}
+	z := zipped(one)
+	gz := zipped(one, two, three)
+	zs := zstandardOf(t, nil, one, two, three)
+	first := "WARC/1.1 resource x:1 eins"
+	third := "WARC/1.1 resource x:3 drei"
+	plainOne := len(one)
+	tests := []struct {
+		name string
+		file []byte
+		want []string
+	}{
+		{"a bit in a gzip member", flip(gz, len(z)+30), []string{first, fmt.Sprintf("damage at %d", len(z)), third}},
+		{"a bit in a zstd frame", flip(zs, len(zstandardOf(t, nil, one))+30),
+			[]string{first, fmt.Sprintf("damage at %d", len(zstandardOf(t, nil, one))), third}},
+		{"rubbish between records", []byte(one + "rubbish\r\n" + three), []string{first, fmt.Sprintf("damage at %d", plainOne), third}},
+		{"a length that is no number", []byte(one + strings.Replace(two, "Length: 4", "Length: x", 1) + three),
+			[]string{first, fmt.Sprintf("damage at %d", plainOne), third}},
+		{"a length that is too small", []byte(one + strings.Replace(two, "Length: 4", "Length: 2", 1) + three),
+			[]string{first, "WARC/1.1 resource x:2 zw", fmt.Sprintf("damage at %d", plainOne), third}},
+		{"a length that is far too large", []byte(one + strings.Replace(two, "Length: 4", "Length: 4000000000000", 1) + three),
+			[]string{first, fmt.Sprintf("damage at %d", plainOne), third}},
+		{"a length beyond 62 bits", []byte(one + strings.Replace(two, "Length: 4", "Length: 99999999999999999999", 1) + three),
+			[]string{first, fmt.Sprintf("damage at %d", plainOne), third}},
+		{"a length beyond its gzip member", zipped(strings.Replace(one, "Length: 4", "Length: 400", 1), three), []string{"damage at 0", third}},
+		{"NULs at the end", append([]byte(one), make([]byte, 5000)...), []string{first, fmt.Sprintf("damage at %d", plainOne)}},
+		{"NULs behind gzip members", append(bytes.Clone(z), make([]byte, 5000)...), []string{first, fmt.Sprintf("damage at %d", len(z))}},
+		{"a line without a colon", []byte(strings.Replace(one, "WARC-Date: ", "WARC-Date ", 1)[:60] + "\r\nnonsense\r\n\r\n" + three),
+			[]string{"damage at 0", third}},
+		{"cut off in the block", []byte(one + two[:len(two)-6]), []string{first, fmt.Sprintf("damage at %d", plainOne)}},
+		{"cut off in the header", []byte(one + two[:30]), []string{first, fmt.Sprintf("damage at %d", plainOne)}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := read(t, tt.file); !slices.Equal(got, tt.want) {
+				t.Errorf("got %q\nwant %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// endless is a file that goes on for ever.
+type endless string
+
+func (e endless) ReadAt(p []byte, at int64) (int, error) {
+	for i := range p {
+		p[i] = e[(at+int64(i))%int64(len(e))]
+	}
+	return len(p), nil
+}
+
+func TestReaderIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{
+		"a header without an end": "WARC/1.1\r\n" + strings.Repeat("a: "+strings.Repeat("b", 4000)+"\r\n", 100),
+		"a line without an end":   "WARC/1.1\r\nx: " + strings.Repeat("y", maxHeader+100),
+		"fields without an end":   "WARC/1.1\r\n" + strings.Repeat("a: b\r\n", maxFields+2) + "\r\n",
+		"line ends without an end": text("1.1", "resource", "x:1", "eins") + strings.Repeat("\r\n", maxGap) +
+			text("1.1", "resource", "x:2", "zwei"),
+	} {
+		for _, file := range [][]byte{[]byte(file), zipped(file), zstandardOf(t, nil, file)} {
+			if got := read(t, file); !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "damage") }) {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+	}
+	big := binary.LittleEndian.AppendUint32(nil, zstdDictionary)
+	big = binary.LittleEndian.AppendUint32(big, maxZstd+1)
+	if _, err := NewReader(endless(big)); err == nil {
+		t.Error("a dictionary beyond the limit was taken")
+	}
+}
+
+func TestSeekRecord(t *testing.T) {
+	t.Parallel()
+	parts := []string{text("1.1", "resource", "x:1", "eins"), text("1.1", "resource", "x:2", "zwei"), text("1.1", "resource", "x:3", "drei")}
+	for name, file := range map[string][]byte{"plain": []byte(strings.Join(parts, "")), "gzip": zipped(parts...),
+		"one member": zipped(strings.Join(parts, "")), "zstd": zstandardOf(t, nil, parts...)} {
+		r, err := NewReader(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		type place struct{ offset, within int64 }
+		var places []place
+		for {
+			rec, err := r.Next()
+			if err != nil {
+				break
+			}
+			places = append(places, place{rec.Offset, rec.Within})
+		}
+		for i, p := range slices.Backward(places) {
+			if err := r.SeekRecord(p.offset, p.within); err != nil {
+				t.Fatal(err)
+			}
+			rec, err := r.Next()
+			if err != nil {
+				t.Fatalf("%s: record %d: %v", name, i, err)
+			}
+			if want := fmt.Sprintf("x:%d", i+1); rec.TargetURI() != want {
+				t.Errorf("%s: got %s, want %s", name, rec.TargetURI(), want)
+			}
+		}
+		r.Close()
+	}
+}
+
+func spooled(t testing.TB, content string) *Spool {
+	s := NewSpool(t.TempDir())
+	io.WriteString(s, content)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// draft is a resource with some content.
+func draft(t testing.TB, uri, content string) *Draft {
+	return &Draft{Header: Header{{"WARC-Type", Resource}, {"WARC-Target-URI", uri}}, Block: spooled(t, content),
+		Index: &IndexEntry{Mime: "text/plain"}}
+}
+
+func create(t testing.TB, path string, o WriterOptions) *Writer {
+	t.Helper()
+	w, err := Create(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func contents(t testing.TB, path string) []string {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rest []string
+	for _, line := range read(t, file) {
+		if !strings.Contains(line, "warcinfo") {
+			rest = append(rest, line)
+		}
+	}
+	return rest
+}
+
+func TestWhatIsWrittenCanBeRead(t *testing.T) {
+	t.Parallel()
+	for _, o := range []WriterOptions{{}, {Plain: true}} {
+		o.Info, o.Index = Header{{"software", "a\r\nb"}}, true
+		path := filepath.Join(t.TempDir(), "a")
+		w := create(t, path, o)
+		long := strings.Repeat("0123456789abcdef", 1<<14)
+		if err := w.Write(draft(t, "x:1", "eins"), draft(t, "x:2", long), &Draft{Header: Header{{"WARC-Type", Metadata}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"WARC/1.1 resource x:1 eins", "WARC/1.1 resource x:2 262144 bytes", "WARC/1.1 metadata  "}
+		name := path + w.suffix
+		if got := contents(t, name); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+		if matches, _ := filepath.Glob(filepath.Dir(path) + "/.warc-*"); matches != nil {
+			t.Errorf("left behind: %q", matches)
+		}
+		checkIndex(t, path+".cdxj", name)
+	}
+}
+
+// checkIndex checks that each line of an index leads to its record.
+func checkIndex(t *testing.T, index, name string) {
+	t.Helper()
+	text, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	err = ReadIndex(bytes.NewReader(text), func(e IndexEntry) error {
+		n++
+		r, err := NewReader(bytes.NewReader(file[e.Offset : e.Offset+e.Length]))
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		rec, err := r.Next()
+		if err == nil && (rec.TargetURI() != e.URL || !rec.Date().Equal(e.Date) || e.File != filepath.Base(name)) {
+			err = fmt.Errorf("%+v leads to %+v", e, rec)
+		}
+		return err
+	})
+	if err != nil || n != 2 {
+		t.Errorf("%d lines: %v", n, err)
+	}
+}
+
+func TestDigestsAreThoseOfTheBlocks(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.warc")
+	w := create(t, path, WriterOptions{})
+	w.Write(draft(t, "x:1", "A pear is a fruit.\n"))
+	w.Close()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, _ := NewReader(f)
+	for range 2 {
+		rec, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, ok := ParseDigest(rec.Get("WARC-Block-Digest"))
+		if !ok {
+			t.Fatal(rec.Header)
+		}
+		h := d.Hash()
+		io.Copy(h, rec.Block)
+		if !bytes.Equal(h.Sum(nil), d.Sum) {
+			t.Errorf("%s: %x, want %x", rec.Type(), h.Sum(nil), d.Sum)
+		}
+	}
+}
+
+func TestParseDigest(t *testing.T) {
+	t.Parallel()
+	for text, ok := range map[string]bool{
+		"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ":                                   true, // of nothing
+		"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855": true,
+		"SHA-256:4OYMIQUY7QOBJGX36TEJS35ZEQT24QPEMSNZGTFESWMRW6CSXBKQ====":        true,
+		"md5:1B2M2Y8AsgTpgAmY7PhCfg==":                                            true,
+		"sha1:short":                                                              false, "crc32:0000": false, "": false, "sha1": false,
+	} {
+		d, got := ParseDigest(text)
+		if got != ok {
+			t.Errorf("%q: %v", text, got)
+		}
+		if ok && !bytes.Equal(d.Sum, d.Hash().Sum(nil)) {
+			t.Errorf("%q: %x", text, d.Sum)
+		}
+	}
+}
+
+func TestAnotherFileIsBegunWhenOneIsFull(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 2 {
+		w := create(t, filepath.Join(dir, "a"), WriterOptions{Plain: true, MaxSize: 2000, Append: i > 0})
+		for range 5 {
+			if err := w.Write(draft(t, "x:1", strings.Repeat("x", 700))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Close()
+	}
+	names, _ := filepath.Glob(dir + "/a-0000*.warc")
+	records := 0
+	for _, name := range names {
+		records += len(contents(t, name))
+	}
+	if len(names) < 4 || records != 10 {
+		t.Errorf("%d records in %q", records, names)
+	}
+}
+
+func TestWhatIsThereIsNotOverwritten(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.warc.gz")
+	create(t, path, WriterOptions{}).Close()
+	if w, err := Create(path, WriterOptions{}); !errors.Is(err, os.ErrExist) {
+		t.Errorf("%v, %v", w, err)
+	}
+}
+
+// A file that was cut at any place goes on behind its last whole record.
+func TestAppendingCutsOffWhatIsNotWhole(t *testing.T) {
+	t.Parallel()
+	for _, suffix := range []string{".warc", ".warc.gz"} {
+		path := filepath.Join(t.TempDir(), "a"+suffix)
+		w := create(t, path, WriterOptions{})
+		for i := range 3 {
+			w.Write(draft(t, fmt.Sprintf("x:%d", i), "content"))
+		}
+		w.Close()
+		whole, _ := os.ReadFile(path)
+		for cut := 0; cut <= len(whole); cut += 31 {
+			before := read(t, whole[:cut])
+			for _, more := range [][]byte{nil, make([]byte, 100)} {
+				if err := os.WriteFile(path, append(bytes.Clone(whole[:cut]), more...), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if cut < 5 && more != nil {
+					continue // which is nothing of ours
+				}
+				w := create(t, path, WriterOptions{Append: true})
+				if err := w.Write(draft(t, "x:new", "new")); err != nil {
+					t.Fatal(err)
+				}
+				w.Close()
+				file, _ := os.ReadFile(path)
+				got := read(t, file)
+				if slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "damage") }) {
+					t.Fatalf("%s cut at %d: %q", suffix, cut, got)
+				}
+				keep := slices.DeleteFunc(slices.Clone(before), func(s string) bool { return strings.HasPrefix(s, "damage") })
+				for _, line := range keep[:max(0, len(keep)-1)] {
+					if !slices.Contains(got, line) {
+						t.Fatalf("%s cut at %d: %q is lost: %q", suffix, cut, line, got)
+					}
+				}
+				if got[len(got)-1] != "WARC/1.1 resource x:new new" {
+					t.Fatalf("%s cut at %d: %q", suffix, cut, got)
+				}
+			}
+		}
+	}
+}
+
+func TestNothingIsAppendedToWhatIsNoArchive(t *testing.T) {
+	t.Parallel()
+	one := text("1.1", "resource", "x:1", "eins")
+	for name, content := range map[string][]byte{
+		"a.warc":    []byte("Dear diary"),
+		"b.warc.gz": zipped("Dear diary"),
+		"c.warc.gz": []byte("Dear diary"),
+		"d.warc.gz": []byte(one),
+		"e.warc":    zipped(one),
+		"f.warc.gz": zstandardOf(t, nil, one),
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Create(path, WriterOptions{Append: true}); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+		if after, _ := os.ReadFile(path); !bytes.Equal(after, content) {
+			t.Errorf("%s was changed", name)
+		}
+	}
+}
+
+func TestRecordsStayWholeWhenManyWrite(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.warc.gz")
+	w := create(t, path, WriterOptions{MaxSize: 0})
+	var group sync.WaitGroup
+	for i := range 8 {
+		var list []*Draft
+		for j := range 10 {
+			list = append(list, draft(t, fmt.Sprintf("x:%d-%d", i, j), strings.Repeat("x", (j%3)*spoolMemory)))
+		}
+		group.Go(func() {
+			for _, d := range list {
+				w.Write(d)
+			}
+		})
+	}
+	group.Wait()
+	w.Close()
+	got := contents(t, path)
+	if len(got) != 80 || slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "damage") }) {
+		t.Errorf("%d records: %q", len(got), got)
+	}
+}
+
+func TestAFailureLeavesWholeRecords(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.warc")
+	w := create(t, path, WriterOptions{})
+	w.Write(draft(t, "x:1", "eins"))
+	bad := draft(t, "x:2", strings.Repeat("x", 3*spoolMemory))
+	bad.Block.file.Close() // what is read of it fails
+	if err := w.Write(bad); err == nil || w.Err() == nil {
+		t.Error("no error")
+	}
+	if err := w.Write(draft(t, "x:3", "drei")); err == nil {
+		t.Error("no error after an error")
+	}
+	if got := contents(t, path); !slices.Equal(got, []string{"WARC/1.1 resource x:1 eins"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestSURT(t *testing.T) {
+	t.Parallel()
+	for u, want := range map[string]string{
+		"http://www.Example.org/A?b=C":       "org,example,www)/a?b=c",
+		"https://example.org:443":            "org,example)/",
+		"http://127.0.0.1:8080/x":            "127.0.0.1:8080)/x",
+		"gopher://example.org:70/0/A pear":   "gopher:org,example:70)/0/A%20pear",
+		"news:pear@example.org":              "news:pear@example.org",
+		"mid:a b":                            "mid:a%20b",
+		"http://[::1]:8080/":                 "::1:8080)/",
+		"ftp://example.org/%2Fetc/a;type=i":  "ftp:org,example)/%2Fetc/a;type=i",
+		"prospero://example.org//A;a=b;c=d ": "prospero:org,example)//A;a=b;c=d%20",
+	} {
+		if got := SURT(u); got != want {
+			t.Errorf("SURT(%q) = %q, want %q", u, got, want)
+		}
+	}
+}
+
+func TestDates(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
+	if got := ParseDate(FormatDate(at)); !got.Equal(at) {
+		t.Error(got)
+	}
+	for _, text := range []string{"2026-01-02T03:04:05Z", "20260102030405", "2026-01-02T03:04Z", "2026"} {
+		if ParseDate(text).Year() != 2026 {
+			t.Errorf("%q was not understood", text)
+		}
+	}
+	if !ParseDate("yesterday").IsZero() {
+		t.Error("yesterday is no date")
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	one, two := text("1.1", "resource", "x:1", "eins"), text("1.0", "response", "<x:2>", "zwei")
+	f.Add([]byte(one + two))
+	f.Add(zipped(one, two))
+	f.Add(zipped(one + two))
+	f.Add(zstandardOf(f, nil, one, two))
+	f.Add(zipped(strings.Repeat("\r\n", 1000)))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		r, err := NewReader(bytes.NewReader(file))
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		before := int64(-1)
+		for n := 0; ; n++ {
+			rec, err := r.Next()
+			var damage *DamageError
+			switch {
+			case err == io.EOF:
+				if r.Whole() > int64(len(file)) {
+					t.Fatalf("whole up to %d of %d", r.Whole(), len(file))
+				}
+				return
+			case errors.As(err, &damage):
+				if damage.Offset < before || damage.Offset > int64(len(file)) {
+					t.Fatalf("damage at %d behind %d", damage.Offset, before)
+				}
+				before = damage.Offset
+			case err != nil:
+				t.Fatal(err)
+			default:
+				io.CopyN(io.Discard, rec.Block, 1<<20)
+				before = rec.Offset
+			}
+			if n > 10*len(file)+10 {
+				t.Fatal("no end")
+			}
+		}
+	})
+}

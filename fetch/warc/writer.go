@@ -1,0 +1,417 @@
+package warc
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// WriterOptions say how a Writer writes. The zero value is the default.
+type WriterOptions struct {
+	// Plain leaves out the compression. It is left out too if the name ends in ".warc".
+	Plain bool
+	// MaxSize is the size in bytes from which on another file is begun; 0 means that there is one. The
+	// names then have a number of five digits before the suffix.
+	MaxSize int64
+	// Append goes on behind the last whole record of what is there. Without it, a file that is there
+	// is an error.
+	Append bool
+	// Index writes a CDXJ index beside the files.
+	Index bool
+	// Info is written into the warcinfo record of each file, as warc-fields.
+	Info Header
+	// Format names what the records conform to besides, in the warcinfo record; may be empty.
+	Format string
+}
+
+// A Draft is a record to be written. The fields that every record has, but WARC-Type, are filled in
+// if they are missing: WARC-Record-ID, WARC-Date, WARC-Block-Digest and Content-Length.
+type Draft struct {
+	Header Header
+	Block  *Spool // nil if it is empty
+	// Index, if not nil, is what an index says of the record. The place of the record and its
+	// target are filled in.
+	Index *IndexEntry
+}
+
+// A Writer appends records to files. Its methods may be called by several goroutines: each record
+// stands in the file as a whole.
+type Writer struct {
+	opts   WriterOptions
+	base   string // the path without number and suffix
+	suffix string
+
+	mu     sync.Mutex
+	file   *os.File
+	number int
+	size   int64
+	index  *os.File
+	err    error // why nothing can be written any more
+}
+
+// Create opens or makes the file at path, to which a suffix is added if it has none.
+func Create(path string, opts WriterOptions) (*Writer, error) {
+	w := &Writer{opts: opts}
+	switch {
+	case strings.HasSuffix(path, ".warc.gz") && !opts.Plain:
+		w.base, w.suffix = strings.TrimSuffix(path, ".warc.gz"), ".warc.gz"
+	case strings.HasSuffix(path, ".warc"):
+		w.base, w.suffix, w.opts.Plain = strings.TrimSuffix(path, ".warc"), ".warc", true
+	case opts.Plain:
+		w.base, w.suffix = strings.TrimSuffix(path, ".warc.gz"), ".warc"
+	default:
+		w.base, w.suffix = path, ".warc.gz"
+	}
+	if err := w.open(); err != nil {
+		return nil, err
+	}
+	if w.opts.Index {
+		how := os.O_WRONLY | os.O_CREATE | os.O_APPEND
+		if !opts.Append {
+			how |= os.O_EXCL
+		}
+		var err error
+		if w.index, err = os.OpenFile(w.base+".cdxj", how, 0o666); err != nil {
+			return nil, errors.Join(err, w.file.Close())
+		}
+	}
+	return w, nil
+}
+
+// Dir returns the directory of the files, for spools.
+func (w *Writer) Dir() string { return filepath.Dir(w.base) }
+
+// name returns the path of the current file.
+func (w *Writer) name() string {
+	if w.opts.MaxSize == 0 {
+		return w.base + w.suffix
+	}
+	return fmt.Sprintf("%s-%05d%s", w.base, w.number, w.suffix)
+}
+
+// open opens the file to write to: the last one that is there, or a new one.
+func (w *Writer) open() error {
+	if w.opts.Append && w.opts.MaxSize > 0 {
+		for {
+			w.number++
+			if _, err := os.Lstat(w.name()); err != nil {
+				w.number--
+				break
+			}
+		}
+	}
+	if w.opts.Append {
+		f, err := os.OpenFile(w.name(), os.O_RDWR, 0)
+		if err == nil {
+			return w.resume(f)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return w.begin()
+}
+
+// resume goes on behind the last whole record of f.
+func (w *Writer) resume(f *os.File) error {
+	whole, err := lastWhole(f)
+	if err == nil {
+		err = f.Truncate(whole)
+	}
+	if err == nil {
+		_, err = f.Seek(whole, io.SeekStart)
+	}
+	if err == nil && whole == 0 {
+		w.file, w.size = f, 0
+		err = w.info()
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	w.file, w.size = f, max(w.size, whole)
+	return nil
+}
+
+// lastWhole returns where the last whole record of a file ends. A file with content and no record
+// is none of ours.
+func lastWhole(f *os.File) (int64, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return 0, err
+	}
+	r, err := NewReader(f)
+	if err != nil {
+		return 0, fmt.Errorf("%s is no WARC file to append to: %w", f.Name(), err)
+	}
+	defer r.Close()
+	for {
+		_, err := r.Next()
+		var damage *DamageError
+		switch {
+		case err == io.EOF:
+			return r.Whole(), r.appendable(f, info.Size())
+		case errors.As(err, &damage):
+		case err != nil:
+			return 0, err
+		}
+	}
+}
+
+// appendable refuses files that others have written in a form that is not ours, and what is none.
+func (r *Reader) appendable(f *os.File, size int64) error {
+	_, unpacked := r.pack.(plain)
+	_, zipped := r.pack.(*gzipped)
+	isPlain := strings.HasSuffix(f.Name(), ".warc")
+	if r.Whole() > 0 {
+		if unpacked != isPlain || zipped == isPlain {
+			return fmt.Errorf("%s is not compressed as its name says: nothing is appended to it", f.Name())
+		}
+		return nil
+	}
+	// Perhaps the very first record was cut off, which is short.
+	const most = 64 << 10
+	var content io.Reader = io.NewSectionReader(f, 0, size)
+	if zipped {
+		if z, err := gzip.NewReader(content); err == nil {
+			content = z
+		}
+	}
+	begin := make([]byte, 5)
+	n, _ := io.ReadFull(content, begin)
+	if size > most || !strings.HasPrefix("WARC/", string(begin[:n])) {
+		return fmt.Errorf("%s holds no record: nothing is appended to it", f.Name())
+	}
+	return nil
+}
+
+// begin makes the next file.
+func (w *Writer) begin() error {
+	f, err := os.OpenFile(w.name(), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	w.file, w.size = f, 0
+	return w.info()
+}
+
+// info writes the record that every file begins with.
+func (w *Writer) info() error {
+	s := NewSpool(w.Dir())
+	for _, f := range w.opts.Info {
+		fmt.Fprintf(s, "%s: %s\r\n", f.Name, oneLine(f.Value))
+	}
+	fmt.Fprintf(s, "format: WARC File Format 1.1\r\n")
+	if w.opts.Format != "" {
+		fmt.Fprintf(s, "conformsTo: %s\r\n", w.opts.Format)
+	}
+	d := &Draft{Block: s, Header: Header{{"WARC-Type", Info}, {"WARC-Filename", filepath.Base(w.name())},
+		{"Content-Type", "application/warc-fields"}}}
+	text, err := w.pack(d)
+	if err != nil {
+		return err
+	}
+	return w.append(d, text)
+}
+
+// Write appends records, one after the other in the same file. Their spools stay the caller's. Once
+// something could not be written, the file ends with the last whole record, and every call fails.
+func (w *Writer) Write(list ...*Draft) error {
+	packed := make([][]byte, len(list))
+	for i, d := range list {
+		var err error
+		if packed[i], err = w.pack(d); err != nil {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.err = cmp.Or(w.err, err)
+			return err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	if w.opts.MaxSize > 0 && w.size >= w.opts.MaxSize {
+		if w.err = w.file.Close(); w.err == nil {
+			w.number++
+			w.err = w.begin()
+		}
+		if w.err != nil {
+			return w.err
+		}
+	}
+	for i, d := range list {
+		if w.err = w.append(d, packed[i]); w.err != nil {
+			return w.err
+		}
+	}
+	return nil
+}
+
+// Err returns why nothing can be written any more, nil if all is well.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+var zippers = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one that there is
+	return z
+}}
+
+// pack returns the record as it stands in the file, nil if it is too long to be held in memory. It
+// completes the header.
+func (w *Writer) pack(d *Draft) ([]byte, error) {
+	if d.Block != nil && d.Block.Err() != nil {
+		return nil, d.Block.Err()
+	}
+	complete(d)
+	if d.Block != nil && d.Block.Len() > spoolMemory {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	if d.Block != nil {
+		b.Grow(int(d.Block.Len()) + 1024)
+	}
+	err := w.encode(&b, d)
+	return b.Bytes(), err
+}
+
+// encode writes a record as it stands in the file.
+func (w *Writer) encode(out io.Writer, d *Draft) error {
+	if w.opts.Plain {
+		return d.write(out)
+	}
+	z := zippers.Get().(*gzip.Writer)
+	defer zippers.Put(z)
+	z.Reset(out)
+	if err := d.write(z); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+// write writes a record that is complete.
+func (d *Draft) write(w io.Writer) error {
+	var head bytes.Buffer
+	head.WriteString("WARC/1.1\r\n")
+	for _, f := range d.Header {
+		head.WriteString(f.Name + ": " + oneLine(f.Value) + "\r\n")
+	}
+	head.WriteString("\r\n")
+	if _, err := w.Write(head.Bytes()); err != nil {
+		return err
+	}
+	if d.Block != nil {
+		n, err := d.Block.copyTo(w)
+		if err == nil && n != d.Block.Len() {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "\r\n\r\n")
+	return err
+}
+
+// append puts a record at the end of the file. Packed is what it is there, nil if that is too long to
+// be held. If it fails, the file ends where it did.
+func (w *Writer) append(d *Draft, packed []byte) error {
+	end := w.size
+	var err error
+	if packed != nil {
+		_, err = w.file.Write(packed)
+		w.size += int64(len(packed))
+	} else {
+		err = w.stream(d)
+	}
+	if err != nil {
+		w.size = end
+		_, seekErr := w.file.Seek(end, io.SeekStart)
+		return errors.Join(err, w.file.Truncate(end), seekErr)
+	}
+	if d.Index == nil || w.index == nil {
+		return nil
+	}
+	e := *d.Index
+	e.URL, e.Date, e.File = d.Header.TargetURI(), d.Header.Date(), filepath.Base(w.name())
+	e.Offset, e.Length = end, w.size-end
+	_, err = w.index.Write(e.AppendTo(nil))
+	return err
+}
+
+// stream writes a record that is too long to be held.
+func (w *Writer) stream(d *Draft) error {
+	var err error
+	if w.opts.Plain {
+		err = w.encode(w.file, d) // which lets the kernel copy
+	} else {
+		buffered := bufio.NewWriterSize(w.file, 256<<10)
+		if err = w.encode(buffered, d); err == nil {
+			err = buffered.Flush()
+		}
+	}
+	if err == nil {
+		w.size, err = w.file.Seek(0, io.SeekCurrent)
+	}
+	return err
+}
+
+// Close makes what was written durable and closes the files. It returns the error of an earlier Write
+// too.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil {
+		return nil
+	}
+	err := errors.Join(w.err, w.file.Sync(), w.file.Close())
+	if w.index != nil {
+		err = errors.Join(err, w.index.Close())
+	}
+	w.file, w.err = nil, cmp.Or(w.err, fs.ErrClosed)
+	return err
+}
+
+// complete fills in what every record has.
+func complete(d *Draft) {
+	h := &d.Header
+	if h.Get("WARC-Record-ID") == "" {
+		h.Add("WARC-Record-ID", "<"+NewID()+">")
+	}
+	if h.Get("WARC-Date") == "" {
+		h.Add("WARC-Date", FormatDate(time.Now()))
+	}
+	length := int64(0)
+	if d.Block != nil {
+		length = d.Block.Len()
+		if h.Get("WARC-Block-Digest") == "" {
+			h.Add("WARC-Block-Digest", d.Block.Digest())
+		}
+	}
+	h.Add("Content-Length", strconv.FormatInt(length, 10))
+}
+
+// oneLine makes one line of a value that somebody else chose.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\ufffd"))
+}

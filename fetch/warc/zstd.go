@@ -1,0 +1,201 @@
+package warc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	zstdFrame      = 0xfd2fb528 // a frame (RFC 8878, section 3.1.1)
+	zstdSkippable  = 0x184d2a50 // the first of sixteen skippable frames (section 3.1.2)
+	zstdDictionary = 0x184d2a5d // the skippable frame with the dictionary of a WARC file
+	zstdDictMagic  = 0xec30a437 // a dictionary (section 5)
+)
+
+// maxZstd bounds the window of a frame and the dictionary of a file, as the specification of
+// zstd in WARC lets readers do.
+const maxZstd = 8 << 20
+
+// zstandard is a file of zstd frames, of which a record has one or more.
+type zstandard struct {
+	*input
+	dict []byte
+	z    *zstd.Decoder
+}
+
+// newZstandard reads the dictionary at the beginning of the file, if there is one.
+func newZstandard(in *input) (*zstandard, error) {
+	s := &zstandard{input: in}
+	head, _ := in.buf.Peek(8)
+	if len(head) == 8 && binary.LittleEndian.Uint32(head) == zstdDictionary {
+		size := binary.LittleEndian.Uint32(head[4:])
+		if size > maxZstd {
+			return nil, fmt.Errorf("its zstd dictionary has %d bytes; the limit is %d", size, maxZstd)
+		}
+		in.buf.Discard(8)
+		s.dict = make([]byte, size)
+		if _, err := io.ReadFull(in.buf, s.dict); err != nil {
+			return nil, fmt.Errorf("its zstd dictionary is cut off: %w", err)
+		}
+		if size >= 4 && binary.LittleEndian.Uint32(s.dict) == zstdFrame {
+			var err error
+			if s.dict, err = unpackDictionary(s.dict); err != nil {
+				return nil, fmt.Errorf("its zstd dictionary: %w", err)
+			}
+		}
+		if len(s.dict) < 8 || binary.LittleEndian.Uint32(s.dict) != zstdDictMagic {
+			return nil, errors.New("its zstd dictionary is none")
+		}
+	}
+	opts := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstd), zstd.WithDecodeBuffersBelow(0)}
+	if s.dict != nil {
+		opts = append(opts, zstd.WithDecoderDicts(s.dict))
+	}
+	var err error
+	s.z, err = zstd.NewReader(nil, opts...)
+	return s, err
+}
+
+func unpackDictionary(packed []byte) ([]byte, error) {
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxZstd), zstd.WithDecoderMaxWindow(maxZstd))
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	return z.DecodeAll(packed, nil)
+}
+
+func (s *zstandard) next() (member, error) {
+	for {
+		head, err := s.buf.Peek(8)
+		if len(head) == 0 {
+			return member{}, err
+		}
+		offset := s.pos()
+		if len(head) < 8 {
+			return member{offset: offset}, io.ErrUnexpectedEOF
+		}
+		switch magic := binary.LittleEndian.Uint32(head); {
+		case magic == zstdFrame:
+			err := s.z.Reset(&frame{in: s.input})
+			return member{offset, s.z}, err
+		case magic&^0xf == zstdSkippable:
+			s.seekTo(offset + 8 + int64(binary.LittleEndian.Uint32(head[4:])))
+		default:
+			return member{offset: offset}, errors.New("no zstd frame begins here")
+		}
+	}
+}
+
+func (s *zstandard) spans() bool { return true }
+
+func (s *zstandard) seek(offset int64) error {
+	for {
+		err := s.find(offset, 4, func(b []byte) bool { return len(b) == 4 && binary.LittleEndian.Uint32(b) == zstdFrame })
+		if err != nil {
+			return err
+		}
+		offset = s.pos()
+		var begin [5]byte
+		if s.z.Reset(&frame{in: s.input}) == nil {
+			if _, err := io.ReadFull(s.z, begin[:]); err == nil && string(begin[:]) == "WARC/" {
+				s.seekTo(offset)
+				return nil
+			}
+		}
+		offset++
+	}
+}
+
+// A frame reads the bytes of one zstd frame and none behind it, which the decoder would else do.
+type frame struct {
+	in      *input
+	begun   bool
+	sum     bool // a checksum follows the last block
+	left    int  // of the piece that is passed on
+	pending []byte
+	last    bool
+	done    bool
+}
+
+func (f *frame) Read(p []byte) (int, error) {
+	for len(f.pending) == 0 && f.left == 0 {
+		if f.done {
+			return 0, io.EOF
+		}
+		if err := f.advance(); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return 0, err
+		}
+	}
+	if len(f.pending) > 0 {
+		n := copy(p, f.pending)
+		f.pending = f.pending[n:]
+		return n, nil
+	}
+	n, err := f.in.buf.Read(p[:min(len(p), f.left)])
+	f.left -= n
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// advance reads the header of the frame or of its next block, to know how long that is.
+func (f *frame) advance() error {
+	switch {
+	case !f.begun:
+		f.begun = true
+		head, err := f.take(5)
+		if err != nil {
+			return err
+		}
+		d := head[4]
+		single := d>>5&1 == 1
+		f.sum = d>>2&1 == 1
+		n := [4]int{0, 1, 2, 4}[d&3] + [4]int{0, 2, 4, 8}[d>>6]
+		if single && d>>6 == 0 {
+			n++
+		}
+		if !single {
+			n++ // the window
+		}
+		f.left = n
+		f.pending = head
+		if n > 0 {
+			rest, err := f.take(n)
+			if err != nil {
+				return err
+			}
+			f.pending, f.left = append(f.pending, rest...), 0
+		}
+	case f.last:
+		f.done = true
+		if f.sum {
+			f.left = 4
+		}
+	default:
+		head, err := f.take(3)
+		if err != nil {
+			return err
+		}
+		v := int(head[0]) | int(head[1])<<8 | int(head[2])<<16
+		f.pending, f.last, f.left = head, v&1 == 1, v>>3
+		if v>>1&3 == 1 {
+			f.left = 1 // a byte that is repeated
+		}
+	}
+	return nil
+}
+
+func (f *frame) take(n int) ([]byte, error) {
+	p := make([]byte, n)
+	_, err := io.ReadFull(f.in.buf, p)
+	return p, err
+}
