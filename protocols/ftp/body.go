@@ -6,38 +6,35 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// emptyBody is the body of what has no content.
-type emptyBody struct{}
-
-func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
-func (emptyBody) Close() error             { return nil }
-
-// A body is the content of a transfer. It ends when the server says on the control connection that
-// all was sent: the end of the data connection proves nothing. Close may be called while another
-// goroutine reads.
-type body struct {
+// A transferBody is the content of a transfer. It ends when the server says on the control
+// connection that all was sent: the end of the data connection proves nothing. Close may be called
+// while another goroutine reads.
+type transferBody struct {
 	ctx     context.Context
 	session *session
-	data    net.Conn    // nil if there is none
+	data    *fetch.Conn // nil if there is none
 	unbind  func() bool // of data
 	final   *wire.Reply // if it has come already
 	size    int64       // of what comes; -1 if unknown
 	got     int64
-	left    int64 // octets still wanted, if limited
+	left    int64 // bytes still wanted, if limited
 	limited bool
-	done    func(error) error // ends the use of the session
+	// sizes, if not empty, are those of which one must come, where size is unknown.
+	sizes []int64
+	done  func(error) error // ends the use of the session
 
 	mu  sync.Mutex
 	err error // sticky; io.EOF after the end
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *transferBody) Read(p []byte) (int, error) {
 	if err := b.state(); err != nil {
 		return 0, err
 	}
@@ -58,27 +55,26 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 // state returns why no more can be read, or nil.
-func (b *body) state() error {
+func (b *transferBody) state() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
 }
 
-// buffers are what is copied with where the kernel cannot do it.
+// buffers are for copies that the kernel cannot make.
 var buffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
 
-// spliceLeast is the size from which on it pays to let the kernel move the octets.
+// spliceLeast is the smallest size for which it pays to let the kernel move the bytes.
 const spliceLeast = 256 << 10
 
-// WriteTo copies the rest to w. Clear data goes by wire.Conn, which lets the kernel move it to a file.
-func (b *body) WriteTo(w io.Writer) (int64, error) {
-	clear, ok := b.data.(*wire.Conn)
-	if _, file := w.(io.ReaderFrom); !ok || !file || b.limited || b.size >= 0 && b.size < spliceLeast || b.state() != nil {
+// WriteTo copies the rest to w. The connection lets the kernel move plaintext data to a file.
+func (b *transferBody) WriteTo(w io.Writer) (int64, error) {
+	if _, file := w.(io.ReaderFrom); !file || b.data == nil || b.data.TLS() != nil || b.limited || b.size >= 0 && b.size < spliceLeast || b.state() != nil {
 		buf := buffers.Get().(*[256 << 10]byte)
 		defer buffers.Put(buf)
 		return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf[:])
 	}
-	n, err := clear.WriteTo(w)
+	n, err := b.data.WriteTo(w)
 	b.count(n)
 	if err == nil {
 		err = io.EOF
@@ -90,20 +86,20 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 	return n, err
 }
 
-func (b *body) count(n int64) {
+func (b *transferBody) count(n int64) {
 	b.got += n
 	b.left -= n
 }
 
-// enough ends a body of which no more was asked for. The server would go on, so the connection is of
-// no more use.
-func (b *body) enough() { b.finish(io.EOF, errAborted) }
+// enough ends a body of which no more was asked for. The server would go on sending, so the
+// connection cannot be used again.
+func (b *transferBody) enough() { b.finish(io.EOF, errAborted) }
 
 // errAborted ends the use of a session in the middle of a transfer.
 var errAborted = errors.New("transfer aborted")
 
 // end judges the end of the data connection.
-func (b *body) end(err error) {
+func (b *transferBody) end(err error) {
 	switch {
 	case err == io.EOF:
 		err = b.conclude()
@@ -111,7 +107,8 @@ func (b *body) end(err error) {
 		return
 	case b.ctx.Err() != nil:
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		// TLS ended without saying so. If the octets are those announced, only that is missing.
+		// TLS ended without its closing alert. If as many bytes came as announced, nothing else is
+		// missing.
 		if b.got == b.size {
 			err = b.conclude()
 			b.finish(err, err)
@@ -128,7 +125,7 @@ func (b *body) end(err error) {
 }
 
 // conclude reads the reply that ends the transfer, and returns io.EOF if that confirms it.
-func (b *body) conclude() error {
+func (b *transferBody) conclude() error {
 	if b.data != nil {
 		b.data.Close()
 	}
@@ -163,8 +160,9 @@ func truncated(what string, err error) error {
 	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", what, err)}
 }
 
-// finish ends the body with err, and the use of the session with verdict. Only the first call counts.
-func (b *body) finish(err, verdict error) {
+// finish ends the body with err, and the use of the session with outcome. Only the first call
+// counts.
+func (b *transferBody) finish(err, outcome error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err != nil {
@@ -175,17 +173,20 @@ func (b *body) finish(err, verdict error) {
 		b.unbind()
 		b.data.Close()
 	}
-	if verdict == io.EOF {
-		verdict = nil
-		if b.size >= 0 && b.got < b.size {
-			b.err = truncated(fmt.Sprintf("%d octets came, the server had said %d", b.got, b.size), io.ErrUnexpectedEOF)
+	if outcome == io.EOF {
+		outcome = nil
+		switch {
+		case b.size >= 0 && b.got < b.size:
+			b.err = truncated(fmt.Sprintf("%d bytes came, the server had said %d", b.got, b.size), io.ErrUnexpectedEOF)
+		case b.size < 0 && len(b.sizes) > 0 && !slices.Contains(b.sizes, b.got):
+			b.err = truncated(fmt.Sprintf("%d bytes came, the server had said %d", b.got, b.sizes[0]), io.ErrUnexpectedEOF)
 		}
 	}
-	b.done(verdict)
+	b.done(outcome)
 }
 
 // Close aborts what is unread, by closing both connections: no reply is waited for.
-func (b *body) Close() error {
+func (b *transferBody) Close() error {
 	b.finish(net.ErrClosed, errAborted)
 	return nil
 }

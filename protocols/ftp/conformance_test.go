@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/ftpd"
 )
 
 func TestConformance(t *testing.T) {
@@ -26,7 +26,8 @@ func TestConformance(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			fetchtest.Run(t, fetchtest.Harness{Skip: tt.skip, Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-				s := ftpd.Start(t, tree, tt.server)
+				tt.server.Tree = tree
+				s := ftpd.Start(t, tt.server)
 				return site(s, tree, "ftp://"+s.Addr, tt.client)
 			}})
 		})
@@ -36,12 +37,11 @@ func TestConformance(t *testing.T) {
 // site describes the server to the suite.
 func site(s *ftpd.Server, tree fs.FS, root string, opts Options) fetchtest.Site {
 	return fetchtest.Site{
-		Load: With(opts),
-		URL:  func(name string) string { return fileURL(root, tree, name) },
-		Log:  s.Log,
-		Fault: func(f fetchtest.Fault) {
-			s.Fault(map[fetchtest.Fault]ftpd.Fault{fetchtest.Cut: ftpd.Cut, fetchtest.Stall: ftpd.Stall, fetchtest.Noise: ftpd.Noise}[f])
-		},
+		Load:  With(opts),
+		URL:   func(name string) string { return fileURL(root, tree, name) },
+		Log:   s.Log,
+		Fault: s.Fail,
+		Can:   s.Can,
 	}
 }
 

@@ -13,28 +13,23 @@ import (
 )
 
 const (
-	// aheadMost is how many commands are sent ahead of their replies.
-	aheadMost = 16
-	// aheadWait is how long the reply to a command sent ahead may take after the one before it came:
-	// servers that read one command at a time have lost it.
-	aheadWait = 10 * time.Second
 	// quitWait bounds the sending of QUIT, whose reply nobody waits for.
 	quitWait = time.Second
 	// maxPreliminary bounds the replies that announce another.
 	maxPreliminary = 8
 )
 
-// errLostCommands marks the failure of commands that were sent ahead of their replies.
-var errLostCommands = errors.New("the server did not answer commands sent together")
-
-// A control is the control connection to a server (RFC 959, section 2.3): a dialogue in earnest.
+// A control is the control connection to a server (RFC 959, section 2.3).
 type control struct {
 	env        *fetch.Env
 	addr, host string
 	implicit   bool // TLS from the start
-	serial     bool // nothing is sent ahead
 
-	conn  *wire.Conn // below TLS
+	pipelining *pipelining
+	reader     bool          // it calls itself a server that reads on
+	roundTrip  time.Duration // the shortest of those seen; 0 before
+
+	conn  *fetch.Conn
 	lines *wire.Lines
 	tls   *tls.Config // in force, for data connections too
 }
@@ -44,13 +39,12 @@ func (c *control) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.conn = conn.(*wire.Conn)
+	c.conn = conn
 	c.conn.SetIdle(c.env.Timeouts().Reply)
 	release := c.bind(ctx)
 	defer release()
 	c.lines = wire.NewLines(conn, 0)
 	c.lines.DoubleIAC = true
-	c.lines.Trace = c.env.Trace()
 	if c.implicit {
 		if err := c.protect(ctx); err != nil {
 			return err
@@ -59,44 +53,36 @@ func (c *control) begin(ctx context.Context) error {
 	return c.greeting()
 }
 
-// greeting reads replies until the server is ready: 120 promises another.
+// greeting reads replies until the server is ready: 120 promises another. One reply timeout bounds
+// all of them together.
 func (c *control) greeting() error {
+	defer c.conn.ReplyTimeout(c.env.Timeouts().Reply)()
 	for range maxPreliminary {
 		r, err := c.lines.Reply()
 		switch {
 		case err != nil:
 			return noReply("the connection", err)
 		case r.Code/100 == 2:
+			c.reader = isReader(r.Text())
 			return nil
 		case r.Code != 120:
 			return refusal("the connection", r)
 		}
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server greets without end")}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server's greeting has no end")}
 }
 
 // bind ties the control connection to ctx.
 func (c *control) bind(ctx context.Context) (release func() bool) { return c.conn.Bind(ctx) }
 
-// protect makes the connection a TLS connection. Data connections will resume its session, which
-// servers demand as a proof that they belong together: hence a cache of its own and a name that does
-// not depend on the port.
+// protect begins TLS on the connection. Data connections will resume its session, which servers
+// demand as a proof that they belong together: hence a session cache of its own and a server name
+// that does not depend on the port.
 func (c *control) protect(ctx context.Context) error {
 	cfg := c.env.TLSConfig(c.host)
 	cfg.ClientSessionCache = tls.NewLRUClientSessionCache(1)
-	var failed error
-	err := c.lines.Upgrade(func(conn net.Conn) net.Conn {
-		t, err := c.env.Handshake(ctx, conn, cfg)
-		if failed = err; err != nil {
-			return conn
-		}
-		return t
-	})
-	switch {
-	case failed != nil:
-		return c.lines.Break(failed)
-	case err != nil:
-		return &fetch.Error{Code: fetch.ErrTLS, Err: err}
+	if err := c.lines.Upgrade(func() error { return c.env.Handshake(ctx, c.conn, cfg) }); err != nil {
+		return err
 	}
 	c.tls = cfg
 	return nil
@@ -106,11 +92,12 @@ func (c *control) protected() bool { return c.tls != nil }
 
 func (c *control) say(steps ...step) error {
 	for len(steps) > 0 {
-		n := min(len(steps), aheadMost)
-		if c.serial || steps[0].shown != "" {
+		most, trial := c.pipelining.depth(c.addr, c.reader)
+		n := min(len(steps), most)
+		if steps[0].shown != "" {
 			n = 1
 		}
-		if err := c.together(steps[:n]); err != nil {
+		if err := c.together(steps[:n], trial && n > 1); err != nil {
 			return err
 		}
 		steps = steps[n:]
@@ -118,24 +105,24 @@ func (c *control) say(steps ...step) error {
 	return nil
 }
 
-// together sends the commands in one write and reads the replies. All replies are read, whatever they
-// say, so that the conversation can go on.
-func (c *control) together(steps []step) error {
+// together sends the commands in one write and reads the replies. All replies are read, whatever
+// they say, so that the conversation can go on. In a trial, the server may have lost commands.
+func (c *control) together(steps []step, trial bool) error {
+	begun := time.Now()
 	if err := c.send(steps); err != nil {
 		return err
 	}
 	var failed error
 	for i, s := range steps {
-		if i == 1 {
-			if wait := c.env.Timeouts().Reply; wait == 0 || wait > aheadWait {
-				c.conn.SetIdle(aheadWait)
-				defer c.conn.SetIdle(wait)
-			}
+		limit := c.env.Timeouts().Reply
+		if most := max(trialWait, trialTrips*c.roundTrip); trial && i > 0 && (limit == 0 || limit > most) {
+			limit = most
 		}
-		r, err := c.lines.Reply()
+		r, err := c.await(limit)
 		if err != nil {
+			silent := errors.As(err, new(*wire.TimeoutError))
 			err = noReply(s.String(), err)
-			if len(steps) > 1 && failed == nil {
+			if trial && failed == nil && (i > 0 || !silent) {
 				err = fmt.Errorf("%w: %w", errLostCommands, err)
 			}
 			return err
@@ -144,11 +131,35 @@ func (c *control) together(steps []step) error {
 			c.lines.Break(net.ErrClosed)
 			return refusal(s.String(), r)
 		}
+		if err := c.inStep(s, r); err != nil {
+			return err
+		}
 		if failed == nil {
 			failed = s.judge(r)
 		}
 	}
+	if len(steps) > 1 {
+		c.pipelining.able.Add(c.addr)
+	} else if took := time.Since(begun); c.roundTrip == 0 || took < c.roundTrip {
+		c.roundTrip = took
+	}
 	return failed
+}
+
+// inStep refuses a reply that only a transfer has, to a command that begins none: the server has
+// sent a reply too many, so that each reply from now on belongs to an earlier command.
+func (c *control) inStep(s step, r wire.Reply) error {
+	if s.transfer || r.Code != 125 && r.Code != 150 && r.Code != 226 && r.Code != 426 {
+		return nil
+	}
+	err := fmt.Errorf("%w: the reply to %s is one to a transfer", errUnusable, s)
+	return &fetch.Error{Code: fetch.ErrProtocol, Reply: replyOf(r), Err: c.lines.Break(err)}
+}
+
+// await reads one reply, which must be complete within limit.
+func (c *control) await(limit time.Duration) (wire.Reply, error) {
+	defer c.conn.ReplyTimeout(limit)()
+	return c.lines.Reply()
 }
 
 func (c *control) send(steps []step) error {
@@ -171,19 +182,23 @@ func (c *control) send(steps []step) error {
 
 // reply reads one more reply, such as that at the end of a transfer.
 func (c *control) reply() (wire.Reply, error) {
-	r, err := c.lines.Reply()
+	r, err := c.await(c.env.Timeouts().Reply)
 	if err == nil && r.Code == 421 {
 		c.lines.Break(net.ErrClosed)
 	}
 	return r, err
 }
 
-func (c *control) dial(ctx context.Context, port uint16) (net.Conn, error) {
+func (c *control) dial(ctx context.Context, port uint16) (*fetch.Conn, error) {
 	return c.env.DialPeer(ctx, c.conn, port)
 }
 
-func (c *control) listen(ctx context.Context) (net.Listener, error) {
-	return c.env.ListenPeer(ctx, c.conn)
+func (c *control) listen(ctx context.Context) (listener, error) {
+	l, err := c.env.ListenPeer(ctx, c.conn)
+	if err != nil {
+		return nil, err // not a nil *fetch.PeerListener in an interface
+	}
+	return l, nil
 }
 
 // abort closes the connection as it stands.
@@ -193,7 +208,7 @@ func (c *control) abort() {
 	}
 }
 
-// close takes leave and does not wait for the reply.
+// close sends QUIT and does not wait for the reply.
 func (c *control) close() {
 	c.conn.SetWriteDeadline(time.Now().Add(quitWait))
 	c.lines.Send("QUIT")

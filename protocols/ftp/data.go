@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -13,46 +12,47 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// A channel is a data connection on its way: first a port, then a connection, at last one with TLS.
-type channel struct {
-	port     uint16       // where the server waits; 0 if it does not
-	listener net.Listener // where we wait for the server; nil if we do not
-	refused  error        // why the server does not do as asked
-	conn     net.Conn
+// A dataConn is a data connection in the making: first a port, then a connection, then TLS on it.
+type dataConn struct {
+	port     uint16   // of the server, in passive mode; 0 if it is not known
+	listener listener // for the server, in active mode; else nil
+	refused  error    // why the server does not do as asked
+	conn     *fetch.Conn
 }
 
-func (ch *channel) close() {
-	if ch.conn != nil {
-		ch.conn.Close()
-		ch.conn = nil
+func (dc *dataConn) close() {
+	if dc.conn != nil {
+		dc.conn.Close()
+		dc.conn = nil
 	}
-	if ch.listener != nil {
-		ch.listener.Close()
-		ch.listener = nil
+	if dc.listener != nil {
+		dc.listener.Close()
+		dc.listener = nil
 	}
 }
 
 // offer returns the command that prepares a data connection.
-func (s *session) offer(ctx context.Context, ch *channel) (step, error) {
+func (s *session) offer(ctx context.Context, dc *dataConn) (step, error) {
 	switch {
 	case s.opts.Active:
 		l, err := s.listen(ctx)
 		if err != nil {
 			return step{}, err
 		}
-		ch.listener = l
-		return s.eprt(ch), nil
+		dc.listener = l
+		return s.eprt(dc), nil
 	case s.noEPSV:
-		return s.pasv(ch), nil
+		return s.pasv(dc), nil
 	}
-	return s.epsv(ch), nil
+	return s.epsv(dc), nil
 }
 
-// establish takes what the server said to the offer to a connection, by the older command if need be.
-func (s *session) establish(ctx context.Context, ch *channel) error {
-	if ch.listener != nil {
-		if ch.refused != nil {
-			old, err := s.portCommand(ch)
+// establish makes the connection that the reply to the offer allows, after the older command if the
+// server refused.
+func (s *session) establish(ctx context.Context, dc *dataConn) error {
+	if dc.listener != nil {
+		if dc.refused != nil {
+			old, err := s.portCommand(dc)
 			if err != nil {
 				return err
 			}
@@ -61,53 +61,51 @@ func (s *session) establish(ctx context.Context, ch *channel) error {
 		return nil
 	}
 	if !s.noEPSV {
-		if ch.refused == nil {
+		if dc.refused == nil {
 			var err error
-			if ch.conn, err = s.dial(ctx, ch.port); err == nil || ctx.Err() != nil || errors.Is(err, fetch.ErrPolicy) {
+			if dc.conn, err = s.dial(ctx, dc.port); err == nil || ctx.Err() != nil || errors.Is(err, fetch.ErrPolicy) {
 				return err
 			}
 		}
 		s.noEPSV = true
-		if err := s.say(s.pasv(ch)); err != nil {
+		if err := s.say(s.pasv(dc)); err != nil {
 			return err
 		}
 	}
-	if ch.refused != nil {
-		return ch.refused
+	if dc.refused != nil {
+		return dc.refused
 	}
 	var err error
-	ch.conn, err = s.dial(ctx, ch.port)
+	dc.conn, err = s.dial(ctx, dc.port)
 	return err
 }
 
-// complete waits for the server to connect, if it is to, and begins TLS. The server has said by now
-// that data comes: before that, some take neither. If it has said that no more comes, there is no
-// connection to wait for.
+// complete waits for the server to connect, in active mode, and begins TLS. It is called once the
+// server has announced the data, as some servers do neither before that. If the server has already
+// reported the end, there is no connection to wait for.
 func (s *session) complete(ctx context.Context, x *transfer) (err error) {
-	ch := x.ch
+	dc := x.data
 	switch {
-	case x.final != nil && ch.conn == nil:
-		ch.close()
+	case x.final != nil && dc.conn == nil:
+		dc.close()
 		return nil
-	case ch.listener != nil:
-		if ch.conn, err = s.accept(ctx, ch.listener); err != nil {
+	case dc.listener != nil:
+		if dc.conn, err = s.accept(ctx, dc.listener); err != nil {
 			s.lost = true
 			return err
 		}
 	}
 	if s.private {
-		tls, err := s.control.env.Handshake(ctx, ch.conn, s.control.tls)
-		if err != nil {
+		if err := s.control.env.Handshake(ctx, dc.conn, s.control.tls); err != nil {
 			s.lost = true
 			return err
 		}
-		ch.conn = tls
 	}
 	return nil
 }
 
-// accept waits for the server as long as it may take to connect.
-func (s *session) accept(ctx context.Context, l net.Listener) (net.Conn, error) {
+// accept waits for the server to connect, up to the connect timeout.
+func (s *session) accept(ctx context.Context, l listener) (*fetch.Conn, error) {
 	if limit := s.control.env.Timeouts().Connect; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit,
@@ -124,32 +122,32 @@ func (s *session) accept(ctx context.Context, l net.Listener) (net.Conn, error) 
 	return conn, err
 }
 
-// epsv asks where the server waits (RFC 2428, section 3).
-func (s *session) epsv(ch *channel) step {
+// epsv asks for a port of the server (RFC 2428, section 3).
+func (s *session) epsv(dc *dataConn) step {
 	return step{line: "EPSV", then: func(r wire.Reply) error {
-		ch.refused = refusal("EPSV", r)
+		dc.refused = refusal("EPSV", r)
 		if port, ok := extendedPort(r.Text()); ok && r.Code == 229 {
-			ch.port, ch.refused = port, nil
+			dc.port, dc.refused = port, nil
 		}
 		return nil
 	}}
 }
 
 // pasv asks the same with the older command (RFC 959, section 4.1.2). The address in the reply is
-// none of its business.
-func (s *session) pasv(ch *channel) step {
+// ignored, as it could lead anywhere.
+func (s *session) pasv(dc *dataConn) step {
 	return step{line: "PASV", then: func(r wire.Reply) error {
-		ch.refused = refusal("PASV", r)
+		dc.refused = refusal("PASV", r)
 		if port, ok := passivePort(r.Text()); ok && r.Code/100 == 2 {
-			ch.port, ch.refused = port, nil
+			dc.port, dc.refused = port, nil
 		}
 		return nil
 	}}
 }
 
 // eprt tells the server where to connect to (RFC 2428, section 2).
-func (s *session) eprt(ch *channel) step {
-	addr, err := netip.ParseAddrPort(ch.listener.Addr().String())
+func (s *session) eprt(dc *dataConn) step {
+	addr, err := netip.ParseAddrPort(dc.listener.Addr().String())
 	family, host, port := 1, "<address>", "<port>"
 	if err == nil && addr.Port() != 0 {
 		host, port = addr.Addr().Unmap().WithZone("").String(), strconv.Itoa(int(addr.Port()))
@@ -159,24 +157,24 @@ func (s *session) eprt(ch *channel) step {
 	}
 	return step{line: fmt.Sprintf("EPRT |%d|%s|%s|", family, host, port), then: func(r wire.Reply) error {
 		if r.Code/100 != 2 {
-			ch.refused = refusal("EPRT", r)
+			dc.refused = refusal("EPRT", r)
 		}
 		return nil
 	}}
 }
 
 // portCommand tells the same with the older command, which has room for IPv4 only.
-func (s *session) portCommand(ch *channel) (step, error) {
-	addr, err := netip.ParseAddrPort(ch.listener.Addr().String())
+func (s *session) portCommand(dc *dataConn) (step, error) {
+	addr, err := netip.ParseAddrPort(dc.listener.Addr().String())
 	if err != nil || !addr.Addr().Unmap().Is4() {
-		return step{}, ch.refused
+		return step{}, dc.refused
 	}
 	ip, port := addr.Addr().Unmap().As4(), addr.Port()
 	return step{line: fmt.Sprintf("PORT %d,%d,%d,%d,%d,%d", ip[0], ip[1], ip[2], ip[3], port>>8, port&255)}, nil
 }
 
-// extendedPort finds the port in "Entering Extended Passive Mode (|||6446|)". The delimiter may be any
-// character.
+// extendedPort finds the port in "Entering Extended Passive Mode (|||6446|)". The delimiter may be
+// any character.
 func extendedPort(text string) (uint16, bool) {
 	_, after, ok := strings.Cut(text, "(")
 	if !ok || len(after) < 5 {
@@ -190,8 +188,8 @@ func extendedPort(text string) (uint16, bool) {
 	return uint16(port), err == nil && port != 0
 }
 
-// passivePort finds the port in "Entering Passive Mode (h1,h2,h3,h4,p1,p2)", which comes without the
-// parentheses as well.
+// passivePort finds the port in "Entering Passive Mode (h1,h2,h3,h4,p1,p2)", which comes without
+// the parentheses as well.
 func passivePort(text string) (uint16, bool) {
 	for i := 0; i < len(text); i++ {
 		if text[i] < '0' || text[i] > '9' {

@@ -21,7 +21,7 @@ func noReply(command string, err error) error {
 	return err
 }
 
-// isStale reports whether err is what becomes of a connection that was kept for too long.
+// isStale reports whether err is that of a connection that was kept for too long.
 func isStale(err error) bool {
 	var e *fetch.Error
 	return errors.Is(err, errUnusable) || errors.As(err, &e) && e.Reply.Code == 421
@@ -68,12 +68,12 @@ func classify(r wire.Reply) (code fetch.Code, retry bool) {
 	return fetch.ErrProtocol, false
 }
 
-// 550 is "requested action not taken" for whatever reason. What servers write behind it tells:
+// 550 is "requested action not taken", for whatever reason. The text of the reply tells which:
 var (
-	// absent are words for what is not there.
+	// absent are words for a file that does not exist.
 	absent = []string{"no such", "not found", "not exist", "nonexist", "cannot find", "can't find", "couldn't find",
 		"could not find", "unable to find", "unknown file", "no file", "failed to change directory", "invalid directory"}
-	// denied are words for what is there and not given.
+	// denied are words for a file that exists and may not be had.
 	denied = []string{"permission", "denied", "not permitted", "not allowed", "forbidden", "access", "privilege",
 		"authori", "regular file", "plain file", "directory"}
 )
@@ -87,7 +87,8 @@ func contains(text string, words []string) bool {
 	return false
 }
 
-// isRefusal reports whether err is the server's word that it does not give what was named.
+// isRefusal reports whether the server refused the file itself, rather than the command or the
+// user.
 func isRefusal(err error) bool {
 	var e *fetch.Error
 	return errors.As(err, &e) && (e.Code == fetch.ErrNotFound || e.Code == fetch.ErrRefused) && e.Reply.Code == 550

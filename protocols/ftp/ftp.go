@@ -7,44 +7,45 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/pool"
 )
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
 	// TLS says whether ftp URLs are retrieved over TLS. An ftps URL always is.
 	TLS TLSMode
-	// Active makes the server connect to the client for data (EPRT, PORT), in place of the client to
-	// the server (EPSV, PASV). It does not work through proxies.
+	// Active makes the server connect to the client for data (EPRT, PORT), in place of the client
+	// to the server (EPSV, PASV). It does not work through proxies.
 	Active bool
 	// Account answers a server that asks for ACCT, if the credentials have no account.
 	Account string
 	// GuessType retrieves names with a well-known suffix of text as text (TYPE A) if the URL has no
-	// type code. Otherwise all that has none is retrieved as it is (TYPE I). RFC 1738, section 3.2.3.
+	// type code. Otherwise all that has none is retrieved as it is (TYPE I). RFC 1738, section
+	// 3.2.3.
 	GuessType bool
-	// GuessDir lists a directory if the server refuses to retrieve its name as a file and the URL has
-	// no type code.
+	// GuessDir lists a directory if the server refuses to retrieve its name as a file and the URL
+	// has no type code.
 	GuessDir bool
 	// TextLineEnds turns the CRLF line ends of text (TYPE A, TYPE E) into LF.
 	TextLineEnds bool
+	// Pipelining says whether commands are sent together.
+	Pipelining Pipelining
 	// MaxConns bounds the control connections to one server for one user. 0 means 6.
 	MaxConns int
 }
 
-// A TLSMode says what to do about TLS on the port of clear FTP (RFC 4217).
+// A TLSMode says what to do about TLS on the port of plaintext FTP (RFC 4217).
 type TLSMode uint8
 
 // The modes of TLS for ftp URLs.
 const (
 	// TLSOff does not ask for TLS.
 	TLSOff TLSMode = iota
-	// TLSTry asks for it, and goes on in clear if the server does not know it. Once the server has
-	// agreed, every failure of TLS is an error.
+	// TLSTry asks for it, and goes on in plaintext if the server does not know it. Once the server
+	// has agreed, every failure of TLS is an error.
 	TLSTry
 	// TLSRequire sends no user name before control and data connections are protected.
 	TLSRequire
@@ -59,25 +60,26 @@ func With(opts Options) fetch.Loader {
 		d := newDriver(env, opts)
 		scheme := fetch.Scheme{
 			Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
-			Ranges: true, Relayed: true, Driver: d,
+			Ranges: true, ForwardProxy: true, Driver: d,
 			Summary: "files and directories by the File Transfer Protocol",
 		}
 		reg.Register(scheme)
 		scheme.Name, scheme.Port = "ftps", 990
-		scheme.Summary = "FTP over TLS from the first octet on"
+		scheme.Summary = "FTP over TLS from the first byte on"
 		reg.Register(scheme)
 	}
 }
 
-// idleTime is how long a connection is kept for the next request. Servers hang up after some minutes.
+// idleTime is how long a connection is kept for the next request. Servers hang up after some
+// minutes.
 const idleTime = time.Minute
 
 type driver struct {
 	env  *fetch.Env
 	opts Options
-	pool *pool.Pool[key, *session]
-	// serial has the addresses of the servers that lose commands sent ahead of replies.
-	serial sync.Map
+	pool *fetch.Pool[key, *session]
+
+	pipelining *pipelining
 }
 
 // A key is what makes control connections interchangeable.
@@ -85,17 +87,15 @@ type key struct {
 	addr     string
 	implicit bool
 	login    uri.Userinfo
-	scope    string
-	// foreign is the host that led here, as credentials may depend on it; "" if it is the same.
-	foreign string
 }
 
 func newDriver(env *fetch.Env, opts Options) *driver {
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = 6
 	}
-	return &driver{env: env, opts: opts, pool: pool.New[key](pool.Options[*session]{
+	return &driver{env: env, opts: opts, pipelining: newPipelining(opts.Pipelining), pool: fetch.NewPool[key](env, fetch.PoolOptions[*session]{
 		MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
+		Conn:  func(s *session) (*fetch.Conn, int) { return s.control.conn, s.control.lines.Reader().Buffered() },
 		Close: func(s *session) { s.close() },
 	})}
 }
@@ -109,28 +109,52 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	resp, err := d.open(ctx, t)
+	resp, err := d.run(ctx, t)
 	if isRefusal(err) && t.hasIAC() {
-		// Servers that know nothing of Telnet take the octet as it is.
+		// Servers that do not follow TELNET's rule want the byte as it is.
 		raw := *t
 		raw.rawIAC = true
-		if resp, rerr := d.open(ctx, &raw); rerr == nil {
-			return resp, nil
+		if resp, rerr := d.run(ctx, &raw); !isRefusal(rerr) {
+			return resp, rerr
 		}
 	}
 	if d.opts.GuessDir && t.mayBeDirectory() && isRefusal(err) {
-		if listing, lerr := d.open(ctx, t.asDirectory()); lerr == nil {
-			return listing, nil
+		if dir, derr := t.asDirectory(); derr == nil {
+			if listing, lerr := d.run(ctx, dir); !isRefusal(lerr) {
+				return listing, lerr
+			}
 		}
+	}
+	if isRefusal(err) {
+		err = d.otherKind(ctx, t, err)
 	}
 	return resp, err
 }
 
-// open performs t on a pooled connection. Connections that turn out to be of no use, because the
-// server has closed them, cannot be led back from another directory or lose commands sent ahead, are
-// replaced: nothing that t asks for has happened on them.
-func (d *driver) open(ctx context.Context, t *task) (*fetch.Response, error) {
-	k := d.key(ctx, t)
+// otherKind returns err, or a better one if t takes a directory for a file or a file for a
+// directory: in a URL only the slash at the end tells one from the other.
+func (d *driver) otherKind(ctx context.Context, t *task, err error) error {
+	other, what := t.otherKind()
+	var refused *fetch.Error
+	if other == nil || !errors.As(err, &refused) || t.kind == retrieve && contains(strings.ToLower(refused.Reply.Text), absent) {
+		return err
+	}
+	resp, oerr := d.run(ctx, other)
+	if oerr != nil {
+		return err
+	}
+	resp.Body.Close()
+	if (resp.Kind == fetch.KindListing) != (t.kind == retrieve) {
+		return err
+	}
+	return &fetch.Error{Code: fetch.ErrRefused, Reply: refused.Reply, Err: fmt.Errorf("%s: %s", what, other.base.Redacted())}
+}
+
+// run performs t on a pooled connection. A connection is replaced if the server has closed it, if
+// there is no way back from another directory, or if it lost pipelined commands: nothing that t
+// asks for has happened on it.
+func (d *driver) run(ctx context.Context, t *task) (*fetch.Response, error) {
+	k := t.key()
 	for {
 		lease, err := d.pool.Get(ctx, k, func(s *session) bool { return s.isAt(t.cwd) },
 			func(ctx context.Context) (*session, error) { return d.dial(ctx, t) })
@@ -144,29 +168,24 @@ func (d *driver) open(ctx context.Context, t *task) (*fetch.Response, error) {
 		case lease.Reused && isStale(err) && ctx.Err() == nil:
 			continue
 		case errors.Is(err, errLostCommands) && ctx.Err() == nil:
-			if _, known := d.serial.LoadOrStore(k.addr, true); !known {
-				d.env.Logger().Info("the server loses commands that are sent ahead; one by one from now on",
+			if d.pipelining.unable.Add(k.addr) {
+				d.env.Logger().Info("the server loses pipelined commands; one by one from now on",
 					"server", k.addr)
-				continue
 			}
+			continue
 		}
 		return nil, err
 	}
 }
 
-func (d *driver) key(ctx context.Context, t *task) key {
-	k := key{addr: t.addr(), implicit: t.implicit(), login: t.url.Login, scope: d.env.Scope(ctx)}
-	if from := d.env.From(ctx); !from.IsZero() && from.Host() != t.url.Host {
-		k.foreign = from.Host()
-	}
-	return k
+func (t *task) key() key {
+	return key{addr: t.addr(), implicit: t.implicit(), login: t.url.Login}
 }
 
 // dial connects and logs in.
 func (d *driver) dial(ctx context.Context, t *task) (*session, error) {
-	_, serial := d.serial.Load(t.addr())
-	c := &control{env: d.env, addr: t.addr(), host: t.url.Host, implicit: t.implicit(), serial: serial}
-	s := &session{dialogue: c, control: c, opts: &d.opts}
+	c := &control{env: d.env, addr: t.addr(), host: t.url.Host, implicit: t.implicit(), pipelining: d.pipelining}
+	s := &session{conversation: c, control: c, opts: &d.opts}
 	err := s.login(ctx, t, func(user string, attempt int) (fetch.Credential, error) {
 		return d.env.Credential(ctx, fetch.Challenge{URL: t.req.URL, Mechanism: "ftp", User: user, Attempt: attempt})
 	}, d.env.Identity().Email)
@@ -178,9 +197,9 @@ func (d *driver) dial(ctx context.Context, t *task) (*session, error) {
 }
 
 // A lease is the use of one session by one response.
-type lease = *pool.Lease[key, *session]
+type lease = *fetch.Lease[key, *session]
 
-// perform takes t through the session of the lease. The lease ends with the body of the response.
+// perform performs t in the session of the lease. The lease ends with the body of the response.
 func (d *driver) perform(ctx context.Context, l lease, t *task) (*fetch.Response, error) {
 	s := l.Conn
 	s.control.lines.DoubleIAC = !t.rawIAC
@@ -199,7 +218,7 @@ func (d *driver) perform(ctx context.Context, l lease, t *task) (*fetch.Response
 		if done(err) != nil {
 			return nil, err
 		}
-		return &fetch.Response{Meta: *meta, URL: t.base, Body: emptyBody{}}, nil
+		return &fetch.Response{Meta: *meta, URL: t.base, Body: fetch.NoBody}, nil
 	}
 	x, err := s.transfer(ctx, t)
 	if err == nil {
@@ -208,10 +227,13 @@ func (d *driver) perform(ctx context.Context, l lease, t *task) (*fetch.Response
 	if err != nil {
 		return nil, done(err)
 	}
-	b := &body{ctx: ctx, session: s, data: x.ch.conn, final: x.final, size: x.meta.Size, done: done,
+	b := &transferBody{ctx: ctx, session: s, data: x.data.conn, final: x.final, size: x.meta.Size, done: done,
 		left: x.limit, limited: x.limit > 0}
+	if offset := x.meta.Range.Offset; x.announced > 0 && offset > 0 && !b.limited {
+		b.sizes = []int64{x.announced, x.announced - offset} // servers announce either
+	}
 	if b.data != nil {
-		b.unbind = fetch.Bind(ctx, b.data)
+		b.unbind = b.data.Bind(ctx)
 	}
 	return respond(t, x, b), nil
 }
@@ -223,8 +245,8 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rehearsal{tls: t.implicit()}
-	s := &session{dialogue: r, opts: &d.opts}
+	r := &dryRun{tls: t.implicit()}
+	s := &session{conversation: r, opts: &d.opts}
 	ctx := context.Background()
 	err = s.login(ctx, t, func(user string, _ int) (fetch.Credential, error) {
 		if !t.url.Login.HasName {
@@ -240,12 +262,6 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 		_, err = s.transfer(ctx, t)
 	}
 	return r.lines, err
-}
-
-// unsupported is the answer to an operation that FTP does not have.
-func unsupported(op fetch.Op) error {
-	return &fetch.Error{Code: fetch.ErrNotRetrievable,
-		Err: fmt.Errorf("FTP has no operation %q: %w", strings.ToLower(op.String()), errors.ErrUnsupported)}
 }
 
 var (

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/ftpd"
 )
 
 // TestSilence shows that a server which falls silent at any step is given up.
@@ -22,8 +22,7 @@ func TestSilence(t *testing.T) {
 	for _, verb := range []string{"", "USER", "PASS", "PWD", "CWD", "TYPE", "SIZE", "MDTM", "EPSV", "REST", "RETR"} {
 		t.Run("at "+verb, func(t *testing.T) {
 			t.Parallel()
-			opts := ftpd.Options{Replies: map[string]string{verb: ""}}
-			s := ftpd.Start(t, small, opts)
+			s := ftpd.Start(t, ftpd.Options{Tree: small, Replies: map[string]string{verb: ""}})
 			c := newClient(t, Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 100 * time.Millisecond}})
 			req := request(fetch.OpGet, "ftp://"+s.Addr+"/etc/motd")
 			req.Range.Offset = 3
@@ -39,7 +38,7 @@ func TestSilence(t *testing.T) {
 // TestPassiveElsewhere shows that no packet goes to the address in the reply to PASV.
 func TestPassiveElsewhere(t *testing.T) {
 	t.Parallel()
-	s := ftpd.Start(t, small, ftpd.Options{Unknown: []string{"EPSV"}, Elsewhere: "192,0,2,1"})
+	s := ftpd.Start(t, ftpd.Options{Tree: small, Unknown: []string{"EPSV"}, Elsewhere: "192,0,2,1"})
 	c := newClient(t, Options{}, &fetch.Options{
 		Policy: &fetch.Policy{CheckAddr: func(_ uri.URI, a netip.AddrPort) error {
 			if !a.Addr().IsLoopback() {
@@ -53,28 +52,34 @@ func TestPassiveElsewhere(t *testing.T) {
 	}
 }
 
-// TestNoLineEnd shows that lines are bounded, in replies and in listings.
+// endless is a line that does not end soon.
+var endless = strings.Repeat("2", 10<<20)
+
+// TestNoLineEnd shows that lines are bounded, in replies.
 func TestNoLineEnd(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("2", 10<<20)
 	for _, verb := range []string{"", "USER", "CWD", "RETR"} {
-		s := ftpd.Start(t, small, ftpd.Options{Replies: map[string]string{verb: long}})
+		s := ftpd.Start(t, ftpd.Options{Tree: small, Replies: map[string]string{verb: endless}})
 		c := newClient(t, Options{}, nil)
 		_, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/etc/motd"))
 		if !errors.Is(err, fetch.ErrProtocol) {
 			t.Errorf("after %q: %v", verb, err)
 		}
 	}
+}
 
+// TestNoLineEndInListings shows that lines are bounded in listings, and what is read of them too.
+// It counts what the whole program allocates, so no other test may run meanwhile.
+func TestNoLineEndInListings(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	n := 0
-	for line, err := range lines(io.MultiReader(strings.NewReader(long), strings.NewReader("\r\nend"))) {
+	for line, err := range lines(io.MultiReader(strings.NewReader(endless), strings.NewReader("\r\nend"))) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if n++; n == 1 && len(line) > maxListingLine || n == 2 && line != "end" {
-			t.Errorf("line %d has %d octets", n, len(line))
+			t.Errorf("line %d has %d bytes", n, len(line))
 		}
 	}
 	runtime.ReadMemStats(&after)
@@ -82,19 +87,19 @@ func TestNoLineEnd(t *testing.T) {
 		t.Errorf("%d lines, want 2", n)
 	}
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
-		t.Errorf("%d octets allocated for a line without end", grown)
+		t.Errorf("%d bytes allocated for a line without end", grown)
 	}
 }
 
 // TestUnsafe shows that no part of a URL brings further commands to the server, nor any at all.
 func TestUnsafe(t *testing.T) {
 	t.Parallel()
-	s := ftpd.Start(t, small, ftpd.Options{})
+	s := ftpd.Start(t, ftpd.Options{Tree: small})
 	c := newClient(t, Options{}, nil)
-	for _, octet := range []string{"%0D", "%0A", "%00", "%0D%0ADELE%20motd"} {
+	for _, bad := range []string{"%0D", "%0A", "%00", "%0D%0ADELE%20motd"} {
 		for _, form := range []string{"ftp://u%s:p@%s/motd", "ftp://u:p%s@%s/motd", "ftp://%[2]s/d%[1]s/motd",
 			"ftp://%[2]s/motd%[1]s", "ftp://%[2]s/%[1]s;type=d", "ftp://%[2]s/*%[1]s", "ftp://%[2]s/motd;type=a%[1]s"} {
-			u := fmt.Sprintf(form, octet, s.Addr)
+			u := fmt.Sprintf(form, bad, s.Addr)
 			resp, err := c.Get(t.Context(), u)
 			if err == nil {
 				resp.Body.Close()
@@ -112,7 +117,7 @@ func TestUnsafe(t *testing.T) {
 // TestCredentialsUnsafe is the same for what does not come from the URL.
 func TestCredentialsUnsafe(t *testing.T) {
 	t.Parallel()
-	s := ftpd.Start(t, small, ftpd.Options{Account: "a"})
+	s := ftpd.Start(t, ftpd.Options{Tree: small, Account: "a"})
 	for _, cred := range []fetch.Credential{{User: "u\r\nDELE motd", Password: "p"}, {User: "u", Password: "p\nDELE motd"},
 		{User: "u", Password: "p", Account: "a\r\nDELE motd"}} {
 		c := newClient(t, Options{}, &fetch.Options{Credentials: asks(cred)})

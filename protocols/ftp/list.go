@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -14,7 +13,7 @@ import (
 	"github.com/urlget/urlget/protocols/ftp/listing"
 )
 
-// contentTypes are the media types of listings as they come, by command. There are no registered ones.
+// contentTypes are the media types of raw listings, by command. None are registered.
 var contentTypes = map[string]string{
 	"NLST": "text/x-ftp-nlst",
 	"LIST": "text/x-ftp-list",
@@ -22,20 +21,35 @@ var contentTypes = map[string]string{
 }
 
 // respond makes the response of a transfer.
-func respond(t *task, x *transfer, b *body) *fetch.Response {
+func respond(t *task, x *transfer, b *transferBody) *fetch.Response {
 	resp := &fetch.Response{Meta: x.meta, URL: t.base, Body: b}
-	if t.kind != retrieve {
-		resp.Entries = t.entries(b, x.meta.ContentType)
-	}
 	switch {
 	case t.kind == match:
-		// What the server lists is not what the URL names: these are only some of it.
-		resp.ContentType = "text/uri-list"
-		resp.Body = &uriList{body: b, entries: resp.Entries}
+		// The server lists more than the URL names.
+		resp.ContentType, resp.Pattern = "text/uri-list", true
+		resp.Body, resp.Parse = fetch.NewListing(t.matches(b, x.meta.ContentType), b.Close)
+	case t.kind != retrieve:
+		resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] { return t.entries(r, x.meta.ContentType) }
 	case t.localText:
 		resp.Body = newLocalText(b)
 	}
 	return resp
+}
+
+// matches yields the URLs in the listing that a pattern stands for, one a line (RFC 2483, section
+// 5).
+func (t *task) matches(r io.Reader, contentType string) iter.Seq2[fetch.Part, error] {
+	return func(yield func(fetch.Part, error) bool) {
+		for e, err := range t.entries(r, contentType) {
+			part := fetch.Part{Text: []byte(e.URL.String() + "\r\n"), Entries: []fetch.Entry{e}}
+			if err != nil {
+				part = fetch.Part{}
+			}
+			if !yield(part, err) {
+				return
+			}
+		}
+	}
 }
 
 // entries reads the listing that comes in r.
@@ -76,7 +90,7 @@ func (t *task) selects(e listing.Entry) bool {
 	return e.Kind != listing.Unparsed && matches(t.pattern, e.Name)
 }
 
-// lines iterates over the lines that come in r. One that is too long is cut off, not dropped.
+// lines iterates over the lines in r. One that is too long is cut off, not dropped.
 func lines(r io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		reader := wire.NewReader(r, maxListingLine)
@@ -100,7 +114,7 @@ func lines(r io.Reader) iter.Seq2[string, error] {
 	}
 }
 
-// maxListingLine bounds a line of a listing: a name may have some thousand octets.
+// maxListingLine bounds a line of a listing: a name may have some thousand bytes.
 const maxListingLine = 16 << 10
 
 // entry returns what the caller sees of an entry of a listing of dir.
@@ -123,61 +137,10 @@ func (t *task) entry(dir uri.FTP, e listing.Entry) fetch.Entry {
 			dir.Type, dir.Form = t.url.Type, t.url.Form
 		}
 	}
-	entry.URL = literal(dir.URI())
-	return entry
-}
-
-// literal writes the asterisks in the last segment of u in the form in which they are no wildcards.
-func literal(u uri.URI) uri.URI {
-	text := u.String()
-	last := strings.LastIndexByte(text, '/')
-	if strings.IndexByte(text[last+1:], '*') < 0 {
-		return u
-	}
-	u, err := uri.Parse(text[:last] + strings.ReplaceAll(text[last:], "*", "%2A"))
+	u, err := dir.URI()
 	if err != nil {
-		return uri.URI{} // it would be too long
+		entry.Kind = fetch.EntryText // longer than a URL may be
 	}
-	return u
-}
-
-// A uriList is the body of a response to a pattern: the URLs that match, one a line (RFC 2483, section
-// 5).
-type uriList struct {
-	body    *body
-	entries iter.Seq2[fetch.Entry, error]
-	next    func() (fetch.Entry, error, bool) // nil before the first Read
-	stop    func()
-	buf     []byte
-	err     error // sticky
-}
-
-func (l *uriList) Read(p []byte) (int, error) {
-	if l.next == nil {
-		l.next, l.stop = iter.Pull2(l.entries)
-	}
-	if len(l.buf) == 0 && l.err == nil {
-		e, err, ok := l.next()
-		switch {
-		case !ok:
-			l.err = io.EOF
-		case err != nil:
-			l.err = err
-		default:
-			l.buf = append(l.buf[:0], e.URL.String()+"\r\n"...)
-		}
-	}
-	if l.err != nil {
-		return 0, l.err
-	}
-	n := copy(p, l.buf)
-	l.buf = l.buf[n:]
-	return n, nil
-}
-
-func (l *uriList) Close() error {
-	if l.stop != nil {
-		l.stop()
-	}
-	return l.body.Close()
+	entry.URL = u
+	return entry
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -15,22 +16,24 @@ import (
 // A transfer is one that the server has granted.
 type transfer struct {
 	meta  fetch.Meta
-	ch    *channel
-	final *wire.Reply // the report of the end, if it came at once
-	limit int64       // how many octets are wanted; 0 means all
+	data  *dataConn
+	final *wire.Reply // that ended the transfer, if it came at once
+	limit int64       // how many bytes are wanted; 0 means all
+	// announced is the size that the server names when it begins; 0 if it does not.
+	announced int64
 }
 
-// facts is what the server says of a file before the transfer (RFC 3659). Only together do size and
-// time show that a file is still the same.
+// facts is what the server says of a file before the transfer (RFC 3659). Only size and time
+// together show that a file is still the same.
 type facts struct {
 	size    int64 // of the image; -1 if unknown
 	modTime time.Time
-	// refused counts the answers that take the name for no file; unknown those that show that the
-	// server does not know the command.
+	// refused counts the replies that say that there is no such file; unknown those of a server
+	// that does not know the command.
 	refused, unknown int
 }
 
-// Validator is the state of the file. Its ETag is ours: FTP has none.
+// validator returns the state of the file. FTP has no entity tags, so the driver makes one.
 func (f *facts) validator() fetch.Validator {
 	v := fetch.Validator{ModTime: f.modTime}
 	if f.size >= 0 && !f.modTime.IsZero() {
@@ -47,8 +50,8 @@ func (f *facts) same(known fetch.Validator) bool {
 	return !f.modTime.IsZero() && f.modTime.Equal(known.ModTime)
 }
 
-// steps returns the commands that ask for the facts. SIZE counts what a transfer in the present type
-// would take, which servers know for images only.
+// steps returns the commands that ask for the facts. SIZE counts what a transfer in the present
+// type would take, which servers know for images only.
 func (f *facts) steps(t *task) []step {
 	f.size = -1
 	note := func(r wire.Reply) {
@@ -76,7 +79,7 @@ func (f *facts) steps(t *task) []step {
 	}})
 }
 
-// parseSize reads the reply to SIZE, behind which some servers write more.
+// parseSize reads the reply to SIZE. Some servers add words to the number.
 func parseSize(r wire.Reply) (int64, bool) {
 	if r.Code != 213 {
 		return 0, false
@@ -96,33 +99,33 @@ func parseTime(r wire.Reply) time.Time {
 		digits = "20" + at // "19" and the years since 1900: a bug of the year 2000
 	}
 	at, err := time.Parse("20060102150405", digits) // takes a fraction too
-	if err != nil {
+	if err != nil || !fetch.PlausibleTime(at) {
 		return time.Time{}
 	}
 	return at
 }
 
-// transfer leads to the file or directory and begins the transfer: all that is said for a task is
-// said here and in what this calls.
+// transfer changes to the directory and begins the transfer: all commands of a task are sent here
+// and in what this calls.
 func (s *session) transfer(ctx context.Context, t *task) (_ *transfer, err error) {
-	ch := &channel{}
+	dc := &dataConn{}
 	defer func() {
 		if err != nil {
-			ch.close()
+			dc.close()
 		}
 	}()
-	f, err := s.prepare(ctx, t, ch)
+	f, err := s.prepare(ctx, t, dc)
 	if err != nil {
 		return nil, err
 	}
-	x := &transfer{meta: fetch.Meta{Size: -1}, ch: ch}
+	x := &transfer{meta: fetch.Meta{Size: -1}, data: dc}
 	if t.kind == retrieve {
 		if err := s.choosePart(t, f, x); err != nil {
 			return nil, err
 		}
 	}
-	if ch.port == 0 && ch.listener == nil && ch.refused == nil {
-		cmd, err := s.offer(ctx, ch)
+	if dc.port == 0 && dc.listener == nil && dc.refused == nil {
+		cmd, err := s.offer(ctx, dc)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +133,7 @@ func (s *session) transfer(ctx context.Context, t *task) (_ *transfer, err error
 			return nil, err
 		}
 	}
-	if err := s.establish(ctx, ch); err != nil {
+	if err := s.establish(ctx, dc); err != nil {
 		s.lost = true
 		return nil, err
 	}
@@ -143,8 +146,8 @@ func (s *session) transfer(ctx context.Context, t *task) (_ *transfer, err error
 }
 
 // prepare changes to the directory, sets the type, asks for the facts and, unless these may end the
-// task, prepares the data connection. All of that travels together.
-func (s *session) prepare(ctx context.Context, t *task, ch *channel) (*facts, error) {
+// task, prepares the data connection. All these commands are pipelined.
+func (s *session) prepare(ctx context.Context, t *task, dc *dataConn) (*facts, error) {
 	f := &facts{size: -1}
 	steps, err := s.walk(t.cwd)
 	if err != nil {
@@ -158,21 +161,21 @@ func (s *session) prepare(ctx context.Context, t *task, ch *channel) (*facts, er
 		steps = append(steps, f.steps(t)...)
 	}
 	if t.kind != inspect && t.req.IfChanged.IsZero() {
-		cmd, err := s.offer(ctx, ch)
+		cmd, err := s.offer(ctx, dc)
 		if err != nil {
 			return nil, err
 		}
 		steps = append(steps, cmd)
 	}
 	if err := s.say(steps...); err != nil {
-		s.lost = true // where we are is unknown
+		s.typ = unknownType
 		return nil, err
 	}
 	return f, nil
 }
 
-// choosePart decides what of the file is asked for, from what the caller knows and what the server
-// says.
+// choosePart decides which part of the file to ask for, from what the caller knows and what the
+// server says.
 func (s *session) choosePart(t *task, f *facts, x *transfer) error {
 	x.meta.Validator = f.validator()
 	x.meta.ContentType = t.mediaType()
@@ -190,7 +193,7 @@ func (s *session) choosePart(t *task, f *facts, x *transfer) error {
 		return nil // all of it
 	}
 	if f.size >= 0 && want.Offset > f.size {
-		return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d octets", f.size)}
+		return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d bytes", f.size)}
 	}
 	x.meta.Range, x.limit = want, want.Length
 	if f.size >= 0 {
@@ -205,8 +208,8 @@ func (s *session) choosePart(t *task, f *facts, x *transfer) error {
 	return nil
 }
 
-// restart tells the server where in the file to begin (RFC 3659, section 5). If it cannot, all of the
-// file comes.
+// restart tells the server where in the file to begin (RFC 3659, section 5). If it cannot, all of
+// the file comes.
 func (s *session) restart(t *task, x *transfer) error {
 	offset := x.meta.Range.Offset
 	return s.say(step{line: "REST " + strconv.FormatInt(offset, 10), then: func(r wire.Reply) error {
@@ -239,9 +242,9 @@ func (s *session) start(t *task, f *facts, x *transfer) error {
 	case err == nil:
 	case t.kind != retrieve && isEmpty(reply):
 		x.final = &wire.Reply{Code: 226, Lines: reply.Lines}
-		x.ch.close()
+		x.data.close()
 	case reply.Code == 550 && f.refused > 0 && !contains(strings.ToLower(reply.Text()), denied):
-		// What SIZE and MDTM do not find either is not there.
+		// SIZE and MDTM did not find it either.
 		e := refusal(command(verb, t.name), reply)
 		e.Code = fetch.ErrNotFound
 		return e
@@ -249,6 +252,12 @@ func (s *session) start(t *task, f *facts, x *transfer) error {
 		return err
 	}
 	x.meta.Reply = replyOf(reply)
+	if t.kind == retrieve && t.isImage() && x.meta.Size < 0 {
+		x.announced = announcedSize(reply.Text(), t.name)
+		if x.meta.Range.Offset == 0 && x.limit == 0 && x.announced > 0 {
+			x.meta.Size = x.announced
+		}
+	}
 	if t.kind != retrieve {
 		x.meta.Kind, x.meta.ContentType = fetch.KindListing, contentTypes[verb]
 	}
@@ -268,10 +277,10 @@ func (s *session) verb(t *task) string {
 	return "LIST"
 }
 
-// announce says the command and returns its first reply, which announces data or, from some servers,
-// is the last one at once.
+// announce sends the command and returns its first reply, which announces data or, from some
+// servers, is already the last.
 func (s *session) announce(verb, name string) (reply wire.Reply, err error) {
-	cmd := step{line: command(verb, name)}
+	cmd := step{line: command(verb, name), transfer: true}
 	cmd.then = func(r wire.Reply) error {
 		if reply = r; r.Code/100 > 2 {
 			return refusal(cmd.line, r)
@@ -280,6 +289,21 @@ func (s *session) announce(verb, name string) (reply wire.Reply, err error) {
 	}
 	err = s.say(cmd)
 	return reply, err
+}
+
+// announcement is what servers write into the reply that begins a transfer: "150 Opening BINARY
+// mode data connection for motd (9 bytes)."
+var announcement = regexp.MustCompile(`\((\d{1,18}) bytes?\)`)
+
+// announcedSize returns the size that the reply names, or 0. The name of the file may look like
+// one.
+func announcedSize(text, name string) int64 {
+	m := announcement.FindAllStringSubmatch(strings.Replace(text, name, "*", 1), -1)
+	if len(m) != 1 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(m[0][1], 10, 64)
+	return n
 }
 
 // command returns the command with its argument, if it has one.

@@ -10,12 +10,17 @@ import (
 	"testing/iotest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/testserver/ftpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // asks returns credentials that always give the same answer.
 func asks(cred fetch.Credential) fetch.Credentials {
-	return fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) { return cred, nil })
+	return provider(func(fetch.Challenge) (fetch.Credential, error) { return cred, nil })
+}
+
+func provider(answer func(fetch.Challenge) (fetch.Credential, error)) fetch.Credentials {
+	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) { return answer(ch) })
 }
 
 // TestText shows what becomes of line ends: as they come, unless local ones are wanted.
@@ -32,7 +37,7 @@ func TestText(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := ftpd.Start(t, small, ftpd.Options{})
+			s := ftpd.Start(t, ftpd.Options{Tree: small})
 			c := newClient(t, tt.opts, nil)
 			if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+tt.url)); body != tt.want || err != nil {
 				t.Errorf("%q, %v, want %q", body, err, tt.want)
@@ -63,7 +68,7 @@ func TestLocalText(t *testing.T) {
 // TestGuessDir shows that a directory is listed only if that was wanted.
 func TestGuessDir(t *testing.T) {
 	t.Parallel()
-	s := ftpd.Start(t, small, ftpd.Options{})
+	s := ftpd.Start(t, ftpd.Options{Tree: small})
 	if _, _, err := do(t, newClient(t, Options{}, nil), request(fetch.OpGet, "ftp://"+s.Addr+"/pub/sub")); err == nil {
 		t.Error("a directory was retrieved")
 	}
@@ -83,7 +88,7 @@ func TestGuessDir(t *testing.T) {
 // TestPattern shows what an asterisk selects, and that each URL it leads to names one file.
 func TestPattern(t *testing.T) {
 	t.Parallel()
-	s := ftpd.Start(t, small, ftpd.Options{})
+	s := ftpd.Start(t, ftpd.Options{Tree: small})
 	c := newClient(t, Options{}, nil)
 	root := "ftp://" + s.Addr
 	for _, tt := range []struct {
@@ -118,6 +123,16 @@ func TestPattern(t *testing.T) {
 			t.Errorf("%s delivers %q, %v", tt.url, body, err)
 		}
 	}
+	for _, op := range []fetch.Op{fetch.OpGet, fetch.OpList} {
+		for path, want := range map[string]bool{"/pub/*": true, "/pub/": false} {
+			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(root + path), Op: op})
+			if err != nil || resp.Pattern != want {
+				t.Errorf("%v of %s: %+v, %v", op, path, resp, err)
+				continue
+			}
+			resp.Body.Close()
+		}
+	}
 	if _, _, err := do(t, c, request(fetch.OpGet, root+"/pub/c%2A.bin")); err != nil {
 		t.Error(err)
 	}
@@ -144,7 +159,7 @@ func TestMatches(t *testing.T) {
 // TestRefusedRange shows what is decided before the transfer.
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	s := ftpd.Start(t, small, ftpd.Options{})
+	s := ftpd.Start(t, ftpd.Options{Tree: small})
 	c := newClient(t, Options{}, nil)
 	u := "ftp://" + s.Addr + "/motd"
 	_, resp, err := do(t, c, request(fetch.OpGet, u))
@@ -190,7 +205,7 @@ func TestConditions(t *testing.T) {
 // TestMediaType guesses types by names, as FTP does not tell them.
 func TestMediaType(t *testing.T) {
 	t.Parallel()
-	s := ftpd.Start(t, small, ftpd.Options{})
+	s := ftpd.Start(t, ftpd.Options{Tree: small})
 	c := newClient(t, Options{}, nil)
 	for path, want := range map[string]string{
 		"/pub/a.txt": "text/plain", "/pub/c%2A.bin": "", "/motd": "", "/motd;type=a": "text/plain",

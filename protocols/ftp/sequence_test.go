@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/ftpd"
 )
 
 // small is a tree for tests: a file, and files below directories with names as hard as RFC 1738's.
@@ -95,7 +95,7 @@ func TestSequence(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := ftpd.Start(t, small, ftpd.Options{})
+			s := ftpd.Start(t, ftpd.Options{Tree: small})
 			c := newClient(t, tt.opts, nil)
 			req := tt.req
 			req.Op, req.URL = tt.op, uri.MustParse("ftp://"+s.Addr+tt.url)
@@ -143,7 +143,7 @@ func TestActiveSequence(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := ftpd.Start(t, small, ftpd.Options{Unknown: tt.unknown})
+			s := ftpd.Start(t, ftpd.Options{Tree: small, Unknown: tt.unknown})
 			c := newClient(t, Options{Active: true}, nil)
 			body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd"))
 			if err != nil || body != "Welcome.\n" {
@@ -183,7 +183,7 @@ func TestIPv6(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := ftpd.Start(t, small, ftpd.Options{Host: "::1", Unknown: tt.lacks})
+			s := ftpd.Start(t, ftpd.Options{Tree: small, Listen: "[::1]:0", Unknown: tt.lacks})
 			c := newClient(t, Options{Active: tt.active}, nil)
 			body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd"))
 			if fetch.CodeOf(err) != tt.code || err == nil && body != "Welcome.\n" {
@@ -222,7 +222,7 @@ func TestReuse(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := ftpd.Start(t, small, ftpd.Options{Replies: tt.unlike})
+			s := ftpd.Start(t, ftpd.Options{Tree: small, Replies: tt.unlike})
 			c := newClient(t, Options{}, nil)
 			for _, u := range tt.urls {
 				if _, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+u)); err != nil && !errors.Is(err, fetch.ErrNotFound) {
@@ -245,13 +245,13 @@ func TestReuse(t *testing.T) {
 // TestStaleConnection shows that a kept connection which the server has closed is replaced.
 func TestStaleConnection(t *testing.T) {
 	t.Parallel()
-	s := ftpd.Start(t, small, ftpd.Options{})
+	s := ftpd.Start(t, ftpd.Options{Tree: small})
 	c := newClient(t, Options{}, nil)
 	for range 3 {
 		if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd")); err != nil || body != "Welcome.\n" {
 			t.Fatalf("%q, %v", body, err)
 		}
-		s.HangUp()
+		s.CloseClientConnections()
 	}
 	if s.Logins() != 3 {
 		t.Errorf("%d logins, want 3", s.Logins())
@@ -261,7 +261,7 @@ func TestStaleConnection(t *testing.T) {
 // TestOneByOne shows that a server which loses commands that come together is talked to one by one.
 func TestOneByOne(t *testing.T) {
 	t.Parallel()
-	s := ftpd.Start(t, small, ftpd.Options{OneByOne: true})
+	s := ftpd.Start(t, ftpd.Options{Tree: small, OneByOne: true})
 	c := newClient(t, Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 300 * time.Millisecond}})
 	for range 2 {
 		if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/etc/motd")); err != nil || body != "Welcome to etc.\n" {

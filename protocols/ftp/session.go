@@ -12,24 +12,24 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// A session is a login at a server and what the server was told since.
+// A session is a login at a server, and the state that commands have set since.
 type session struct {
-	dialogue
-	control *control // the dialogue, unless that is a rehearsal
+	conversation
+	control *control // the conversation; nil in a dry run
 	opts    *Options
 
 	private  bool            // data connections use TLS
-	typ      string          // TYPE in force; "" is the default, ASCII Non-print
+	typ      string          // TYPE in force; "" is the default, ASCII Non-print; or unknownType
 	features map[string]bool // what FEAT named, in upper case; nil if not asked
 	noEPSV   bool            // the server or something on the way does not take EPSV
 
-	// home is the name of the directory of the login, if it was asked for. cwd are the arguments of
-	// CWD since.
+	// home is the name of the login directory, if it was asked for. cwd are the arguments of CWD
+	// since.
 	home string
 	cwd  []string
-	lost bool // where we are is unknown
+	lost bool // the present directory is unknown
 
-	broken atomic.Bool // the connection is to be closed as it stands
+	broken atomic.Bool // the connection is to be closed without QUIT
 }
 
 // isAt reports whether no CWD is needed to get to dirs.
@@ -41,7 +41,8 @@ func (s *session) reusable(err error) bool {
 		!s.lost && s.control.lines.Err() == nil
 }
 
-// close ends the session. It takes leave only if nothing is amiss: someone may still be reading.
+// close ends the session. It sends QUIT only on an intact connection: on a broken one, another
+// goroutine may still be reading.
 func (s *session) close() {
 	if s.broken.Load() {
 		s.control.abort()
@@ -57,9 +58,9 @@ const maxAttempts = 3
 type credentialFunc func(user string, attempt int) (fetch.Credential, error)
 
 // login connects, protects the connection as the options want it, and logs in (RFC 1738, section
-// 3.2.1). Who is asked for what the URL does not say; if there is no user name at all, the user is
-// "anonymous" and the password an e-mail address.
-func (s *session) login(ctx context.Context, t *task, who credentialFunc, email string) error {
+// 3.2.1). What the URL does not say comes from credential; if there is no user name at all, the
+// user is "anonymous" and the password an e-mail address.
+func (s *session) login(ctx context.Context, t *task, credential credentialFunc, email string) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
@@ -74,12 +75,12 @@ func (s *session) login(ctx context.Context, t *task, who credentialFunc, email 
 	}
 	var refused error
 	for attempt := 1; ; attempt++ {
-		cred, anonymous, err := t.identity(who, email, attempt)
+		cred, anonymous, err := t.identity(credential, email, attempt)
 		if err != nil && refused != nil {
 			return refused
 		}
 		if err == nil {
-			err = s.identify(cred, func() (fetch.Credential, error) { return who(cred.User, attempt) })
+			err = s.identify(cred, func() (fetch.Credential, error) { return credential(cred.User, attempt) })
 		}
 		if err == nil {
 			break
@@ -92,14 +93,14 @@ func (s *session) login(ctx context.Context, t *task, who credentialFunc, email 
 	return s.protectData()
 }
 
-// identity returns whom to log in as. A password that the URL leaves open is left for the server to
-// ask for.
-func (t *task) identity(who credentialFunc, email string, attempt int) (cred fetch.Credential, anonymous bool, err error) {
+// identity returns the user to log in as. A password that the URL does not hold is looked up only
+// when the server asks for it.
+func (t *task) identity(credential credentialFunc, email string, attempt int) (cred fetch.Credential, anonymous bool, err error) {
 	login := t.url.Login
 	if attempt == 1 && login.HasName && !login.HasPassword {
 		return fetch.Credential{User: login.Name}, false, nil
 	}
-	cred, err = who(login.Name, attempt)
+	cred, err = credential(login.Name, attempt)
 	switch {
 	case err == nil && cred.User == "":
 		cred.User = login.Name
@@ -115,7 +116,7 @@ func isAuthRefusal(err error) bool {
 	return errors.As(err, &e) && e.Code == fetch.ErrAuth && !e.Reply.IsZero()
 }
 
-// identify says who is there: USER, and PASS and ACCT if the server asks for them.
+// identify sends USER, and PASS and ACCT if the server asks for them.
 func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, error)) error {
 	reply, err := s.ask(step{line: "USER " + cred.User}, 331, 332)
 	if err != nil {
@@ -144,7 +145,7 @@ func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, 
 		}
 		if account == "" {
 			e := refusal("the login", reply)
-			e.Hint = "name an account with --ftp-account"
+			e.Reason, e.Hint = fetch.Reason{Kind: fetch.ReasonAccount}, "the server wants an account beside the user name"
 			return e
 		}
 		_, err = s.ask(step{line: "ACCT " + account, shown: "ACCT ****"})
@@ -152,7 +153,7 @@ func (s *session) identify(cred fetch.Credential, ask func() (fetch.Credential, 
 	return err
 }
 
-// ask says one command and returns the reply, which is to be of class 2 or one of the codes.
+// ask sends one command and returns the reply, which must be of class 2 or one of the codes.
 func (s *session) ask(cmd step, codes ...int) (wire.Reply, error) {
 	var reply wire.Reply
 	cmd.then = func(r wire.Reply) error {
@@ -199,12 +200,14 @@ func (s *session) protectData() error {
 		}})
 }
 
-// feat asks what the server knows beyond RFC 959 (RFC 2389). One that does not know FEAT knows
-// nothing of it.
+// feat asks which extensions the server has (RFC 2389). One that does not know FEAT has none.
 func (s *session) feat() step {
 	return step{line: "FEAT", then: func(r wire.Reply) error {
 		s.features = make(map[string]bool)
 		if r.Code/100 == 2 {
+			if s.control != nil && isReader(r.Text()) {
+				s.control.reader = true
+			}
 			for _, line := range r.Lines {
 				name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 				s.features[strings.ToUpper(name)] = true
@@ -214,19 +217,20 @@ func (s *session) feat() step {
 	}}
 }
 
-// walk returns the commands that lead to the directory. From another directory the only way is by the
-// one of the login, as nothing is known of the server's file names (RFC 1738, section 3.2.5).
+// walk returns the commands that lead to the directory. From a directory that is not above it, the
+// only way is through the login directory: nothing is known of the syntax of the server's file
+// names (RFC 1738, section 3.2.5).
 func (s *session) walk(dirs []string) ([]step, error) {
 	var steps []step
 	rest, below := cutPrefix(dirs, s.cwd)
 	switch {
 	case !below && s.home == "":
-		return nil, fmt.Errorf("%w: no way back to the directory of the login", errUnusable)
+		return nil, fmt.Errorf("%w: no way back to the login directory", errUnusable)
 	case !below:
 		rest = dirs
 		steps = append(steps, step{line: "CWD " + s.home, then: func(r wire.Reply) error {
 			if r.Code/100 != 2 {
-				return fmt.Errorf("%w: no way back to the directory of the login", errUnusable)
+				return fmt.Errorf("%w: no way back to the login directory", errUnusable)
 			}
 			s.cwd = nil
 			return nil
@@ -239,10 +243,12 @@ func (s *session) walk(dirs []string) ([]step, error) {
 			return nil
 		}})
 	}
-	for _, dir := range rest {
+	for i, dir := range rest {
 		cmd := step{line: "CWD " + dir}
 		cmd.then = func(r wire.Reply) error {
 			if r.Code/100 != 2 {
+				// The server may have obeyed those behind it.
+				s.lost = s.lost || i < len(rest)-1
 				return refusal(cmd.line, r)
 			}
 			s.cwd = append(slices.Clip(s.cwd), dir)
@@ -261,8 +267,8 @@ func cutPrefix(list, prefix []string) ([]string, bool) {
 	return list[len(prefix):], true
 }
 
-// directoryName reads the name in the reply to PWD, in which quotes are doubled (RFC 959, appendix
-// II). It returns "" if there is none that could be sent back.
+// directoryName returns the name in the reply to PWD, in which quotes are doubled (RFC 959,
+// appendix II), or "" if there is none that could be sent back.
 func directoryName(text string) string {
 	_, quoted, ok := strings.Cut(text, `"`)
 	if !ok {
@@ -286,6 +292,9 @@ func directoryName(text string) string {
 	}
 	return name.String()
 }
+
+// unknownType is in force after a TYPE that may have been obeyed.
+const unknownType = "?"
 
 // setType returns the command for a transfer in typ, if it is needed.
 func (s *session) setType(typ string) []step {

@@ -8,8 +8,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// inspect finds out about a file or directory without a transfer. The facts come by the commands that
-// a transfer asks with, so that both say the same.
+// inspect finds out about a file or directory without a transfer. It uses the commands that come
+// before a transfer, so that both give the same facts.
 func (s *session) inspect(ctx context.Context, t *task) (*fetch.Meta, error) {
 	if t.name == "" {
 		return &fetch.Meta{Kind: fetch.KindListing, Size: -1}, s.changeTo(t.cwd)
@@ -36,11 +36,8 @@ func (s *session) inspect(ctx context.Context, t *task) (*fetch.Meta, error) {
 // changeTo changes to a directory and does nothing there.
 func (s *session) changeTo(dirs []string) error {
 	steps, err := s.walk(dirs)
-	if err == nil {
-		err = s.say(steps...)
+	if err != nil {
+		return err
 	}
-	if err != nil && len(steps) > 1 {
-		s.lost = true
-	}
-	return err
+	return s.say(steps...)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A task is a request, decoded into what FTP has to do for it.
+// A task is a request in the terms of FTP.
 type task struct {
 	req     *fetch.Request
 	url     uri.FTP
@@ -22,9 +22,9 @@ type task struct {
 	typ     string   // the argument of TYPE; "" leaves the server's default, ASCII
 	pattern []string // for match: what stands between the asterisks, decoded
 	base    uri.URI  // of the response
-	// rawIAC sends the octet 255 as it is, where RFC 959, section 2.3, doubles it.
+	// rawIAC sends the byte 255 as it is, where RFC 959, section 2.3, doubles it.
 	rawIAC bool
-	// localText wants the line ends of text in the local form.
+	// localText converts the line ends of text to LF.
 	localText bool
 }
 
@@ -39,11 +39,8 @@ const (
 	inspect              // no transfer
 )
 
-// newTask decodes req. Package uri refuses what would be more than one command.
+// newTask decodes req. Package uri refuses names that would be more than one command.
 func (d *driver) newTask(req *fetch.Request) (*task, error) {
-	if req.Op > fetch.OpList {
-		return nil, unsupported(req.Op)
-	}
 	u, err := uri.ParseFTP(req.URL)
 	if err != nil {
 		return nil, err
@@ -67,7 +64,7 @@ func (d *driver) newTask(req *fetch.Request) (*task, error) {
 	case pattern != nil:
 		t.kind, t.pattern, t.name = match, pattern, ""
 	case req.Op == fetch.OpList:
-		return t.asDirectory(), nil
+		return t.asDirectory()
 	default:
 		t.kind, t.typ = retrieve, d.typeOf(u)
 		t.localText = d.opts.TextLineEnds && (t.typ[0] == 'A' || t.typ[0] == 'E')
@@ -75,23 +72,53 @@ func (d *driver) newTask(req *fetch.Request) (*task, error) {
 	return t, nil
 }
 
-// asDirectory returns the task to list what t takes for a file.
-func (t *task) asDirectory() *task {
+// asDirectory returns the task that lists what t takes for a file.
+func (t *task) asDirectory() (*task, error) {
 	dup := *t
 	dup.kind, dup.typ = members, ""
 	dup.cwd, dup.name = t.dir(), ""
 	dup.url.Type, dup.url.Form = 0, ""
-	dup.base = dup.dirURL().URI()
-	return &dup
+	var err error
+	dup.base, err = dup.dirURL().URI()
+	return &dup, err
 }
 
-// mayBeDirectory reports whether the URL leaves it open that its name is a directory's.
+// otherKind returns a task that finds out whether what t takes for a file is a directory, or the
+// other way round, and what to say then. It is nil if t names neither.
+func (t *task) otherKind() (other *task, what string) {
+	var err error
+	switch t.kind {
+	case retrieve:
+		what = "it is a directory"
+		other, err = t.asDirectory()
+	case members, names:
+		dirs := t.dir()
+		if len(dirs) == 0 {
+			return nil, ""
+		}
+		dup := *t
+		last := len(dirs) - 1
+		dup.cwd, dup.name, dup.typ = dirs[:last:last], dirs[last], "I"
+		dup.url.CWD, dup.url.Name, dup.url.Type, dup.url.Form = dup.cwd, dup.name, 0, ""
+		dup.base, err = dup.url.URI()
+		other, what = &dup, "it is a file"
+	default:
+		return nil, ""
+	}
+	if err != nil {
+		return nil, ""
+	}
+	other.kind = inspect
+	return other, what
+}
+
+// mayBeDirectory reports whether the name in the URL may be that of a directory.
 func (t *task) mayBeDirectory() bool { return t.kind == retrieve && t.url.Type == 0 }
 
-// hasIAC reports whether a name has the octet 255, which announces a command in Telnet.
+// hasIAC reports whether a name has the byte 255, which announces a command in Telnet.
 func (t *task) hasIAC() bool { return strings.Contains(strings.Join(t.dir(), ""), "\xff") }
 
-// dir returns the directories that lead to the one whose members are listed, or that t names.
+// dir returns the path of the directory that is listed, or that t names.
 func (t *task) dir() []string {
 	if t.name == "" {
 		return t.cwd
@@ -111,10 +138,10 @@ func (t *task) implicit() bool { return t.url.Scheme == "ftps" }
 
 func (t *task) addr() string { return net.JoinHostPort(t.url.Host, strconv.Itoa(int(t.url.Port))) }
 
-// isImage reports whether octets come as they are, so that they can be counted.
+// isImage reports whether the bytes come unchanged, so that they can be counted.
 func (t *task) isImage() bool { return t.typ == "I" }
 
-// mediaType guesses by the name, as FTP does not tell. What is ASCII is text in any case.
+// mediaType guesses by the name, as FTP does not tell. A transfer as ASCII is of text in any case.
 func (t *task) mediaType() string {
 	guess := fetch.TypeByName(t.name)
 	if guess == "" && strings.HasPrefix(t.typ, "A") {
@@ -136,7 +163,7 @@ func (d *driver) typeOf(u uri.FTP) string {
 	return strings.ToUpper(string(rune(u.Type)))
 }
 
-// textSuffixes are those of files in which line ends are all the structure there is.
+// textSuffixes are those of files of plain lines.
 var textSuffixes = map[string]bool{
 	".txt": true, ".text": true, ".asc": true, ".md": true, ".me": true, ".faq": true, ".tex": true,
 	".htm": true, ".html": true, ".xml": true, ".css": true, ".csv": true, ".tsv": true, ".json": true,
@@ -145,7 +172,7 @@ var textSuffixes = map[string]bool{
 }
 
 // wildcard returns the decoded pieces between the asterisks in the last segment of u; nil if there
-// are none. An encoded asterisk stands for itself, as does "?", which RFC 1738 lets names have.
+// are none. An encoded asterisk stands for itself, as does "?", which RFC 1738 allows in names.
 func wildcard(u uri.URI) []string {
 	p := u.URLPath()
 	last := p[strings.LastIndexByte(p, '/')+1:]

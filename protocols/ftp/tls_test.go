@@ -1,56 +1,28 @@
 package ftp
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io/fs"
-	"math/big"
-	"net"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
-	"github.com/urlget/urlget/internal/testserver/ftpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
 )
 
-// certificate is the server's, and the root that clients are to trust.
-var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		panic(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		panic(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		panic(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
-})
-
 func serverTLS(version uint16) *tls.Config {
-	cert, _ := certificate()
-	return &tls.Config{Certificates: []tls.Certificate{cert}, MaxVersion: version}
+	cfg, _ := servers.Certificate()
+	cfg.MaxVersion = version
+	return cfg
 }
 
 func trusting() *fetch.Options {
-	_, pool := certificate()
-	return &fetch.Options{TLS: &tls.Config{RootCAs: pool}}
+	_, cfg := servers.Certificate()
+	return &fetch.Options{TLS: cfg}
 }
 
 func TestConformanceTLS(t *testing.T) {
@@ -70,7 +42,7 @@ func TestConformanceTLS(t *testing.T) {
 			fetchtest.Run(t, fetchtest.Harness{
 				Options: trusting(),
 				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-					s := ftpd.Start(t, tree, ftpd.Options{TLS: serverTLS(tt.version), Implicit: tt.scheme == "ftps", Reuse: true})
+					s := ftpd.Start(t, ftpd.Options{Tree: tree, TLS: serverTLS(tt.version), Implicit: tt.scheme == "ftps", Reuse: true})
 					return site(s, tree, tt.scheme+"://"+s.Addr, tt.client)
 				},
 			})
@@ -78,7 +50,7 @@ func TestConformanceTLS(t *testing.T) {
 	}
 }
 
-// TestTLSSequence shows that nothing is said in clear but AUTH, in Explain as in fact.
+// TestTLSSequence shows that nothing but AUTH is said in plaintext, in Explain as in fact.
 func TestTLSSequence(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -89,7 +61,7 @@ func TestTLSSequence(t *testing.T) {
 		{"ftp", TLSRequire, []string{"AUTH TLS", "USER anonymous", "PASS ****", "PBSZ 0", "PROT P", "TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd"}},
 		{"ftps", TLSOff, []string{"USER anonymous", "PASS ****", "PBSZ 0", "PROT P", "TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd"}},
 	} {
-		s := ftpd.Start(t, small, ftpd.Options{TLS: serverTLS(0), Implicit: tt.scheme == "ftps"})
+		s := ftpd.Start(t, ftpd.Options{Tree: small, TLS: serverTLS(0), Implicit: tt.scheme == "ftps"})
 		c := newClient(t, Options{TLS: tt.mode}, trusting())
 		req := request(fetch.OpGet, tt.scheme+"://"+s.Addr+"/motd")
 		if body, _, err := do(t, c, req); body != welcome {
@@ -104,7 +76,7 @@ func TestTLSSequence(t *testing.T) {
 	}
 }
 
-// TestTLSFailures shows that no failure leads to data in clear.
+// TestTLSFailures shows that no failure leads to data in plaintext.
 func TestTLSFailures(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -121,12 +93,13 @@ func TestTLSFailures(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := ftpd.Start(t, small, tt.server)
+			tt.server.Tree = small
+			s := ftpd.Start(t, tt.server)
 			o := fetch.Options{}
 			if tt.client != nil {
 				o = *tt.client
 			}
-			o.Timeouts = fetch.Timeouts{Connect: time.Second, Reply: time.Second}
+			o.Timeouts = fetch.Timeouts{Connect: 20 * time.Second, Reply: time.Second}
 			c := newClient(t, Options{TLS: tt.mode}, &o)
 			if _, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd")); !errors.Is(err, fetch.ErrTLS) {
 				t.Errorf("%v, want a failure of TLS", err)

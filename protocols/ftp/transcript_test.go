@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
 	"github.com/urlget/urlget/internal/transcript"
 )
 
 const welcome = "Welcome.\n"
 
-// A conversation is a transcript of testdata and what the client makes of it.
-type conversation struct {
+// A transcriptTest is a transcript of testdata and what the client makes of it.
+type transcriptTest struct {
 	file  string // without ".txtar"
 	login string // before the host, with the "@"
 	path  string // "" means "/motd"
@@ -35,6 +36,16 @@ type conversation struct {
 
 func TestConversations(t *testing.T) {
 	t.Parallel()
+	for _, tt := range transcripts() {
+		t.Run(tt.file, func(t *testing.T) {
+			t.Parallel()
+			tt.run(t)
+		})
+	}
+}
+
+// transcripts returns what the client makes of the transcripts.
+func transcripts() []transcriptTest {
 	retry := func(want bool) func(*testing.T, *fetch.Response, error) {
 		return func(t *testing.T, _ *fetch.Response, err error) {
 			var e *fetch.Error
@@ -43,7 +54,7 @@ func TestConversations(t *testing.T) {
 			}
 		}
 	}
-	for _, tt := range []conversation{
+	return []transcriptTest{
 		{file: "greeting-120", body: welcome},
 		{file: "cwd-200", path: "/pub/motd", body: welcome},
 		{file: "pwd-garbled", path: "/pub/motd", body: welcome},
@@ -91,29 +102,21 @@ func TestConversations(t *testing.T) {
 		{file: "tls-refused", opts: Options{TLS: TLSRequire}, err: fetch.ErrTLS},
 		{file: "tls-tried", opts: Options{TLS: TLSTry}, body: welcome},
 		{file: "tls-injected", opts: Options{TLS: TLSTry}, err: fetch.ErrTLS},
-	} {
-		t.Run(tt.file, func(t *testing.T) {
-			t.Parallel()
-			tt.run(t)
-		})
 	}
 }
 
-func (tt conversation) run(t *testing.T) {
+func (tt transcriptTest) run(t *testing.T) {
 	addr := transcript.Server(t, load(t, tt.file))
 	var log bytes.Buffer
+	var rec fetchtest.Recording
+	tt.opts.Pipelining = PipeliningOn // as the transcripts have it
 	c := newClient(t, tt.opts, &fetch.Options{
+		Recorder:    rec.Recorder,
 		Credentials: tt.creds,
 		Timeouts:    fetch.Timeouts{Reply: 2 * time.Second, Idle: 2 * time.Second},
 		Logger:      slog.New(slog.NewTextHandler(&log, nil)),
 	})
-	path := tt.path
-	if path == "" {
-		path = "/motd"
-	}
-	req := request(tt.op, "ftp://"+tt.login+addr+path)
-	req.Range = tt.part
-	body, resp, err := do(t, c, req)
+	body, resp, err := do(t, c, tt.request(addr))
 	if body != tt.body {
 		t.Errorf("body %q, want %q", body, tt.body)
 	}
@@ -123,11 +126,26 @@ func (tt conversation) run(t *testing.T) {
 	if tt.also != nil {
 		tt.also(t, resp, err)
 	}
+	for _, secret := range []string{"secret", "books", "first", "second"} {
+		if rec.Shows(secret) {
+			t.Errorf("recorded %q", secret)
+		}
+	}
 	c.Close()
 }
 
+func (tt transcriptTest) request(addr string) *fetch.Request {
+	path := tt.path
+	if path == "" {
+		path = "/motd"
+	}
+	req := request(tt.op, "ftp://"+tt.login+addr+path)
+	req.Range = tt.part
+	return req
+}
+
 // load reads a transcript and puts in what transcripts cannot say.
-func load(t *testing.T, name string) *transcript.Conversation {
+func load(t testing.TB, name string) *transcript.Conversation {
 	t.Helper()
 	path := filepath.Join("testdata", name+".txtar")
 	text, err := os.ReadFile(path)
@@ -142,15 +160,35 @@ func load(t *testing.T, name string) *transcript.Conversation {
 	return conv
 }
 
-// closedPort returns a port that nothing listens on.
-func closedPort(t *testing.T) int {
+// play plays a transcript until the test ends, and returns its address.
+func play(t *testing.T, script string) (addr string) {
+	t.Helper()
+	conv, err := transcript.Parse(t.Name(), []byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return transcript.Server(t, conv)
+}
+
+// closedPort returns a port that nothing listens on until the test ends: a connection leads away from
+// it.
+func closedPort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(); far.Close() })
+	return c.LocalAddr().(*net.TCPAddr).Port
 }
 
 // asked returns credentials that give one password after the other.

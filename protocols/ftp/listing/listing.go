@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// An Entry is one line of a listing. Everything in it is the server's word: a name may be any octets
+// An Entry is one line of a listing. Everything in it is the server's word: a name may be any bytes
 // but CR LF.
 type Entry struct {
 	Name    string    `json:"name"`
 	Kind    Kind      `json:"kind"`
-	Size    int64     `json:"size"` // in octets; -1 if unknown
+	Size    int64     `json:"size"` // in bytes; -1 if unknown
 	ModTime time.Time `json:"mtime,omitzero"`
 	// Target is where a symbolic link leads.
 	Target string `json:"target,omitempty"`
@@ -37,7 +37,7 @@ const (
 	Unparsed  Kind = "text"  // a line that is not understood; Name is the line
 )
 
-// A Parser reads the lines of one listing. Some lines say how the ones behind them are to be read.
+// A Parser reads the lines of one listing. Some lines say how to read those after them.
 type Parser struct {
 	now     time.Time
 	dialect func(p *Parser, line string) (Entry, bool) // set by a heading; nil if there was none
@@ -49,8 +49,9 @@ func NewParser(now time.Time) *Parser { return &Parser{now: now.UTC()} }
 // unparsed is the entry of a line that is not understood.
 func unparsed(line string) Entry { return Entry{Name: line, Kind: Unparsed, Size: -1, Raw: line} }
 
-// NLST reads a line of NLST, which is a name. Servers may put the argument of NLST before it, or the
-// whole path. It reports false for a blank line and for the directory itself and the one above it.
+// NLST reads a line of NLST, which is a name. Servers may put the argument of NLST before it, or
+// the whole path. It reports false for a blank line and for the directory itself and the one above
+// it.
 func (p *Parser) NLST(line string) (Entry, bool) {
 	name := line[strings.LastIndexByte(line, '/')+1:]
 	if name == "" && line != "" {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// MLSD reads a line of MLSD: facts, a space, and a name (RFC 3659, section 7.2). It reports false for
-// a blank line and for the directory itself and the one above it.
+// MLSD reads a line of MLSD: facts, a space, and a name (RFC 3659, section 7.2). It reports false
+// for a blank line and for the directory itself and the one above it.
 func (p *Parser) MLSD(line string) (Entry, bool) {
 	if line == "" {
 		return Entry{}, false

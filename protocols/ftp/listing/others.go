@@ -52,7 +52,7 @@ func (p *Parser) dos(line string) (Entry, bool) {
 	return dosEntry(line, w, day.Add(sinceMidnight(clock)))
 }
 
-// nameColumn is how far behind the end of "<DIR>" its name stands, if the server keeps to columns.
+// nameColumn is how far after the end of "<DIR>" its name stands, if the server keeps to columns.
 const nameColumn = 10
 
 func dosEntry(line string, w []word, at time.Time) (Entry, bool) {
@@ -91,8 +91,8 @@ func parseAny(s string, layouts ...string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// os400 reads "QSYS  77824 23/02/00 15:09:55 *DIR  QOpenSys/". The order of its dates depends on the
-// job that wrote them and cannot be known, so they are left out.
+// os400 reads "QSYS  77824 23/02/00 15:09:55 *DIR  QOpenSys/". The order of its dates depends on
+// the job that wrote them and cannot be known, so they are left out.
 func (p *Parser) os400(line string) (Entry, bool) {
 	w := split(line)
 	for i := 1; i < len(w)-1 && i <= 4; i++ {
@@ -114,9 +114,9 @@ func (p *Parser) os400(line string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// vms reads "NAME.TXT;1  5/8  21-NOV-2024 10:11:12 [OWNER] (RWED,RE,,)". Sizes are counted in blocks,
-// so the one in octets is unknown. Of a name too long for its column the details stand on the next
-// line; they are left out.
+// vms reads "NAME.TXT;1  5/8  21-NOV-2024 10:11:12 [OWNER] (RWED,RE,,)". Sizes are counted in
+// blocks, so the size in bytes is unknown. The details of a name too long for its column stand on
+// the next line and are left out.
 func (p *Parser) vms(line string) (Entry, bool) {
 	w := split(line)
 	if len(w) == 0 {
@@ -148,8 +148,8 @@ func vmsDay(s string) (time.Time, bool) {
 	return parseAny(s, "2-Jan-2006", "2-Jan-06")
 }
 
-// vmsDetails reports whether the words are what stands behind a name: blocks and a date, or why they
-// are not shown.
+// vmsDetails reports whether the words are what follows a name: blocks and a date, or why they are
+// not shown.
 func vmsDetails(w []word) bool {
 	if _, ok := vmsDay(w[0].text); ok {
 		return true
@@ -162,7 +162,7 @@ func vmsDetails(w []word) bool {
 	return strings.HasPrefix(w[0].text, "%") || strings.EqualFold(w[0].text, "insufficient")
 }
 
-// skips reports whether a line is no entry but belongs to the form of the listing, and takes notice of
+// skips reports whether a line belongs to the form of the listing and is no entry. It remembers
 // headings.
 func (p *Parser) skips(line string) bool {
 	w := split(line)
@@ -187,8 +187,8 @@ func (p *Parser) skips(line string) bool {
 	return false
 }
 
-// dataset reads a line below the heading "Volume Unit Referred Ext Used Recfm Lrecl BlkSz Dsorg Dsname"
-// of z/OS. Partitioned data sets are directories. The date is that of the last use.
+// dataset reads a line below the heading "Volume Unit Referred Ext Used Recfm Lrecl BlkSz Dsorg
+// Dsname" of z/OS. Partitioned data sets are directories. The date is that of the last use.
 func (p *Parser) dataset(line string) (Entry, bool) {
 	w := split(line)
 	if len(w) < 2 || len(w) > 12 {
@@ -201,8 +201,8 @@ func (p *Parser) dataset(line string) (Entry, bool) {
 	return e, true
 }
 
-// member reads a line below the heading "Name VV.MM Created Changed Size Init Mod Id" of z/OS. The size
-// is counted in records.
+// member reads a line below the heading "Name VV.MM Created Changed Size Init Mod Id" of z/OS. The
+// size is counted in records.
 func (p *Parser) member(line string) (Entry, bool) {
 	w := split(line)
 	e := Entry{Name: w[0].text, Kind: File, Size: -1}

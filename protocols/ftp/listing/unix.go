@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// unix reads what "ls -l" writes, in its many forms: with or without group, link count and owner, with
-// dates in several orders, and with a mark for access lists or attributes behind the mode.
+// unix reads what "ls -l" writes, in its many forms: with or without group, link count and owner,
+// with dates in several orders, and with a mark for access lists or attributes after the mode.
 func (p *Parser) unix(line string) (Entry, bool) {
 	f := split(line)
 	if len(f) > 1 && isNumber(f[0].text) && isMode(f[1].text) {
@@ -56,8 +56,8 @@ func (p *Parser) netware(line string) (Entry, bool) {
 	return e, e.Name != ""
 }
 
-// dated finds a number and a date behind it among the words, and takes these for the size and the
-// time. The name begins one space behind them: it may have more of its own.
+// dated finds a number and a date after it among the words, and takes these for the size and the
+// time. The name begins one space after them: it may begin with spaces itself.
 func (p *Parser) dated(line string, words []word) (Entry, bool) {
 	for i := 1; i < len(words); i++ {
 		if !isNumber(words[i-1].text) {
@@ -86,7 +86,7 @@ type word struct {
 	end  int // offset in the line
 }
 
-// most bounds the words that are looked at: what stands behind them is part of a name.
+// most bounds the words that are looked at: what follows them is part of a name.
 const most = 16
 
 func split(line string) []word {
@@ -122,8 +122,8 @@ func isMode(s string) bool {
 	return strings.IndexByte("-dlbcpsDCMPn?", s[0]) >= 0 && strings.Trim(s[1:10], "-rwxsStTlLH") == ""
 }
 
-// date reads a date at the beginning of the words and returns how many it takes; 0 if there is none.
-// As servers do not say where they are, it is taken to be in UTC.
+// date reads a date at the beginning of the words and returns how many it takes; 0 if there is
+// none. As servers do not say where they are, it is taken to be in UTC.
 func (p *Parser) date(w []word) (at time.Time, n int) {
 	text := func(i int) string {
 		if i < len(w) {
@@ -167,7 +167,7 @@ func count(ok bool, n int) int {
 	return 0
 }
 
-// isoTime adds to a day the time behind it, if it is one, and the zone behind that.
+// isoTime adds to a day the time after it, if there is one, and the zone after that.
 func isoTime(day time.Time, clock, zone string) (at time.Time, n int) {
 	for _, layout := range []string{"15:04", "15:04:05"} {
 		c, err := time.Parse(layout, clock)
@@ -192,8 +192,8 @@ func exact(year int, month time.Month, day int) (time.Time, bool) {
 	return at, at.Day() == day && at.Month() == month
 }
 
-// recent returns the last such day before now that exists: a leap day may be years ago. A day is
-// granted for servers east of us.
+// recent returns the last such day before now that exists: a leap day may be years ago. Servers
+// east of here may be a day ahead.
 func (p *Parser) recent(month time.Month, day int, clock time.Duration) (time.Time, bool) {
 	for year := p.now.Year() + 1; year > p.now.Year()-9; year-- {
 		at, ok := exact(year, month, day)
@@ -204,7 +204,7 @@ func (p *Parser) recent(month time.Month, day int, clock time.Duration) (time.Ti
 	return time.Time{}, false
 }
 
-// dayOf returns the day of the month that s names, in some languages with a mark behind it.
+// dayOf returns the day of the month that s names. In some languages a mark follows it.
 func dayOf(s string) int {
 	day, err := strconv.Atoi(strings.TrimRight(s, ".,"))
 	if err != nil || day < 1 || day > 31 {

@@ -8,12 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// A dialogue is where a session says its commands: to a server, or in rehearsal, for Explain. As both
-// are led by the same code, an explanation cannot differ from what is done.
-type dialogue interface {
+// A conversation takes the commands of a session: a server's, on a control connection, or a dry
+// run, for Explain. The same code leads both, so an explanation cannot differ from what is done.
+type conversation interface {
 	// begin connects and reads the greeting.
 	begin(ctx context.Context) error
 	// protect begins TLS on the control connection.
@@ -24,15 +25,23 @@ type dialogue interface {
 	// behind it may be lost.
 	say(steps ...step) error
 	// dial makes a data connection to a port of the server.
-	dial(ctx context.Context, port uint16) (net.Conn, error)
+	dial(ctx context.Context, port uint16) (*fetch.Conn, error)
 	// listen waits for a data connection from the server.
-	listen(ctx context.Context) (net.Listener, error)
+	listen(ctx context.Context) (listener, error)
+}
+
+// A listener waits for a data connection from the server.
+type listener interface {
+	Accept() (*fetch.Conn, error)
+	Addr() net.Addr
+	Close() error
 }
 
 // A step is one command and what its reply means.
 type step struct {
-	line  string
-	shown string // what traces and explanations show in its place, if it is secret
+	line     string
+	shown    string // what traces and explanations show in its place, if it is secret
+	transfer bool   // a transfer begins with it
 	// then judges the reply. Nil accepts any of class 2.
 	then func(wire.Reply) error
 }
@@ -57,21 +66,21 @@ func (s step) judge(r wire.Reply) error {
 	return nil
 }
 
-// A rehearsal is a dialogue with a server that knows and grants everything.
-type rehearsal struct {
+// A dryRun is a conversation with a server that knows and grants everything.
+type dryRun struct {
 	lines []string
 	tls   bool
 }
 
-func (r *rehearsal) begin(context.Context) error   { return nil }
-func (r *rehearsal) protect(context.Context) error { r.tls = true; return nil }
-func (r *rehearsal) protected() bool               { return r.tls }
+func (r *dryRun) begin(context.Context) error   { return nil }
+func (r *dryRun) protect(context.Context) error { r.tls = true; return nil }
+func (r *dryRun) protected() bool               { return r.tls }
 
-func (r *rehearsal) dial(context.Context, uint16) (net.Conn, error) { return nil, nil }
-func (r *rehearsal) listen(context.Context) (net.Listener, error)   { return unknownListener{}, nil }
+func (r *dryRun) dial(context.Context, uint16) (*fetch.Conn, error) { return nil, nil }
+func (r *dryRun) listen(context.Context) (listener, error)          { return unknownListener{}, nil }
 
-// rehearsed are the replies of RFC 959, RFC 2428, RFC 3659 and RFC 4217, by command.
-var rehearsed = map[string]wire.Reply{
+// dryReplies are the replies of RFC 959, RFC 2428, RFC 3659 and RFC 4217, by command.
+var dryReplies = map[string]wire.Reply{
 	"AUTH": {Code: 234, Lines: []string{""}},
 	"USER": {Code: 331, Lines: []string{""}},
 	"PASS": {Code: 230, Lines: []string{""}},
@@ -86,11 +95,11 @@ var rehearsed = map[string]wire.Reply{
 	"NLST": {Code: 150, Lines: []string{""}},
 }
 
-func (r *rehearsal) say(steps ...step) error {
+func (r *dryRun) say(steps ...step) error {
 	for _, s := range steps {
 		r.lines = append(r.lines, s.String())
 		verb, _, _ := strings.Cut(s.line, " ")
-		reply, ok := rehearsed[verb]
+		reply, ok := dryReplies[verb]
 		if !ok {
 			reply = wire.Reply{Code: 200, Lines: []string{""}}
 		}
@@ -101,9 +110,9 @@ func (r *rehearsal) say(steps ...step) error {
 	return nil
 }
 
-// An unknownListener stands for one whose port is not chosen before it is needed.
+// An unknownListener stands for one whose port is not chosen yet.
 type unknownListener struct{}
 
-func (unknownListener) Accept() (net.Conn, error) { return nil, net.ErrClosed }
-func (unknownListener) Close() error              { return nil }
-func (unknownListener) Addr() net.Addr            { return net.TCPAddrFromAddrPort(netip.AddrPort{}) }
+func (unknownListener) Accept() (*fetch.Conn, error) { return nil, net.ErrClosed }
+func (unknownListener) Close() error                 { return nil }
+func (unknownListener) Addr() net.Addr               { return net.TCPAddrFromAddrPort(netip.AddrPort{}) }

@@ -1,0 +1,30 @@
+package ftp_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"testing/fstest"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/protocols/ftp"
+)
+
+// Names of text are retrieved as text, with the line ends of this machine.
+func ExampleWith() {
+	s, err := ftpd.New(ftpd.Options{Tree: fstest.MapFS{"motd.txt": {Data: []byte("welcome\r\n")}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	for _, opts := range []ftp.Options{{}, {GuessType: true, TextLineEnds: true}} {
+		c := fetch.New(nil, ftp.With(opts))
+		text, err := c.ReadAll(context.Background(), s.URL+"/motd.txt", 0)
+		fmt.Printf("%q %v\n", text, err)
+		c.Close()
+	}
+	// Output:
+	// "welcome\r\n" <nil>
+	// "welcome\n" <nil>
+}

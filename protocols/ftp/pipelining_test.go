@@ -1,0 +1,243 @@
+package ftp
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// TestServersThatLoseCommands asks in every way servers that read one command of a segment and drop
+// the rest. Only the first request to a server may take longer, for as long as the wait for a lost
+// reply, and nobody notices otherwise.
+func TestServersThatLoseCommands(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup // at once, as they wait more than they work
+	defer all.Wait()
+	for _, tt := range []struct {
+		name, path string
+		op         fetch.Op
+		part       fetch.Range
+		want       string // "" for what has no content
+		server     ftpd.Options
+	}{
+		{name: "get", path: "/etc/motd", want: "Welcome to etc.\n"},
+		{name: "get from one that calls itself able", path: "/etc/motd", want: "Welcome to etc.\n",
+			server: ftpd.Options{Replies: map[string]string{"": "220 (vsFTPd 3.0.3)\r\n"}}},
+		{name: "resume", path: "/pub/a.txt", part: fetch.Range{Offset: 5}, want: "two\r\n"},
+		{name: "stat", path: "/etc/motd", op: fetch.OpStat},
+		{name: "list", path: "/etc/", op: fetch.OpList, want: "type=cdir; .\r\ntype=pdir; ..\r\ntype=file;size=16;modify=19991231235958; motd\r\n"},
+		{name: "glob", path: "/pub/*.txt", want: "ftp://$/pub/a.txt\r\nftp://$/pub/b.txt\r\n"},
+	} {
+		run(t, &all, tt.name, func(t *testing.T) {
+			tt.server.Tree, tt.server.OneByOne = small, true
+			s := ftpd.Start(t, tt.server)
+			c := newClient(t, Options{}, nil)
+			req := request(tt.op, "ftp://"+s.Addr+tt.path)
+			req.Range = tt.part
+			for _, limit := range []time.Duration{trialWait + 500*time.Millisecond, 500 * time.Millisecond} {
+				begun := time.Now()
+				body, _, err := do(t, c, req)
+				if want := strings.ReplaceAll(tt.want, "$", s.Addr); err != nil || body != want {
+					t.Fatalf("%q, %v; want %q", body, err, want)
+				}
+				if took := time.Since(begun); took > limit {
+					t.Errorf("%v, want at most %v", took, limit)
+				}
+			}
+			c.Close() // what comes next is a new connection
+			if _, _, err := do(t, c, req); err != nil {
+				t.Error(err)
+			}
+			if n := s.Logins(); n != 3 {
+				t.Errorf("%d logins, want one with commands sent together, and two without", n)
+			}
+		})
+	}
+}
+
+// TestManyMeetAServerThatLosesCommands begins several requests at once, all of which find out.
+func TestManyMeetAServerThatLosesCommands(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, ftpd.Options{Tree: small, OneByOne: true})
+	c := newClient(t, Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 500 * time.Millisecond}})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/etc/motd")); err != nil || body != "Welcome to etc.\n" {
+				t.Errorf("%q, %v", body, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestWhatTravelsTogether plays servers that answer when they have all commands that should come
+// together, and not before. Each line of the commands is one such lot.
+func TestWhatTravelsTogether(t *testing.T) {
+	t.Parallel()
+	replies := map[string]string{"PWD": `257 "/"`, "CWD": "250 ok", "TYPE": "200 ok", "SIZE": "213 9", "MDTM": "213 19991231235958"}
+	lockStep := []string{"PWD", "CWD pub", "TYPE I", "SIZE motd", "MDTM motd"}
+	for _, tt := range []struct {
+		name, greeting string
+		mode           Pipelining
+		lots           []string
+	}{
+		{"a server that nobody knows", "Ready", PipeliningAuto, []string{"PWD, CWD pub", "TYPE I, SIZE motd, MDTM motd"}},
+		{"vsftpd", "(vsFTPd 3.0.3)", PipeliningAuto, []string{"PWD, CWD pub, TYPE I, SIZE motd, MDTM motd"}},
+		{"ProFTPD", "ProFTPD 1.3.7 Server (Debian)", PipeliningAuto, []string{"PWD, CWD pub, TYPE I, SIZE motd, MDTM motd"}},
+		{"asked for", "Ready", PipeliningOn, []string{"PWD, CWD pub, TYPE I, SIZE motd, MDTM motd"}},
+		{"not wanted", "(vsFTPd 3.0.3)", PipeliningOff, lockStep},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var script strings.Builder
+			script.WriteString("-- control --\nS: 220 " + tt.greeting + "\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\n")
+			for _, lot := range tt.lots {
+				commands := strings.Split(lot, ", ")
+				script.WriteString("C: " + strings.Join(commands, "\nC: ") + "\n")
+				for _, command := range commands {
+					verb, _, _ := strings.Cut(command, " ")
+					script.WriteString("S: " + replies[verb] + "\n")
+				}
+			}
+			script.WriteString("C? QUIT\n")
+			addr := play(t, script.String())
+			c := newClient(t, Options{Pipelining: tt.mode}, nil)
+			if _, _, err := do(t, c, request(fetch.OpStat, "ftp://"+addr+"/pub/motd")); err != nil {
+				t.Error(err)
+			}
+			c.Close()
+		})
+	}
+}
+
+// TestHangingUpOnCommands has a server that hangs up, in place of an answer, when commands come
+// together.
+func TestHangingUpOnCommands(t *testing.T) {
+	t.Parallel()
+	const login = "S: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\n"
+	for name, end := range map[string]string{
+		"at once":               "S!reset\n",
+		"after the first reply": "S: 257 \"/\"\nS!close\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := play(t, "-- first --\n"+login+"C: PWD\nC: CWD pub\n"+end+
+				"-- second --\n"+login+"C: PWD\nS: 257 \"/\"\nC: CWD pub\nS: 250 ok\nC? QUIT\n")
+			c := newClient(t, Options{}, nil)
+			if _, _, err := do(t, c, request(fetch.OpStat, "ftp://"+addr+"/pub/")); err != nil {
+				t.Error(err)
+			}
+			c.Close()
+		})
+	}
+}
+
+func TestAhead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		mode                Pipelining
+		known, able, unable bool
+		most                int
+		trial               bool
+	}{
+		{mode: PipeliningAuto, most: 2, trial: true},
+		{mode: PipeliningAuto, known: true, most: maxPipelined, trial: true},
+		{mode: PipeliningAuto, able: true, most: maxPipelined},
+		{mode: PipeliningAuto, unable: true, most: 1},
+		{mode: PipeliningAuto, known: true, able: true, unable: true, most: 1},
+		{mode: PipeliningOn, unable: true, most: maxPipelined},
+		{mode: PipeliningOff, known: true, able: true, most: 1},
+	} {
+		p := newPipelining(tt.mode)
+		if tt.able {
+			p.able.Add("h:21")
+		}
+		if tt.unable {
+			p.unable.Add("h:21")
+		}
+		if most, trial := p.depth("h:21", tt.known); most != tt.most || trial != tt.trial {
+			t.Errorf("%+v: %d, %t", tt, most, trial)
+		}
+	}
+}
+
+func TestReaders(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"(vsFTPd 3.0.5)": true, "---------- Welcome to Pure-FTPd [privsep] [TLS] ----------\nYou are user 1": true,
+		"pyftpdlib 1.5.9 ready.": true, "FileZilla Server 1.8.0": true, "ProFTPD Server ready": true,
+		"Microsoft FTP Service": false, "": false, "Features:\n UTF8": false,
+	} {
+		if got := isReader(text); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}
+
+// TestAStrayReply has servers that send more than one reply to the end of a transfer. None of them
+// may be taken for the answer to the next command.
+func TestAStrayReply(t *testing.T) {
+	t.Parallel()
+	for _, stray := range []string{"226 Done, as I said.\r\n", "226-Done,\r\n226 as I said.\r\n", "220 Ready.\r\n", "\r\n", "2"} {
+		s := ftpd.Start(t, ftpd.Options{Tree: small, Stray: stray})
+		c := newClient(t, Options{}, nil)
+		for range 3 {
+			for path, want := range map[string]string{"/motd": welcome, "/etc/motd": "Welcome to etc.\n", "/pub/b.txt": "bee\n"} {
+				if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+path)); body != want || err != nil {
+					t.Errorf("behind %q: %q, %v; want %q", stray, body, err, want)
+				}
+			}
+		}
+	}
+}
+
+// TestALateStrayReply has one that comes only when the next command has been sent.
+func TestALateStrayReply(t *testing.T) {
+	t.Parallel()
+	const begin = "S: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\nC: TYPE I\nS: 200 ok\n"
+	addr := play(t, "-- first --\n"+begin+"C: SIZE a\nS: 213 9\nC: MDTM a\nS: 500 ?\n"+
+		"C: SIZE b\nS: 226 Done\nC? MDTM b\nC? QUIT\n"+
+		"-- second --\n"+begin+"C: SIZE b\nS: 213 9\nC: MDTM b\nS: 500 ?\nC? QUIT\n")
+	c := newClient(t, Options{Pipelining: PipeliningOff}, nil)
+	for _, name := range []string{"/a", "/b"} {
+		if m, err := c.Stat(t.Context(), "ftp://"+addr+name); err != nil || m.Size != 9 {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+	}
+	c.Close()
+}
+
+// TestScope shows that what another origin led to uses no connection with the user's own login, nor
+// the login.
+func TestScope(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, ftpd.Options{Tree: small})
+	var asked []fetch.Challenge
+	c := newClient(t, Options{}, &fetch.Options{Credentials: provider(func(ch fetch.Challenge) (fetch.Credential, error) {
+		asked = append(asked, ch)
+		if !ch.From.IsZero() {
+			return fetch.Credential{}, fetch.ErrAuth
+		}
+		return fetch.Credential{User: "joe", Password: "secret"}, nil
+	})})
+	for _, from := range []string{"", "http://127.0.0.1/page.html", "", "http://127.0.0.1/page.html"} {
+		req := request(fetch.OpGet, "ftp://"+s.Addr+"/motd")
+		if from != "" {
+			req.From = uri.MustParse(from)
+		}
+		if _, _, err := do(t, c, req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	users := slices.DeleteFunc(s.Log(), func(line string) bool { return !strings.HasPrefix(line, "USER") })
+	if !slices.Equal(users, []string{"USER joe", "USER anonymous"}) || len(asked) != 2 {
+		t.Errorf("the server heard %q after %d questions", users, len(asked))
+	}
+}

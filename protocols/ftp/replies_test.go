@@ -1,0 +1,139 @@
+package ftp
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+)
+
+// A scripted server answers each command with a reply of its own, or with trouble.
+type scripted struct {
+	replies map[string]string
+	at      string // the command whose reply is trouble; "226" for the end of a transfer
+	trouble func(*servers.Conn)
+}
+
+// serve is one control connection. Data connections are served by Track.
+func (s scripted) serve(c *servers.Conn) {
+	say := func(verb string) bool {
+		if verb == s.at {
+			s.trouble(c)
+			return false
+		}
+		return c.Printf("%s", s.replies[verb]) == nil && c.Flush() == nil
+	}
+	data, err := servers.New(servers.Config{Scheme: "x"}, func(d *servers.Conn) { io.WriteString(d, welcome) })
+	if err != nil {
+		return
+	}
+	defer data.Close()
+	if !say("") {
+		return
+	}
+	for {
+		line, err := c.ReadLine()
+		if err != nil {
+			return
+		}
+		verb, _, _ := strings.Cut(line, " ")
+		if verb == "EPSV" && s.at != verb {
+			_, port, _ := strings.Cut(data.Addr, ":")
+			c.Printf("229 ok (|||%s|)", port)
+			continue
+		}
+		if !say(verb) {
+			return
+		}
+		if verb == "RETR" || verb == "LIST" {
+			if !say("226") {
+				return
+			}
+		}
+	}
+}
+
+// troubles are replies that do not come to an end in time.
+var troubles = map[string]func(*servers.Conn){
+	"a byte at a time": func(c *servers.Conn) {
+		drip(c, func(i int) string { return string("2xx"[min(i, 2)]) })
+	},
+	"a line at a time":   func(c *servers.Conn) { drip(c, func(int) string { return "220-more\r\n" }) },
+	"preliminary":        func(c *servers.Conn) { drip(c, func(int) string { return "120 soon\r\n" }) },
+	"lines without end":  func(c *servers.Conn) { flood(c, "220-more\r\n") },
+	"a line without end": func(c *servers.Conn) { flood(c, "220 more and more ") },
+	"silence":            func(c *servers.Conn) { c.Wait() },
+}
+
+func drip(c *servers.Conn, next func(i int) string) {
+	for i := 0; ; i++ {
+		if _, err := io.WriteString(c, next(i)); err != nil || c.Flush() != nil {
+			return
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+func flood(c *servers.Conn, text string) {
+	for {
+		if _, err := io.WriteString(c, strings.Repeat(text, 1000)); err != nil || c.Flush() != nil {
+			return
+		}
+	}
+}
+
+// TestEveryReplyIsBounded has each reply of a server in turn dripping, or without an end. No wait
+// may take longer than a few times the time for one reply: there are at most two tries, and as many
+// connections.
+func TestEveryReplyIsBounded(t *testing.T) {
+	t.Parallel()
+	const reply, most = 150 * time.Millisecond, 4 * 150 * time.Millisecond
+	replies := map[string]string{"": "220 Ready", "USER": "331 ?", "PASS": "332 ?", "ACCT": "230 in", "AUTH": "500 no", "PWD": `257 "/"`, "CWD": "250 ok",
+		"TYPE": "200 ok", "SIZE": "213 9", "MDTM": "213 19991231235958", "REST": "350 ok", "RETR": "150 here", "LIST": "150 here",
+		"FEAT": "500 no", "226": "226 done"}
+	get := []string{"", "AUTH", "USER", "PASS", "ACCT", "PWD", "CWD", "TYPE", "SIZE", "MDTM", "EPSV", "REST", "RETR", "226"}
+	list := []string{"FEAT", "LIST", "226"}
+	var all sync.WaitGroup // at once, as they wait more than they work
+	try := func(op fetch.Op, path string, verbs []string, part fetch.Range) {
+		for _, at := range verbs {
+			for name, trouble := range troubles {
+				run(t, &all, fmt.Sprintf("%s, %s at %q", op, name, at), func(t *testing.T) {
+					s, err := servers.New(servers.Config{Scheme: "ftp"}, scripted{replies, at, trouble}.serve)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(s.Close)
+					c := newClient(t, Options{TLS: TLSTry, Account: "a"}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: reply, Idle: reply}})
+					req := request(op, s.URL+path)
+					req.Range = part
+					begun := time.Now()
+					body, _, err := do(t, c, req)
+					took := time.Since(begun)
+					switch code := fetch.CodeOf(err); {
+					case name == "preliminary" && at == "RETR" || name == "preliminary" && at == "LIST":
+						// which they are
+					case code != fetch.ErrNetwork && code != fetch.ErrProtocol && code != fetch.ErrTruncated && code != fetch.ErrTLS:
+						t.Errorf("%q, %v", body, err)
+					}
+					if took > most+time.Second { // for a busy machine
+						t.Errorf("it took %v", took)
+					}
+				})
+			}
+		}
+	}
+	try(fetch.OpGet, "/etc/motd", get, fetch.Range{Offset: 3})
+	try(fetch.OpList, "/etc/", list, fetch.Range{})
+	all.Wait()
+}
+
+// run is t.Run beside others of the group, which t.Parallel would have wait for each other on a
+// small machine.
+func run(t *testing.T, group *sync.WaitGroup, name string, f func(*testing.T)) {
+	group.Go(func() { t.Run(name, f) })
+}
