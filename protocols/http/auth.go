@@ -15,28 +15,28 @@ import (
 // maxAttempts bounds the answers to challenges in one exchange.
 const maxAttempts = 4
 
-// An authenticator answers the challenges of one party: the server or the
-// proxy.
+// An authenticator answers the challenges of one party: the server or the proxy.
 type authenticator struct {
 	driver    *driver
 	status    int    // that asks
 	challenge string // the field that asks
 	answer    string // the field that answers
 	url       uri.URI
+	foreign   bool   // another origin led here
 	mechanism string // for the Challenge; "" means the scheme's name
 	attempt   int
 	login     *login // in use; nil if none
 	known     bool   // login is from an earlier exchange
 }
 
-// authenticators returns who may ask. The login of an earlier exchange is
-// used from the start where it holds.
-func (d *driver) authenticators(req *fetch.Request, t *target) []*authenticator {
+// authenticators returns an authenticator for each party that may ask for a login. The login of an
+// earlier exchange is sent from the start where it applies.
+func (d *driver) authenticators(ctx context.Context, req *fetch.Request, t *target) []*authenticator {
 	var all []*authenticator
 	if t.header.Get("Authorization") == "" && t.cookies != nil {
 		a := &authenticator{driver: d, status: http.StatusUnauthorized, challenge: "WWW-Authenticate",
-			answer: "Authorization", url: req.URL}
-		a.login = d.logins.find(req.URL)
+			answer: "Authorization", url: req.URL, foreign: d.env.Foreign(ctx)}
+		a.login = d.logins.find(req.URL, a.foreign)
 		a.known = a.login != nil
 		all = append(all, a)
 	}
@@ -47,7 +47,7 @@ func (d *driver) authenticators(req *fetch.Request, t *target) []*authenticator 
 			password, _ := t.proxy.Password()
 			a.login = &login{user: user, password: password}
 		}
-		if l := d.logins.find(t.proxy); l != nil {
+		if l := d.logins.find(t.proxy, false); l != nil {
 			a.login, a.known = l, true
 		}
 		all = append(all, a)
@@ -60,7 +60,7 @@ func (a *authenticator) sign(r *http.Request) error {
 	if a.login == nil {
 		return nil
 	}
-	value, err := a.login.answer(r.Method, r.URL.RequestURI())
+	value, err := a.login.answer(r)
 	if err != nil {
 		return &fetch.Error{Code: fetch.ErrAuth, Err: err}
 	}
@@ -68,13 +68,13 @@ func (a *authenticator) sign(r *http.Request) error {
 	return nil
 }
 
-// challenged reports whether the answer asks for a login that there is, so
-// that the request should be sent again. The error says that there is none.
+// challenged reports whether the answer asks for a login, and one was found, so that the request
+// should be sent again. The error says that there is none.
 func (ex *exchange) challenged(ctx context.Context, auth []*authenticator) (bool, error) {
 	for _, a := range auth {
 		if a.status != ex.resp.StatusCode {
 			if a.login != nil && ex.resp.StatusCode < 400 {
-				a.driver.logins.keep(a.url, a.login)
+				a.driver.logins.keep(a.url, a.foreign, a.login)
 			}
 			continue
 		}
@@ -94,14 +94,13 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 	}
 	old := a.login
 	if old != nil && chal != nil && (old.digest == nil || chal.Stale) && a.attempt < maxAttempts {
-		// The login may be right: the proxy's was sent unasked, or the nonce
-		// is too old.
+		// The login may be right: the proxy's was sent before a challenge, or the nonce is too old.
 		a.attempt++
 		a.login = &login{user: old.user, password: old.password, realm: chal.Realm, digest: chal}
 		return nil
 	}
 	if old != nil && a.known {
-		a.driver.logins.forget(a.url, old)
+		a.driver.logins.forget(a.url, a.foreign, old)
 		a.known = false
 		if old.digest != nil || old.realm != ch.params["realm"] {
 			old = nil // the nonce or the realm may have been wrong, not the password
@@ -121,7 +120,7 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 			return a.missing(ex, err)
 		}
 		if old != nil && old.user == cred.User && old.password == cred.Password {
-			continue // was just refused
+			continue // it was just refused
 		}
 		a.login = &login{user: cred.User, password: cred.Password, realm: ch.params["realm"], digest: chal}
 		return nil
@@ -146,9 +145,8 @@ func (a *authenticator) missing(ex *exchange, err error) error {
 	return e
 }
 
-// choose returns the best challenge that can be answered: Digest before Basic,
-// which tells the password. Among those of Digest the server's first counts
-// (RFC 7616, section 3.7).
+// choose returns the best challenge that can be answered: Digest before Basic, which reveals the
+// password. Of several Digest challenges the server's first counts (RFC 7616, section 3.7).
 func choose(all []challenge) (*challenge, *digest.Challenge) {
 	var basic *challenge
 	for i, c := range all {

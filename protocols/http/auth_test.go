@@ -19,8 +19,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// A guard asks for a login, and remembers what it got. The right one is "me"
-// with password "pa:ss".
+// A guard asks for a login, and remembers what it got. The right one is "me" with password "pa:ss".
 type guard struct {
 	challenge []string
 	check     func(r *http.Request, answer string) bool
@@ -62,8 +61,7 @@ func basicGuard() *guard {
 		check: func(_ *http.Request, answer string) bool { return answer == goodBasic }}
 }
 
-// digestGuard checks digests by RFC 7616, section 3.4, and each nonce count
-// once.
+// digestGuard checks digests by RFC 7616, section 3.4, and each nonce count once.
 func digestGuard(algorithm string, newHash func() hash.Hash, qop bool) *guard {
 	seen := map[string]bool{}
 	h := func(parts ...string) string {
@@ -108,8 +106,7 @@ func digestGuard(algorithm string, newHash func() hash.Hash, qop bool) *guard {
 	return g
 }
 
-// provide answers each challenge with the next of some passwords, and records
-// the challenges.
+// provide answers each challenge with the next of some passwords, and records the challenges.
 func provide(got *[]fetch.Challenge, passwords ...string) fetch.Credentials {
 	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 		*got = append(*got, ch)
@@ -198,6 +195,25 @@ func TestSecondAttempt(t *testing.T) {
 	}
 }
 
+// TestAttemptsAreBounded has a server that no login satisfies, and one whose nonce is always stale.
+func TestAttemptsAreBounded(t *testing.T) {
+	t.Parallel()
+	for name, challenge := range map[string]string{
+		"never satisfied": `Basic realm="the realm"`,
+		"always stale":    `Digest realm="the realm", nonce="NONCE", stale=true`,
+	} {
+		g := &guard{challenge: []string{challenge}, status: 401, check: func(*http.Request, string) bool { return false }}
+		n := 0
+		c := newClient(t, &fetch.Options{Credentials: fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+			n++
+			return fetch.Credential{User: "me", Password: fmt.Sprint(n)}, nil
+		})}, urlhttp.Options{})
+		if _, _, err := get(t, c, serve(t, g.ServeHTTP)); !errors.Is(err, fetch.ErrAuth) || g.asked() != 5 {
+			t.Errorf("%s: %v after %d requests", name, err, g.asked())
+		}
+	}
+}
+
 // TestLoginThatWasRevoked asks again once a known login is refused.
 func TestLoginThatWasRevoked(t *testing.T) {
 	t.Parallel()
@@ -225,8 +241,7 @@ func TestNonceExpires(t *testing.T) {
 	t.Run("and the server does not say so", func(t *testing.T) { testNonceExpires(t, "", 2) })
 }
 
-// testNonceExpires wants the provider to be asked so many times in two
-// requests.
+// testNonceExpires wants the provider to be asked so many times in two requests.
 func testNonceExpires(t *testing.T, stale string, want int) {
 	g := digestGuard("MD5", md5.New, true)
 	inner := g.check
@@ -299,7 +314,7 @@ func TestRelay(t *testing.T) {
 		io.WriteString(w, "relayed")
 	})
 	ftp := func(_ *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, Relayed: true,
+		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true,
 			Driver: fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
 				t.Error("the ftp driver was asked")
 				return nil, errors.ErrUnsupported

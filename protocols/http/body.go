@@ -6,19 +6,20 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/textproto"
 	"sync"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
 )
 
-// copyBuffer is larger than readBuffer, so that it is filled from the
-// connection without a copy in between.
+// copyBuffer is larger than readBuffer, so that it is filled from the connection without a copy in
+// between.
 const copyBuffer = 256 << 10
 
-// A body is the content as it was sent. It ends with the exchange's context,
-// and if nothing comes for the idle time.
-type body struct {
+// A responseBody is the content as it was sent. It fails when the exchange's context ends, and if
+// nothing comes for the idle time.
+type responseBody struct {
 	driver   *driver
 	closings int64 // of the driver, when the body began
 	ctx      context.Context
@@ -27,12 +28,13 @@ type body struct {
 	http2    bool
 	idle     time.Duration
 	timer    *time.Timer
+	once     func(error) error // see target.once
 	failed   bool
 }
 
-func newBody(ex *exchange) *body {
-	b := &body{driver: ex.driver, closings: ex.driver.closings.Load(), ctx: ex.ctx, cancel: ex.cancel,
-		src: ex.resp.Body, http2: ex.resp.ProtoMajor == 2, idle: ex.driver.env.Timeouts().Idle}
+func newBody(ex *exchange) *responseBody {
+	b := &responseBody{driver: ex.driver, closings: ex.driver.closings.Load(), ctx: ex.ctx, cancel: ex.cancel,
+		src: ex.resp.Body, http2: ex.resp.ProtoMajor == 2, idle: ex.driver.env.Timeouts().Idle, once: ex.target.once}
 	if b.idle > 0 {
 		b.timer = time.AfterFunc(b.idle, b.starve)
 		b.timer.Stop()
@@ -40,12 +42,12 @@ func newBody(ex *exchange) *body {
 	return b
 }
 
-// starve ends a body that nothing came of for the idle time.
-func (b *body) starve() {
+// starve ends a body of which nothing came for the idle time.
+func (b *responseBody) starve() {
 	b.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("nothing received for %v", b.idle)})
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *responseBody) Read(p []byte) (int, error) {
 	if b.timer != nil {
 		b.timer.Reset(b.idle)
 	}
@@ -54,7 +56,9 @@ func (b *body) Read(p []byte) (int, error) {
 		b.timer.Stop()
 	}
 	if err != nil {
-		err = b.explain(err)
+		if err = b.explain(err); err != io.EOF {
+			err = b.once(err)
+		}
 		b.failed = err != io.EOF
 	}
 	return n, err
@@ -63,21 +67,22 @@ func (b *body) Read(p []byte) (int, error) {
 var copyBuffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
 
 // WriteTo copies in large pieces.
-func (b *body) WriteTo(w io.Writer) (int64, error) {
+func (b *responseBody) WriteTo(w io.Writer) (int64, error) {
 	buf := copyBuffers.Get().(*[copyBuffer]byte)
 	defer copyBuffers.Put(buf)
 	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf[:])
 }
 
-// explain classifies what net/http says of a broken body. All of it is worth
-// another try, as GET has no effect.
-func (b *body) explain(err error) error {
+// explain classifies what net/http says of a broken body.
+func (b *responseBody) explain(err error) error {
 	var netErr net.Error
 	switch {
 	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	case b.ctx.Err() != nil:
 		return context.Cause(b.ctx)
+	case isTrailer(err):
+		return io.EOF
 	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed):
 		return err
 	case b.http2, // the stream or the connection was reset
@@ -87,7 +92,14 @@ func (b *body) explain(err error) error {
 	return &fetch.Error{Code: fetch.ErrProtocol, Retry: true, Err: err}
 }
 
-func (b *body) Close() error {
+// isTrailer reports whether err is about a malformed trailer, such as one with lines without CR.
+// The content is complete then, as the last chunk has come.
+func isTrailer(err error) bool {
+	var malformed textproto.ProtocolError
+	return errors.As(err, &malformed) || err.Error() == "http: suspiciously long trailer after chunked body"
+}
+
+func (b *responseBody) Close() error {
 	err := b.src.Close()
 	b.cancel(nil)
 	if b.http2 && b.driver.closings.Load() != b.closings {

@@ -6,15 +6,15 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// A challenge is one of those in a WWW-Authenticate or Proxy-Authenticate
-// field (RFC 9110, section 11.6.1).
+// A challenge is one of those in a WWW-Authenticate or Proxy-Authenticate field (RFC 9110, section
+// 11.6.1).
 type challenge struct {
 	scheme string            // lower case
 	params map[string]string // by lower-case name
 }
 
-// parseChallenges reads the challenges of all fields of one name. What is
-// malformed is left out, with what follows it in its field.
+// parseChallenges reads the challenges of all fields of one name. What is malformed is left out,
+// with what follows it in its field.
 func parseChallenges(fields []string) []challenge {
 	var all []challenge
 	for _, f := range fields {
@@ -26,15 +26,14 @@ func parseChallenges(fields []string) []challenge {
 	return all
 }
 
-// A challengeParser takes a field apart. Commas divide challenges as well as
-// their parameters, so a name begins a parameter only if "=" follows it.
+// A challengeParser parses a field. Commas divide challenges as well as their parameters, so a name
+// begins a parameter only if "=" follows it.
 type challengeParser struct {
 	rest  string
 	found challenge
 }
 
-// next reads one challenge: a scheme, and either parameters or one opaque
-// value, which is passed over.
+// next reads one challenge: a scheme, and either parameters or one opaque value, which is skipped.
 func (p *challengeParser) next() bool {
 	p.skip(" \t,")
 	scheme := p.token()
@@ -65,8 +64,8 @@ func (p *challengeParser) next() bool {
 
 func (p *challengeParser) skip(set string) { p.rest = strings.TrimLeft(p.rest, set) }
 
-// skipOpaque passes over a token68, the value without a name that some schemes
-// have in place of parameters.
+// skipOpaque skips a token68, the value without a name that some schemes have in place of
+// parameters.
 func (p *challengeParser) skipOpaque() {
 	value, rest, _ := strings.Cut(p.rest, ",")
 	value = strings.TrimRight(strings.Trim(value, " \t"), "=")

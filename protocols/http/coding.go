@@ -3,7 +3,6 @@ package http
 import (
 	"bufio"
 	"compress/flate"
-	"compress/gzip"
 	"compress/zlib"
 	"errors"
 	"fmt"
@@ -26,8 +25,8 @@ const maxCodings = 4
 // zstdWindow is the largest window that a sender may use (RFC 9659).
 const zstdWindow = 8 << 20
 
-// knownCodings returns the codings of a body in the order in which they were
-// applied; none if one of them is unknown.
+// knownCodings returns the codings of a body in the order in which they were applied; none if one
+// of them is unknown.
 func knownCodings(h http.Header) []string {
 	var codings []string
 	for value := range strings.SplitSeq(strings.Join(h.Values("Content-Encoding"), ","), ",") {
@@ -45,20 +44,21 @@ func knownCodings(h http.Header) []string {
 	return codings
 }
 
-// A decoder is a body without its content codings. It ends when the coding
-// and the body under it do.
+// A decoder is a body without its content codings. It ends when the coding and the body under it
+// do.
 type decoder struct {
-	src    *body
+	src    *responseBody
 	layers []io.Reader // the first is the innermost
 	close  []func()
 	err    error
 }
 
-func newDecoder(src *body, codings []string) *decoder {
+func newDecoder(src *responseBody, codings []string) *decoder {
 	d := &decoder{src: src}
 	r := io.Reader(src)
 	for i := len(codings) - 1; i >= 0; i-- {
-		l := &layer{src: bufio.NewReaderSize(r, readBuffer), coding: codings[i], owner: d}
+		l := &layer{coding: codings[i], owner: d}
+		l.src = bufio.NewReaderSize(&barren{r: r, layer: l}, readBuffer)
 		d.layers = append(d.layers, l)
 		r = l
 	}
@@ -96,13 +96,40 @@ func (d *decoder) Close() error {
 	return d.src.Close()
 }
 
-// A layer removes one coding. It begins at the first Read, as only then it is
-// known whether there is any content.
+// A layer removes one coding. It begins at the first Read, as only then it is known whether there
+// is any content.
 type layer struct {
 	src    *bufio.Reader
 	coding string
 	owner  *decoder
 	r      io.Reader
+	taken  int   // bytes since there was content
+	err    error // of what is below; decoders may hide it
+}
+
+// maxBarren bounds the bytes of a coding that may come without content in them: empty blocks,
+// members and frames, comments. Without a bound a stream of those would count as progress for ever.
+const maxBarren = 1 << 20
+
+// barren reads what is below a layer, and counts the bytes.
+type barren struct {
+	r     io.Reader
+	layer *layer
+}
+
+func (b *barren) Read(p []byte) (int, error) {
+	l := b.layer
+	if l.taken > maxBarren {
+		l.err = &fetch.Error{Code: fetch.ErrProtocol,
+			Err: fmt.Errorf("more than %d bytes of the %s coding held no content", maxBarren, l.coding)}
+		return 0, l.err
+	}
+	n, err := b.r.Read(p)
+	l.taken += n
+	if err != io.EOF {
+		l.err = err
+	}
+	return n, err
 }
 
 func (l *layer) Read(p []byte) (int, error) {
@@ -115,18 +142,24 @@ func (l *layer) Read(p []byte) (int, error) {
 		}
 	}
 	n, err := l.r.Read(p)
-	if err == io.EOF {
+	if n > 0 {
+		l.taken = 0
+	}
+	switch {
+	case err == io.EOF:
 		err = l.end()
+	case err != nil && l.err != nil:
+		err = l.err
 	}
 	return n, err
 }
 
-// begin chooses the decoder. "deflate" is zlib's format (RFC 9110, section
-// 8.4.1.2), but some send it without the zlib header.
+// begin chooses the decoder. "deflate" is zlib's format (RFC 9110, section 8.4.1.2), but some send
+// it without the zlib header.
 func (l *layer) begin() (err error) {
 	switch l.coding {
 	case "gzip":
-		l.r, err = gzip.NewReader(l.src)
+		l.r = newGzipReader(l.src)
 	case "deflate":
 		head, _ := l.src.Peek(2)
 		if len(head) == 2 && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
@@ -148,8 +181,7 @@ func (l *layer) begin() (err error) {
 	return err
 }
 
-// end sees to it that nothing follows what was decoded, and that the body
-// under it ended as it should.
+// end checks that nothing follows what was decoded, and that the body under it ended as it should.
 func (l *layer) end() error {
 	extra, err := l.src.ReadByte()
 	if err == nil {
@@ -158,7 +190,7 @@ func (l *layer) end() error {
 	return err
 }
 
-// noEOF keeps a header that was cut off from looking like the end.
+// noEOF makes the end of the stream within a header an error.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

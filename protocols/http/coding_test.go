@@ -20,8 +20,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// encode returns content in a content coding; "raw" is deflate without the
-// zlib header.
+// encode returns content in a content coding; "raw" is deflate without the zlib header.
 func encode(t testing.TB, coding string, content []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -49,13 +48,13 @@ func encode(t testing.TB, coding string, content []byte) []byte {
 	return b.Bytes()
 }
 
-// serveCoded serves octets with a Content-Encoding.
-func serveCoded(t testing.TB, coding string, octets []byte) string {
+// serveCoded serves bytes with a Content-Encoding.
+func serveCoded(t testing.TB, coding string, coded []byte) string {
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", coding)
 		w.Header().Set("ETag", `"t"`)
-		w.Header().Set("Content-Length", strconv.Itoa(len(octets)))
-		w.Write(octets)
+		w.Header().Set("Content-Length", strconv.Itoa(len(coded)))
+		w.Write(coded)
 	})
 }
 
@@ -66,21 +65,21 @@ func TestCompressed(t *testing.T) {
 	content := []byte(strings.Repeat("all work and no play ", 20000))
 	c := newClient(t, nil, urlhttp.Options{Compressed: true})
 	for name, coding := range codings {
-		octets := encode(t, name, content)
-		body, resp, err := get(t, c, serveCoded(t, coding, octets))
+		coded := encode(t, name, content)
+		body, resp, err := get(t, c, serveCoded(t, coding, coded))
 		if err != nil || body != string(content) || resp.Size != -1 || resp.ETag != `W/"t"` {
-			t.Errorf("%s: %d octets of %d, size %d, tag %s, %v", name, len(body), len(content), resp.Size, resp.ETag, err)
+			t.Errorf("%s: %d bytes of %d, size %d, tag %s, %v", name, len(body), len(content), resp.Size, resp.ETag, err)
 		}
 		if _, _, err := get(t, c, serveCoded(t, coding, nil)); err != nil {
 			t.Errorf("%s: empty body: %v", name, err)
 		}
-		if _, _, err = get(t, c, serveCoded(t, coding, octets[:len(octets)-5])); fetch.CodeOf(err) != fetch.ErrTruncated {
-			t.Errorf("%s: without its last octets: %v, want ErrTruncated", name, err)
+		if _, _, err = get(t, c, serveCoded(t, coding, coded[:len(coded)-5])); fetch.CodeOf(err) != fetch.ErrTruncated {
+			t.Errorf("%s: without its last bytes: %v, want ErrTruncated", name, err)
 		}
-		if _, _, err = get(t, c, serveCoded(t, coding, octets[:1])); err == nil {
-			t.Errorf("%s: the first octet alone was accepted", name)
+		if _, _, err = get(t, c, serveCoded(t, coding, coded[:1])); err == nil {
+			t.Errorf("%s: the first byte alone was accepted", name)
 		}
-		if _, _, err = get(t, c, serveCoded(t, coding, append(octets[:len(octets):len(octets)], "more than there should be"...))); fetch.CodeOf(err) != fetch.ErrProtocol {
+		if _, _, err = get(t, c, serveCoded(t, coding, append(coded[:len(coded):len(coded)], "more than there should be"...))); fetch.CodeOf(err) != fetch.ErrProtocol {
 			t.Errorf("%s: with more behind it: %v, want ErrProtocol", name, err)
 		}
 		if _, _, err = get(t, c, serveCoded(t, coding, bytes.Repeat([]byte{0xff}, 100))); fetch.CodeOf(err) != fetch.ErrProtocol {
@@ -92,13 +91,13 @@ func TestCompressed(t *testing.T) {
 func TestStackedCodings(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, nil, urlhttp.Options{Compressed: true})
-	octets := encode(t, "br", encode(t, "gzip", []byte("twice")))
-	if body, _, err := get(t, c, serveCoded(t, "x-gzip, identity, BR", octets)); err != nil || body != "twice" {
+	coded := encode(t, "br", encode(t, "gzip", []byte("twice")))
+	if body, _, err := get(t, c, serveCoded(t, "x-gzip, identity, BR", coded)); err != nil || body != "twice" {
 		t.Errorf("%q, %v", body, err)
 	}
 	for _, coding := range []string{"compress", "gzip, compress", "gzip,gzip,gzip,gzip,gzip"} {
-		if body, resp, err := get(t, c, serveCoded(t, coding, octets)); err != nil || body != string(octets) || resp.Size != int64(len(octets)) {
-			t.Errorf("%s: %d octets, %v; want those that were sent", coding, len(body), err)
+		if body, resp, err := get(t, c, serveCoded(t, coding, coded)); err != nil || body != string(coded) || resp.Size != int64(len(coded)) {
+			t.Errorf("%s: %d bytes, %v; want those that were sent", coding, len(body), err)
 		}
 	}
 }
@@ -106,8 +105,8 @@ func TestStackedCodings(t *testing.T) {
 // TestCodingNotAskedFor leaves content as it is sent.
 func TestCodingNotAskedFor(t *testing.T) {
 	t.Parallel()
-	octets := encode(t, "gzip", []byte("content"))
-	u := serveCoded(t, "gzip", octets)
+	coded := encode(t, "gzip", []byte("content"))
+	u := serveCoded(t, "gzip", coded)
 	for name, req := range map[string]*fetch.Request{
 		"by default":       {},
 		"caller asked":     {Header: map[string][]string{"Accept-Encoding": {"gzip"}}},
@@ -115,8 +114,88 @@ func TestCodingNotAskedFor(t *testing.T) {
 	} {
 		req.URL = uri.MustParse(u)
 		c := newClient(t, nil, urlhttp.Options{Compressed: name != "by default"})
-		if body, resp, err := do(t, c, req); err != nil || body != string(octets) || resp.Size != int64(len(octets)) || resp.ETag != `"t"` {
+		if body, resp, err := do(t, c, req); err != nil || body != string(coded) || resp.Size != int64(len(coded)) || resp.ETag != `"t"` {
 			t.Errorf("%s: %q, %v", name, body, err)
+		}
+	}
+}
+
+// TestMoreThanAnnounced has parts that are longer than they say, and content that is coded longer
+// than it was. No more is delivered than there may be.
+func TestMoreThanAnnounced(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 100_000)
+	o := &fetch.Options{Policy: &fetch.Policy{MaxSize: 50_000}}
+	tests := []struct {
+		name, answer string
+		compressed   bool
+		most         int
+		code         fetch.Code
+	}{
+		{"a length above the limit", "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + long, false, 0, fetch.ErrTooLarge},
+		{"no length, above the limit", "HTTP/1.1 200 OK\r\n\r\n" + long, false, 50_000, fetch.ErrTooLarge},
+		{"chunks above the limit", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n186a0\r\n" + long + "\r\n0\r\n\r\n", false, 50_000, fetch.ErrTooLarge},
+		{"decoded above the limit", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + string(encode(t, "gzip", []byte(long))), true, 50_000, fetch.ErrTooLarge},
+		{"a part in chunks", "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 10-19/200000\r\nTransfer-Encoding: chunked\r\n\r\n186a0\r\n" +
+			long + "\r\n0\r\n\r\n", false, 10, fetch.ErrProtocol},
+	}
+	for _, tt := range tests {
+		for _, way := range []string{"Read", "WriteTo"} {
+			req := &fetch.Request{URL: uri.MustParse(raw(t, tt.answer, false))}
+			if tt.code == fetch.ErrProtocol {
+				req.Range = fetch.Range{Offset: 10, Length: 10}
+			}
+			resp, err := newClient(t, o, urlhttp.Options{Compressed: tt.compressed}).Do(t.Context(), req)
+			if err != nil {
+				t.Fatalf("%s: %v", tt.name, err)
+			}
+			var got bytes.Buffer
+			if way == "Read" {
+				_, err = io.Copy(struct{ io.Writer }{&got}, struct{ io.Reader }{resp.Body})
+			} else {
+				_, err = io.Copy(struct{ io.Writer }{&got}, resp.Body)
+			}
+			resp.Body.Close()
+			if got.Len() != tt.most || fetch.CodeOf(err) != tt.code {
+				t.Errorf("%s, %s: %d bytes, %v; want %d and class %q", tt.name, way, got.Len(), err, tt.most, tt.code)
+			}
+		}
+	}
+}
+
+// TestCodingsWithoutContent has codings that go on for ever and hold nothing, so that no limit of
+// size is ever reached.
+func TestCodingsWithoutContent(t *testing.T) {
+	t.Parallel()
+	empty := encode(t, "gzip", nil)
+	tests := map[string]struct {
+		coding string
+		begin  string
+		piece  string
+	}{
+		"members of gzip":       {"gzip", "", string(empty)},
+		"a comment in gzip":     {"gzip", "\x1f\x8b\x08\x10\x00\x00\x00\x00\x00\xff", "y"},
+		"blocks of deflate":     {"deflate", "", "\x00\x00\x00\xff\xff"},
+		"blocks of zlib":        {"deflate", "\x78\x9c", "\x00\x00\x00\xff\xff"},
+		"metadata of brotli":    {"br", "\x0c", "\x06"},
+		"frames of zstd":        {"zstd", "", "\x50\x2a\x4d\x18\x04\x00\x00\x00skip"},
+		"gzip, coded in brotli": {"gzip, br", "", string(encode(t, "br", bytes.Repeat(empty, 1<<20/len(empty)*2)))},
+	}
+	c := newClient(t, nil, urlhttp.Options{Compressed: true})
+	for name, tt := range tests {
+		pieces := []byte(strings.Repeat(tt.piece, max(1, 10_000/len(tt.piece))))
+		u := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", tt.coding)
+			io.WriteString(w, tt.begin)
+			for {
+				if _, err := w.Write(pieces); err != nil {
+					return
+				}
+			}
+		})
+		body, _, err := get(t, c, u)
+		if fetch.CodeOf(err) != fetch.ErrProtocol || body != "" || !strings.Contains(err.Error(), "held no content") {
+			t.Errorf("%s: %d bytes, %v; want ErrProtocol", name, len(body), err)
 		}
 	}
 }
@@ -139,7 +218,7 @@ func TestBombs(t *testing.T) {
 			n, err := read(resp.Body)
 			resp.Body.Close()
 			if !errors.Is(err, fetch.ErrTooLarge) || n > 1<<20 {
-				t.Errorf("%s: %d octets, %v; want at most 1 MiB and ErrTooLarge", name, n, err)
+				t.Errorf("%s: %d bytes, %v; want at most 1 MiB and ErrTooLarge", name, n, err)
 			}
 		}
 	}

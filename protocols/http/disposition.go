@@ -8,9 +8,9 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// suggestedName returns the file name that a Content-Disposition proposes, as
-// one safe path element, or "" (RFC 6266). A name that would be hidden gets
-// "_" in place of its dot: a server has no business with our settings.
+// suggestedName returns the file name that a Content-Disposition proposes, as one safe path
+// element, or "" (RFC 6266). A name that would be hidden gets "_" in place of its dot: a server
+// must not write the user's settings.
 func suggestedName(disposition string) string {
 	name := fetch.SafeName(filename(disposition))
 	if strings.HasPrefix(name, ".") {
@@ -19,8 +19,7 @@ func suggestedName(disposition string) string {
 	return name
 }
 
-// filename reads the name: "filename*", which mime decodes (RFC 8187), before
-// "filename".
+// filename reads the name: "filename*", which mime decodes (RFC 8187), before "filename".
 func filename(disposition string) string {
 	if disposition == "" {
 		return ""

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/textproto"
 	"strings"
 	"time"
 
@@ -25,45 +26,70 @@ type exchange struct {
 }
 
 // send sends the request and reads the header of the answer.
-func (d *driver) send(ctx context.Context, req *fetch.Request, t *target, auth []*authenticator) (*exchange, error) {
+func (d *driver) send(ctx context.Context, req *fetch.Request, t *target, auth []*authenticator, rec *record) (*exchange, error) {
 	ex := &exchange{driver: d, req: req, target: t}
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
-	var err error
-	if ex.sent, err = d.request(traced(ex.ctx, d.env.Trace(), t), t, auth); err != nil {
+	w := newWait(ctx, d.env.Timeouts().Reply, ex.cancel)
+	w.sending = t.body != nil
+	defer w.end()
+	sent, err := d.request(w.follow(ex.ctx), req, t, auth)
+	if err != nil {
 		ex.cancel(nil)
 		return nil, err
 	}
-	ex.resp, err = d.transport(ctx).RoundTrip(ex.sent)
+	ex.sent = rec.follow(sent, t)
+	ex.resp, err = d.roundTripper(ctx).RoundTrip(ex.sent)
 	if err != nil {
+		err = failure(ex.ctx, err)
 		ex.cancel(nil)
-		return nil, failure(ctx, err)
+		rec.failed()
+		if !w.begun() {
+			t.unsent = true
+		}
+		return nil, err
 	}
-	traceReply(d.env.Trace(), ex.resp)
+	rec.answered(ex.resp)
 	if t.cookies != nil {
 		d.Jar.SetCookies(t.cookies, ex.resp.Cookies())
 	}
 	return ex, nil
 }
 
-// discard ends an exchange whose body nobody wants. A short one is read, so
-// that the connection can be used again, if it comes without delay.
-func (ex *exchange) discard() {
-	const (
-		short = 16 << 10
-		delay = 500 * time.Millisecond
-	)
+// maxErrorBody bounds what is kept of an error page.
+const maxErrorBody = 64 << 10
+
+// refused ends an exchange with err, which gets the error page.
+func (ex *exchange) refused(err error) error {
+	e, ok := err.(*fetch.Error)
+	if !ok || ex.resp.StatusCode < 400 {
+		ex.discard()
+		return err
+	}
+	e.Header, e.Body = textproto.MIMEHeader(ex.resp.Header), ex.finish(maxErrorBody)
+	return e
+}
+
+// discard ends an exchange whose body is not wanted. A short one is read, so that the connection
+// can be used again.
+func (ex *exchange) discard() { ex.finish(16 << 10) }
+
+// finish ends an exchange and returns up to max bytes of its body, as far as they come without
+// delay.
+func (ex *exchange) finish(max int64) []byte {
+	const delay = 500 * time.Millisecond
 	stop := time.AfterFunc(delay, func() { ex.cancel(nil) })
-	io.CopyN(io.Discard, ex.resp.Body, short)
+	content, _ := io.ReadAll(io.LimitReader(ex.resp.Body, max))
 	stop.Stop()
 	ex.resp.Body.Close()
 	ex.cancel(nil)
+	return content
 }
 
 // reply returns the status as the server sent it.
 func (ex *exchange) reply() fetch.Reply {
 	text := ex.resp.Status
 	if len(text) > 4 {
-		text = text[4:] // behind the code, which net/http has checked
+		text = text[4:] // after the code, which net/http has checked
 	} else {
 		text = ""
 	}
@@ -79,8 +105,8 @@ func (ex *exchange) fail(code fetch.Code, format string, args ...any) *fetch.Err
 	return e
 }
 
-// failure says what an error of net/http means. What the network says of
-// itself is left as it is: the client knows its classes.
+// failure translates an error of net/http. Errors of the network are left as they are: the client
+// knows their classes.
 func failure(ctx context.Context, err error) error {
 	var (
 		own    *fetch.Error
@@ -99,15 +125,29 @@ func failure(ctx context.Context, err error) error {
 	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: notHTTP(err)}
 }
 
-// isLost recognises what net/http says of a connection, or a stream of one,
-// that ended. Its errors have no types for that.
+// notHTTP says of an answer that is none what the server said, instead of where net/http noticed.
+// There are no types for that.
+func notHTTP(err error) error {
+	for _, what := range []string{"malformed HTTP response ", "malformed HTTP status code ", "malformed HTTP version "} {
+		if _, said, ok := strings.Cut(err.Error(), what); ok {
+			return fmt.Errorf("the server does not speak HTTP, but said %s", said)
+		}
+	}
+	if strings.Contains(err.Error(), "readLoopPeekFailLocked") { // what came was not waited for
+		return errors.New("the server does not speak HTTP, but speaks before it is asked")
+	}
+	return err
+}
+
+// isLost recognises the errors of net/http about a connection or a stream that ended. They have no
+// types of their own.
 func isLost(err error) bool {
 	text := err.Error()
 	return text == "http: server closed idle connection" ||
-		strings.HasPrefix(text, "http2: client connection lost") ||
+		strings.HasPrefix(text, "http2: client conn") || // was lost, or could not be established
 		strings.HasPrefix(text, "http2: server sent GOAWAY") ||
-		strings.HasPrefix(text, "stream error: ")
+		strings.HasPrefix(text, "stream error: ") && strings.HasSuffix(text, "received from peer") // not one of ours
 }

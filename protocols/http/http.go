@@ -1,12 +1,10 @@
-// Package http retrieves http and https URLs, and for HTTP proxies those of
-// other schemes: one exchange at a time, over net/http's Transport (RFC 9110,
-// RFC 9112, RFC 9113).
+// Package http retrieves http and https URLs, and through forward proxies those of other schemes:
+// one exchange at a time, over net/http's Transport (RFC 9110, RFC 9112, RFC 9113).
 package http
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/cookiejar"
 	"sync"
@@ -19,15 +17,21 @@ import (
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// HTTP1 keeps to HTTP/1.1 where a server offers HTTP/2 too, which is
-	// faster for one large body and slower for many small ones.
+	// HTTP1 uses HTTP/1.1 even where a server offers HTTP/2, which is faster for one large body and
+	// slower for many small ones.
 	HTTP1 bool
-	// Compressed asks for gzip, deflate, br and zstd, and decodes them.
-	// Then Meta.Size is unknown. It has no effect on requests for a range.
+	// HTTP2 insists on HTTP/2 with servers of https. It makes no difference to others, and if HTTP1
+	// is set.
+	HTTP2 bool
+	// Compressed asks for gzip, deflate, br and zstd, and decodes them. Then Meta.Size is unknown.
+	// It has no effect on requests for a range.
 	Compressed bool
-	// Jar keeps cookies. Nil means one of the client's own that lives as
-	// long as it.
+	// MaxIdle is how many idle connections to one server are kept for reuse, 16 at least.
+	MaxIdle int
+	// Jar keeps cookies. Nil means a jar of the client's own, which lives as long as the client.
 	Jar http.CookieJar
+	// Transport answers requests in place of servers, as an archive does. Nil means the network.
+	Transport http.RoundTripper
 }
 
 // Load registers the driver with its defaults.
@@ -38,9 +42,9 @@ func With(opts Options) fetch.Loader {
 	return func(env *fetch.Env, reg *fetch.Registry) {
 		d := newDriver(env, opts)
 		ops := []fetch.Op{fetch.OpGet, fetch.OpStat}
-		reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: ops, Ranges: true, Relayed: true,
+		reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: ops, Ranges: true, RangeSets: true, ForwardProxy: true, Bodies: true,
 			Summary: "Hypertext Transfer Protocol (RFC 9110)", Driver: d})
-		reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: ops, Ranges: true,
+		reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: ops, Ranges: true, RangeSets: true, Bodies: true,
 			Summary: "HTTP over TLS, HTTP/2 included (RFC 9110)", Driver: d})
 	}
 }
@@ -65,23 +69,23 @@ func newDriver(env *fetch.Env, opts Options) *driver {
 
 // Open performs one exchange, and answers challenges on the way.
 func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-	switch req.Op {
-	case fetch.OpGet:
-		return d.exchange(ctx, req, http.MethodGet)
-	case fetch.OpStat:
-		resp, err := d.exchange(ctx, req, http.MethodHead)
-		if code := replyCode(err); code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented {
-			resp, err = d.exchange(ctx, req, http.MethodGet)
+	rec := newRecord(ctx, d.env)
+	if req.Op == fetch.OpGet {
+		method, err := methodOf(req)
+		if err != nil {
+			return nil, err
 		}
-		if err == nil {
-			resp.Body.Close()
-			resp.Body = http.NoBody
-		}
-		return resp, err
-	case fetch.OpList:
-		return nil, fmt.Errorf("HTTP has no listings, only pages with links: %w", errors.ErrUnsupported)
+		return d.exchange(ctx, req, method, rec)
 	}
-	return nil, fmt.Errorf("HTTP has no sessions: %w", errors.ErrUnsupported)
+	resp, err := d.exchange(ctx, req, http.MethodHead, rec)
+	if code := replyCode(err); code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented {
+		resp, err = d.exchange(ctx, req, http.MethodGet, rec)
+	}
+	if err == nil {
+		resp.Body.Close()
+		resp.Body = fetch.NoBody
+	}
+	return resp, err
 }
 
 // replyCode returns the status that err is about, or 0.
@@ -93,32 +97,37 @@ func replyCode(err error) int {
 	return 0
 }
 
-// exchange sends one request, again if the server wants to know who asks.
-func (d *driver) exchange(ctx context.Context, req *fetch.Request, method string) (*fetch.Response, error) {
+// exchange sends one request, and again with a login if the server asks for one.
+func (d *driver) exchange(ctx context.Context, req *fetch.Request, method string, rec *record) (*fetch.Response, error) {
 	t, err := d.newTarget(ctx, req, method)
 	if err != nil {
 		return nil, err
 	}
-	auth := d.authenticators(req, t)
+	auth := d.authenticators(ctx, req, t)
 	for {
-		ex, err := d.send(ctx, req, t, auth)
+		ex, err := d.send(ctx, req, t, auth, rec)
 		if err != nil {
-			return nil, err
+			return nil, t.once(err)
 		}
 		again, err := ex.challenged(ctx, auth)
 		if err != nil {
-			ex.discard()
-			return nil, err
+			return nil, ex.refused(err)
 		}
 		if again {
+			if err := t.reopen(req); err != nil {
+				return nil, ex.refused(err)
+			}
 			ex.discard()
 			continue
 		}
 		resp, err := ex.response()
-		if err != nil || len(resp.Location) > 0 {
+		if err != nil {
+			return nil, ex.refused(err)
+		}
+		if len(resp.Location) > 0 {
 			ex.discard()
 		}
-		return resp, err
+		return resp, nil
 	}
 }
 

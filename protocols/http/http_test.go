@@ -3,7 +3,6 @@ package http_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
 	"github.com/urlget/urlget/fetch/uri"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
@@ -80,8 +80,8 @@ func (s *treeServer) requests() []string {
 	return append([]string(nil), s.log...)
 }
 
-// startTree starts a server of one of the protocols: "" for clear HTTP/1.1,
-// "http/1.1" and "h2" over TLS.
+// startTree starts a server of one of the protocols: "" for plaintext HTTP/1.1, "http/1.1" and "h2"
+// over TLS.
 func startTree(t testing.TB, tree fs.FS, proto string, o *fetch.Options) fetchtest.Site {
 	s := &treeServer{tree: tree, done: make(chan struct{})}
 	srv := newServer(t, s, proto)
@@ -116,8 +116,7 @@ func newServer(t testing.TB, h http.Handler, proto string) *httptest.Server {
 	return srv
 }
 
-// trust returns a configuration for the server's certificate; nil if it has
-// none.
+// trust returns a configuration for the server's certificate; nil if it has none.
 func trust(srv *httptest.Server) *tls.Config {
 	if srv.Certificate() == nil {
 		return nil
@@ -130,7 +129,7 @@ func trust(srv *httptest.Server) *tls.Config {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, proto := range []string{"", "http/1.1", "h2"} {
-		t.Run("over "+strings.TrimPrefix(proto+", clear", ", "), func(t *testing.T) {
+		t.Run("over "+strings.TrimPrefix(proto+", plaintext", ", "), func(t *testing.T) {
 			t.Parallel()
 			h := fetchtest.Harness{Options: &fetch.Options{}}
 			h.Start = func(t testing.TB, tree fs.FS) fetchtest.Site { return startTree(t, tree, proto, h.Options) }
@@ -150,48 +149,44 @@ func newClient(t testing.TB, o *fetch.Options, opts urlhttp.Options) *fetch.Clie
 	return c
 }
 
-// serve starts a server in the clear.
+// serve starts a server without TLS.
 func serve(t testing.TB, h http.HandlerFunc) string {
 	t.Helper()
 	return newServer(t, h, "").URL
 }
 
-// raw starts a server that answers each request, which it reads up to the
-// blank line, with octets, and then closes the connection unless hold is set.
+// raw starts a server that answers each request, which it reads up to the blank line, with bytes,
+// and then closes the connection unless hold is set.
 func raw(t testing.TB, answer string, hold bool) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	ctx, cancel := context.WithCancel(context.Background())
-	wg.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() {
-				defer conn.Close()
-				stop := context.AfterFunc(ctx, func() { conn.Close() })
-				defer stop()
-				if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
-					return
-				}
-				io.WriteString(conn, answer)
-				if hold {
-					io.Copy(io.Discard, conn)
-				}
-			})
+	return answering(t, func(conn net.Conn) {
+		io.WriteString(conn, answer)
+		if hold {
+			io.Copy(io.Discard, conn)
 		}
 	})
-	t.Cleanup(func() {
-		cancel()
-		l.Close()
-		wg.Wait()
+}
+
+// answering starts a server that calls answer for each connection, behind the blank line of a
+// request. The connection ends with it.
+func answering(t testing.TB, answer func(net.Conn)) string {
+	t.Helper()
+	return accepting(t, func(conn net.Conn) {
+		if readRequest(conn) {
+			answer(conn)
+		}
 	})
-	return "http://" + l.Addr().String()
+}
+
+func readRequest(conn net.Conn) bool {
+	_, err := http.ReadRequest(bufio.NewReader(conn))
+	return err == nil
+}
+
+// accepting starts a server that calls serve for each connection, which ends with it.
+func accepting(t testing.TB, serve func(net.Conn)) string {
+	t.Helper()
+	return servers.Start(t, servers.Config{Scheme: "http"}, func(c *servers.Conn) { serve(c.NetConn()) }).URL
 }
 
 // get reads all of a URL.
@@ -280,7 +275,7 @@ func TestFieldsThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// TestPathAsWritten sends what the URL says, octet by octet.
+// TestPathAsWritten sends what the URL says, byte by byte.
 func TestPathAsWritten(t *testing.T) {
 	t.Parallel()
 	var got string
@@ -316,8 +311,8 @@ func TestUntrustedServer(t *testing.T) {
 	if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), srv.URL); !errors.Is(err, fetch.ErrTLS) {
 		t.Errorf("%v, want ErrTLS", err)
 	}
-	clear := serve(t, func(http.ResponseWriter, *http.Request) {})
-	if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), strings.Replace(clear, "http", "https", 1)); !errors.Is(err, fetch.ErrTLS) {
+	plain := serve(t, func(http.ResponseWriter, *http.Request) {})
+	if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), strings.Replace(plain, "http", "https", 1)); !errors.Is(err, fetch.ErrTLS) {
 		t.Errorf("TLS to a server without: %v, want ErrTLS", err)
 	}
 }
@@ -419,11 +414,11 @@ func TestTrace(t *testing.T) {
 	})
 	var mu sync.Mutex
 	var lines []string
-	c := newClient(t, &fetch.Options{Trace: func(sent bool, line string) {
+	c := newClient(t, &fetch.Options{Recorder: fetch.Trace(func(sent bool, line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		lines = append(lines, map[bool]string{true: "> ", false: "< "}[sent]+line)
-	}}, urlhttp.Options{})
+	})}, urlhttp.Options{})
 	req := &fetch.Request{URL: uri.MustParse(u + "/a"), Header: map[string][]string{"Authorization": {"Basic s3cret"}}}
 	for range 2 {
 		if _, _, err := do(t, c, req); err != nil {

@@ -3,6 +3,7 @@ package http
 import (
 	"encoding/base64"
 	"errors"
+	"net/http"
 	"path"
 	"strings"
 	"sync"
@@ -13,25 +14,25 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A login is a user name and password, and how they are shown to a server.
+// A login is a user name and password, and how they are proved to a server.
 type login struct {
 	user, password string
 	realm          string
 	digest         *digest.Challenge // nil for Basic
 
 	count atomic.Int64 // of requests with the digest's nonce
-	dir   string       // that the login holds below; guarded by logins.mu
+	dir   string       // that the login applies to; guarded by logins.mu
 }
 
-// answer returns the field that shows the login.
-func (l *login) answer(method, target string) (string, error) {
+// answer returns the value of the field that proves the login.
+func (l *login) answer(r *http.Request) (string, error) {
 	if l.digest == nil {
 		if strings.Contains(l.user, ":") {
 			return "", errors.New("a user name with a colon cannot be sent")
 		}
 		return "Basic " + base64.StdEncoding.EncodeToString([]byte(l.user+":"+l.password)), nil
 	}
-	c, err := digest.Digest(l.digest, digest.Options{Method: method, URI: target, Count: int(l.count.Add(1)),
+	c, err := digest.Digest(l.digest, digest.Options{Method: r.Method, URI: r.URL.RequestURI(), GetBody: r.GetBody, Count: int(l.count.Add(1)),
 		Username: l.user, Password: l.password})
 	if err != nil {
 		return "", err
@@ -39,22 +40,29 @@ func (l *login) answer(method, target string) (string, error) {
 	return c.String(), nil
 }
 
-// logins remembers the logins that were accepted, by origin, so that they can
-// be sent unasked to where they are wanted (RFC 7617, section 2.2).
+// logins remembers the logins that were accepted, so that they can be sent without a challenge
+// where they apply (RFC 7617, section 2.2).
 type logins struct {
 	mu sync.Mutex
-	by map[uri.Origin][]*login
+	by map[realms][]*login
+}
+
+// realms are those of one server, kept apart for the user's own requests and for those that other
+// origins led to, which do not get the user's logins.
+type realms struct {
+	origin  uri.Origin
+	foreign bool
 }
 
 // maxLogins bounds the realms that are remembered of one server.
 const maxLogins = 64
 
 // find returns the login for u, unless u names another user.
-func (s *logins) find(u uri.URI) *login {
+func (s *logins) find(u uri.URI, foreign bool) *login {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	given := u.Userinfo()
-	for _, l := range s.by[origin(u)] {
+	for _, l := range s.by[realms{u.Origin(), foreign}] {
 		switch {
 		case !strings.HasPrefix(directory(u), l.dir):
 		case given.HasName && given.Name != l.user, given.HasPassword && given.Password != l.password:
@@ -65,16 +73,16 @@ func (s *logins) find(u uri.URI) *login {
 	return nil
 }
 
-// keep remembers a login that was accepted for u. In one realm it holds for
-// the directory that all of what it was accepted for has in common.
-func (s *logins) keep(u uri.URI, l *login) {
+// keep remembers a login that was accepted for u. In one realm it applies to the directory that all
+// resources that it was accepted for have in common.
+func (s *logins) keep(u uri.URI, foreign bool, l *login) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.by == nil {
-		s.by = make(map[uri.Origin][]*login)
+		s.by = make(map[realms][]*login)
 	}
-	dir := directory(u)
-	list := s.by[origin(u)]
+	dir, key := directory(u), realms{u.Origin(), foreign}
+	list := s.by[key]
 	for i, old := range list {
 		if old.realm == l.realm && old.user == l.user {
 			l.dir = commonDirectory(dir, old.dir)
@@ -83,28 +91,22 @@ func (s *logins) keep(u uri.URI, l *login) {
 		}
 	}
 	if l.dir = dir; len(list) < maxLogins {
-		s.by[origin(u)] = append(list, l)
+		s.by[key] = append(list, l)
 	}
 }
 
 // forget removes a login that is no longer accepted.
-func (s *logins) forget(u uri.URI, l *login) {
+func (s *logins) forget(u uri.URI, foreign bool, l *login) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := s.by[origin(u)]
+	key := realms{u.Origin(), foreign}
+	list := s.by[key]
 	for i, old := range list {
 		if old == l {
-			s.by[origin(u)] = append(list[:i:i], list[i+1:]...)
+			s.by[key] = append(list[:i:i], list[i+1:]...)
 			return
 		}
 	}
-}
-
-func origin(u uri.URI) uri.Origin {
-	if u.Scheme() == "https" {
-		return u.Origin(443)
-	}
-	return u.Origin(80)
 }
 
 // directory returns u's path up to its last slash.

@@ -112,3 +112,36 @@ func FuzzParseContentRange(f *testing.F) {
 		}
 	})
 }
+
+// The secrets of a head are masked however it is divided.
+func TestMasker(t *testing.T) {
+	t.Parallel()
+	const (
+		head = "GET ftp://u:pass@h/x HTTP/1.1\r\nHost: h\r\nauthorization: Basic abc=\r\nX-Authorization: y\r\n" +
+			"Cookie: a=b; c\r\nProxy-Authorization:tight\r\n\r\nCookie: of the body\r\n"
+		want = "GET ftp://u:****@h/x HTTP/1.1\r\nHost: h\r\nauthorization: ***** ****\r\nX-Authorization: y\r\n" +
+			"Cookie: **** *\r\nProxy-Authorization:*****\r\n\r\nCookie: of the body\r\n"
+	)
+	from, to := password("ftp://u:pass@h/x")
+	for i := range len(head) {
+		for j := i; j < len(head); j++ {
+			m := &masker{from: len("GET ") + from, to: len("GET ") + to}
+			got := string(m.mask([]byte(head[:i]))) + string(m.mask([]byte(head[i:j]))) + string(m.mask([]byte(head[j:])))
+			if got != want {
+				t.Fatalf("divided at %d and %d: %q", i, j, got)
+			}
+		}
+	}
+}
+
+func TestPasswordOfAURL(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"ftp://joe:secret@h/x": "secret", "ftp://joe:a:b@h:21": "a:b", "ftp://:p@h/": "p", "ftp://joe:@h/": "",
+		"ftp://h:21/a:b@c": "", "ftp://joe@h:21/": "", "gopher://h/1a:b@c": "", "ftp://h?x:y@z": "",
+	} {
+		if from, to := password(text); text[from:to] != want {
+			t.Errorf("%s: %q", text, text[from:to])
+		}
+	}
+}

@@ -1,8 +1,11 @@
 package http_test
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,8 +16,8 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestPartialContent gives the answers to a request for five octets from
-// offset 10, honest ones and others.
+// TestPartialContent gives the answers to a request for five bytes from offset 10, honest ones and
+// others.
 func TestPartialContent(t *testing.T) {
 	t.Parallel()
 	part := func(fields ...string) string {
@@ -70,6 +73,70 @@ func TestPartialContent(t *testing.T) {
 	}
 }
 
+// TestTheLastBytes asks for the end of a resource, of honest servers and of others.
+func TestTheLastBytes(t *testing.T) {
+	t.Parallel()
+	const part = "HTTP/1.1 206 Partial Content\r\n"
+	tests := []struct {
+		name, answer string
+		code         fetch.Code
+		got          fetch.Range
+	}{
+		{"honest", part + "Content-Range: bytes 95-99/100\r\nContent-Length: 5\r\n\r\nabcde", "", fetch.Range{Offset: 95, Length: 5}},
+		{"total unknown", part + "Content-Range: bytes 95-99/*\r\nContent-Length: 5\r\n\r\nabcde", "", fetch.Range{Offset: 95, Length: 5}},
+		{"fewer there are not", part + "Content-Range: bytes 0-2/3\r\nContent-Length: 3\r\n\r\nabc", "", fetch.Range{Length: 3}},
+		{"all of it", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", "", fetch.Range{}},
+		{"more than asked", part + "Content-Range: bytes 94-99/100\r\nContent-Length: 6\r\n\r\nabcdef", fetch.ErrProtocol, fetch.Range{}},
+		{"not the end", part + "Content-Range: bytes 0-4/100\r\nContent-Length: 5\r\n\r\nabcde", fetch.ErrProtocol, fetch.Range{}},
+		{"none", "HTTP/1.1 416 No\r\nContent-Range: bytes */0\r\nContent-Length: 0\r\n\r\n", fetch.ErrRange, fetch.Range{}},
+	}
+	for _, tt := range tests {
+		_, resp, err := do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(raw(t, tt.answer, false)),
+			Range: fetch.Range{Offset: -5}})
+		if fetch.CodeOf(err) != tt.code || err == nil && resp.Range != tt.got {
+			t.Errorf("%s: %+v, %v; want %+v and class %q", tt.name, resp, err, tt.got, tt.code)
+		}
+	}
+}
+
+// TestSeveralRanges asks for three parts. What comes is as the server likes, but of these parts.
+func TestSeveralRanges(t *testing.T) {
+	t.Parallel()
+	const part = "HTTP/1.1 206 Partial Content\r\n"
+	tests := []struct {
+		name, answer string
+		code         fetch.Code
+		media        string
+	}{
+		{"parts", part + "Content-Type: multipart/byteranges; boundary=b\r\nContent-Length: 5\r\n\r\nabcde", "", "multipart/byteranges; boundary=b"},
+		{"one part", part + "Content-Range: bytes 20-24/100\r\nContent-Length: 5\r\n\r\nabcde", "", ""},
+		{"all of it", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", "", ""},
+		{"cut off", part + "Content-Type: multipart/byteranges; boundary=b\r\nContent-Length: 6\r\n\r\nabcde", fetch.ErrTruncated, ""},
+	}
+	for _, tt := range tests {
+		var sent string
+		u := accepting(t, func(conn net.Conn) {
+			if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+				sent = r.Header.Get("Range")
+				io.WriteString(conn, tt.answer)
+			}
+		})
+		body, resp, err := do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(u),
+			Ranges: []fetch.Range{{Offset: 0, Length: 11}, {Offset: 20}, {Offset: -7}}})
+		if fetch.CodeOf(err) != tt.code || err == nil && (body != "abcde" || resp.ContentType != tt.media) {
+			t.Errorf("%s: %q of %q, %v; want class %q", tt.name, body, resp.ContentType, err, tt.code)
+		}
+		if sent != "bytes=0-10,20-,-7" {
+			t.Errorf("%s: asked for %q", tt.name, sent)
+		}
+	}
+	u := raw(t, part+"Content-Range: bytes 10-14/100\r\nContent-Length: 5\r\n\r\nabcde", false)
+	if _, _, err := do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(u),
+		Ranges: []fetch.Range{{Offset: 0, Length: 5}, {Offset: 20, Length: 5}}}); fetch.CodeOf(err) != fetch.ErrProtocol {
+		t.Errorf("a part that was not asked for: %v", err)
+	}
+}
+
 func TestPartWithoutRange(t *testing.T) {
 	t.Parallel()
 	u := raw(t, "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-4/100\r\nContent-Length: 5\r\n\r\nabcde", false)
@@ -78,8 +145,7 @@ func TestPartWithoutRange(t *testing.T) {
 	}
 }
 
-// TestResume continues a transfer of a resource that stays, and of one that
-// changes.
+// TestResume continues a transfer of a resource that stays, and of one that changes.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	content := "0123456789"

@@ -2,8 +2,8 @@ package http
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"math"
 	"mime"
 	"net/http"
@@ -19,29 +19,35 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A target is what is asked for, and from whom.
+// A target is what is asked for, and which server is asked.
 type target struct {
 	method string
-	url    *url.URL // for net/http: of the proxy, if one relays
+	url    *url.URL // for net/http: that of the forward proxy, if there is one
 	host   string   // for the Host field
 	header http.Header
 	// cookies is the URL that cookies belong to; nil if it has none.
 	cookies *url.URL
-	proxy   uri.URI // that relays; zero if none
+	proxy   uri.URI // the forward proxy; zero if none
 	// ranged and conditional tell which answers are allowed.
 	ranged, conditional bool
 	// coded is true if content codings were asked for.
 	coded bool
+	// body is what is sent; nil for nothing, or if it was opened and has to be opened anew.
+	body io.ReadCloser
+	// unsent is set if nothing of the request reached a server.
+	unsent bool
+	// passwordFrom and passwordTo are where a password stands in the request line; 0 if none does.
+	passwordFrom, passwordTo int
 }
 
 // newTarget decides what the request will be.
 func (d *driver) newTarget(ctx context.Context, req *fetch.Request, method string) (*target, error) {
 	t := &target{method: method}
+	if method != http.MethodHead {
+		t.body = req.Body
+	}
 	if proxy, ok := d.env.Proxy(ctx); ok {
 		t.proxy = proxy
-	}
-	if req.Range.Offset < 0 || req.Range.Length < 0 {
-		return nil, &fetch.Error{Code: fetch.ErrRange, Err: errors.New("negative offset or length")}
 	}
 	if err := t.address(req.URL); err != nil {
 		return nil, err
@@ -52,8 +58,8 @@ func (d *driver) newTarget(ctx context.Context, req *fetch.Request, method strin
 	return t, nil
 }
 
-// address sets whom to connect to and what stands in the request line. Through
-// a proxy that is the whole URL (RFC 9112, section 3.2.2).
+// address sets the host to connect to and the target in the request line, which for a forward proxy
+// is the whole URL (RFC 9112, section 3.2.2).
 func (t *target) address(u uri.URI) error {
 	bare := u.WithoutFragment()
 	if s := u.Scheme(); s == "http" || s == "https" {
@@ -82,14 +88,33 @@ func (t *target) address(u uri.URI) error {
 			return err
 		}
 		t.url = &url.URL{Scheme: n.Scheme, Host: n.Host, Opaque: bare.String()}
+		if from, to := password(t.url.Opaque); to > 0 {
+			line := len(t.method + " ")
+			t.passwordFrom, t.passwordTo = line+from, line+to
+		}
 	case t.url == nil:
 		return &fetch.Error{Code: fetch.ErrScheme, Err: fmt.Errorf("%s URLs need an HTTP proxy", u.Scheme())}
 	}
 	return nil
 }
 
-// own are the fields that follow from the request or belong to the
-// connection, so that callers cannot set them.
+// password returns where the password of a URL begins and ends in its text, 0 and 0 if it has none.
+func password(text string) (from, to int) {
+	start := strings.Index(text, "://") + len("://")
+	authority := text[start:]
+	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
+		authority = authority[:end]
+	}
+	at := strings.LastIndexByte(authority, '@')
+	colon := strings.IndexByte(authority, ':')
+	if colon < 0 || colon > at {
+		return 0, 0
+	}
+	return start + colon + 1, start + at
+}
+
+// own are the fields that follow from the request or belong to the connection, so that callers
+// cannot set them.
 var own = []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since",
 	"Content-Length", "Transfer-Encoding", "Te", "Trailer", "Connection", "Keep-Alive", "Proxy-Connection", "Upgrade", "Expect"}
 
@@ -140,12 +165,11 @@ func checkField(name string, values []string) error {
 	return nil
 }
 
-// condition asks for a range, or for what is not known yet. A range of what
-// only a weak entity tag identifies cannot be had safely (RFC 9110, section
-// 13.1.5), so all of it is asked for.
+// condition asks for a range, or makes the request conditional. If only a weak entity tag is known,
+// a range would not be safe (RFC 9110, section 13.1.5), so all of the resource is asked for.
 func (t *target) condition(req *fetch.Request) {
 	v := req.IfChanged
-	if req.Range.IsZero() {
+	if req.Range.IsZero() && len(req.Ranges) == 0 {
 		if v.ETag != "" && httpguts.ValidHeaderFieldValue(v.ETag) {
 			t.header.Set("If-None-Match", v.ETag)
 			t.conditional = true
@@ -167,17 +191,32 @@ func (t *target) condition(req *fetch.Request) {
 		}
 	}
 	t.ranged = true
-	last := ""
-	if req.Range.Length > 0 && req.Range.Length <= math.MaxInt64-req.Range.Offset {
-		last = strconv.FormatInt(req.Range.Offset+req.Range.Length-1, 10)
+	if len(req.Ranges) == 0 {
+		t.header.Set("Range", "bytes="+rangeSpec(req.Range))
+		return
 	}
-	t.header.Set("Range", fmt.Sprintf("bytes=%d-%s", req.Range.Offset, last))
+	list := make([]string, len(req.Ranges))
+	for i, r := range req.Ranges {
+		list[i] = rangeSpec(r)
+	}
+	t.header.Set("Range", "bytes="+strings.Join(list, ","))
+}
+
+// rangeSpec writes a range (RFC 9110, section 14.1.2).
+func rangeSpec(r fetch.Range) string {
+	switch {
+	case r.Offset < 0:
+		return strconv.FormatInt(r.Offset, 10)
+	case r.Length == 0 || r.Length > math.MaxInt64-r.Offset:
+		return fmt.Sprintf("%d-", r.Offset)
+	}
+	return fmt.Sprintf("%d-%d", r.Offset, r.Offset+r.Length-1)
 }
 
 // isStrong reports whether tag is a strong entity tag.
 func isStrong(tag string) bool { return len(tag) >= 2 && tag[0] == '"' && tag[len(tag)-1] == '"' }
 
-// accept ranks media types by quality, what is not listed last.
+// accept ranks media types by quality. Those that are not listed come last.
 func accept(types []string) string {
 	if len(types) == 0 {
 		return "*/*"
@@ -201,22 +240,26 @@ func accept(types []string) string {
 	return b.String() + "*/*;q=0.1"
 }
 
-// referer names the page that led here to its own server only.
+// referer names the page that led here, to that page's own server only.
 func referer(req *fetch.Request) string {
 	from := req.From
-	if s := from.Scheme(); s != "http" && s != "https" || from.Origin(0) != req.URL.Origin(0) {
+	if s := from.Scheme(); s != "http" && s != "https" || from.Origin() != req.URL.Origin() {
 		return ""
 	}
 	return from.WithoutUserinfo().WithoutFragment().String()
 }
 
-// request makes the request to send, with cookies and secrets.
-func (d *driver) request(ctx context.Context, t *target, auth []*authenticator) (*http.Request, error) {
+// request makes the request to send, with cookies and secrets. What another origin wants to be done
+// here, not only asked for, is done without the cookies, as browsers have it (SameSite).
+func (d *driver) request(ctx context.Context, req *fetch.Request, t *target, auth []*authenticator) (*http.Request, error) {
 	r := (&http.Request{
 		Method: t.method, URL: t.url, Host: t.host, Header: t.header.Clone(),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
-	if t.cookies != nil {
+	if t.body != nil {
+		r.Body, r.GetBody, r.ContentLength = t.body, req.GetBody, req.ContentLength
+	}
+	if t.cookies != nil && (isSafe(t.method) || !d.env.Foreign(ctx)) {
 		for _, c := range d.Jar.Cookies(t.cookies) {
 			r.AddCookie(c)
 		}
@@ -229,13 +272,12 @@ func (d *driver) request(ctx context.Context, t *target, auth []*authenticator) 
 	return r, nil
 }
 
-// Explain returns the request as HTTP/1.1 would have it, without cookies and
-// secrets.
+// Explain returns the request as HTTP/1.1 would have it, without cookies and secrets.
 func (d *driver) Explain(req *fetch.Request) ([]string, error) {
-	if req.Op == fetch.OpList || req.Op == fetch.OpDial {
-		return nil, errors.ErrUnsupported
+	method, err := methodOf(req)
+	if err != nil {
+		return nil, err
 	}
-	method := http.MethodGet
 	if req.Op == fetch.OpStat {
 		method = http.MethodHead
 	}
@@ -244,5 +286,9 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 		return nil, err
 	}
 	lines := []string{method + " " + t.url.RequestURI() + " HTTP/1.1", "Host: " + t.host}
-	return append(lines, shown(t.header)...), nil
+	lines = append(lines, shown(t.header)...)
+	if req.ContentLength > 0 {
+		lines = append(lines, "Content-Length: "+strconv.FormatInt(req.ContentLength, 10))
+	}
+	return lines, nil
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// response turns the answer into what the driver returns: content, another
-// place, or an error. Unless it is content, the body is left to the caller of
-// response to discard.
+// response turns the answer into what the driver returns: content, another place, or an error.
+// Unless it is content, the caller must discard the body.
 func (ex *exchange) response() (*fetch.Response, error) {
 	switch code := ex.resp.StatusCode; {
 	case code == http.StatusPartialContent:
@@ -62,11 +61,11 @@ func (ex *exchange) refusal() error {
 	return ex.fail(fetch.ErrProtocol, "no such status is defined")
 }
 
-// maxRetryAfter bounds what is believed of a Retry-After.
+// maxRetryAfter bounds a Retry-After that is believed.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// retryAfter reads seconds or a date (RFC 9110, section 10.2.3); 0 means that
-// it is neither, or past.
+// retryAfter reads seconds or a date (RFC 9110, section 10.2.3); 0 means that it is neither, or
+// past.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
@@ -91,14 +90,16 @@ func (ex *exchange) elsewhere() (*fetch.Response, error) {
 	if text == "" {
 		return nil, ex.fail(fetch.ErrRedirect, "the server did not say where to")
 	}
-	loc, err := uri.ParseLoose(text)
+	loc, err := uri.ParseRef(text)
 	if err != nil {
 		return nil, ex.fail(fetch.ErrRedirect, "%w", err)
 	}
-	return &fetch.Response{Meta: ex.meta(), Location: []uri.URI{loc}, Body: http.NoBody}, nil
+	code := ex.resp.StatusCode
+	return &fetch.Response{Meta: ex.meta(), Location: []uri.URI{loc}, Body: fetch.NoBody,
+		Resend: code == http.StatusTemporaryRedirect || code == http.StatusPermanentRedirect}, nil
 }
 
-// meta describes the answer as its header does.
+// meta returns what the header tells about the answer.
 func (ex *exchange) meta() fetch.Meta {
 	h := ex.resp.Header
 	m := fetch.Meta{
@@ -107,6 +108,9 @@ func (ex *exchange) meta() fetch.Meta {
 		Name:        suggestedName(h.Get("Content-Disposition")),
 		Reply:       ex.reply(),
 		Header:      textproto.MIMEHeader(h),
+	}
+	if ex.resp.StatusCode == http.StatusNoContent || ex.resp.StatusCode == http.StatusResetContent {
+		m.Kind = fetch.KindNone
 	}
 	m.ETag = h.Get("ETag")
 	if t, err := http.ParseTime(h.Get("Last-Modified")); err == nil {
@@ -129,21 +133,21 @@ func (ex *exchange) content(r fetch.Range, total int64) (*fetch.Response, error)
 	out := &fetch.Response{Meta: m, Body: b}
 	if codings := knownCodings(ex.resp.Header); ex.target.coded && len(codings) > 0 {
 		out.Size = -1
-		out.ETag = weak(m.ETag) // it names the octets before they were decoded
+		out.ETag = weak(m.ETag) // it names the bytes before they were decoded
+		out.Decoded = true
 		out.Body = newDecoder(b, codings)
 	}
 	return out, nil
 }
 
-// endsByClose reports whether a lost connection looks like the end of the
-// body. So it does in TLS too: crypto/tls takes a connection that was lost
-// between records for one that was closed.
+// endsByClose reports whether the body is close-delimited. A lost connection looks the same, except
+// in TLS, where the client tells them apart (RFC 9112, section 9.8).
 func (ex *exchange) endsByClose() bool {
 	r := ex.resp
 	return r.ProtoMajor == 1 && r.ContentLength < 0 && len(r.TransferEncoding) == 0
 }
 
-// weak makes an entity tag one that cannot guard a range.
+// weak makes an entity tag weak, so that it cannot guard a range.
 func weak(tag string) string {
 	if isStrong(tag) {
 		return "W/" + tag

@@ -12,6 +12,19 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
+// No content is something else than an empty document.
+func TestNoContent(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, nil, urlhttp.Options{})
+	for status, want := range map[int]fetch.Kind{200: fetch.KindObject, 204: fetch.KindNone, 205: fetch.KindNone} {
+		u := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) })
+		body, resp, err := get(t, c, u)
+		if err != nil || body != "" || resp.Kind != want {
+			t.Errorf("%d: %q, %+v, %v", status, body, resp, err)
+		}
+	}
+}
+
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -93,5 +106,22 @@ func TestErrorsAreClean(t *testing.T) {
 	_, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u)
 	if !errors.Is(err, fetch.ErrNotFound) || strings.ContainsAny(err.Error(), "\x1b\x07") {
 		t.Errorf("%q", err)
+	}
+}
+
+// TestErrorPagesAreBounded keeps the beginning of a page that has no end.
+func TestErrorPagesAreBounded(t *testing.T) {
+	t.Parallel()
+	u := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		for {
+			if _, err := w.Write(make([]byte, 10_000)); err != nil {
+				return
+			}
+		}
+	})
+	_, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u)
+	if e := asError(t, err); e.Code != fetch.ErrRefused || len(e.Body) != 64<<10 {
+		t.Errorf("%v with %d bytes of the page", err, len(e.Body))
 	}
 }

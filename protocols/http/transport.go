@@ -9,25 +9,32 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const (
-	// maxHeader bounds what comes before a body, informational replies
-	// included.
+	// maxHeader bounds what comes before a body, informational replies included.
 	maxHeader = 256 << 10
-	// readBuffer is large, as what comes beyond it is read straight into
-	// the caller's buffer.
+	// readBuffer is large. What exceeds it is read straight into the caller's buffer.
 	readBuffer = 64 << 10
+	// writeBuffer takes the head of most requests whole.
+	writeBuffer = 16 << 10
 
 	maxIdleConns = 16 // for each host
 
-	// cleanup is enough for net/http to take leave of a stream.
+	// cleanup is enough time for net/http to clean up after a stream.
 	cleanup = 100 * time.Millisecond
 )
 
-// transport returns the connections that a request may use: those made under
-// the same policy and proxy.
+// roundTripper returns what answers a request.
+func (d *driver) roundTripper(ctx context.Context) http.RoundTripper {
+	if d.Transport != nil {
+		return d.Transport
+	}
+	return d.transport(ctx)
+}
+
+// transport returns the connections that a request may use: those made under the same policy and
+// proxy.
 func (d *driver) transport(ctx context.Context) *http.Transport {
 	scope := d.env.Scope(ctx)
 	d.mu.Lock()
@@ -46,18 +53,24 @@ func (d *driver) transport(ctx context.Context) *http.Transport {
 func (d *driver) newTransport() *http.Transport {
 	timeouts := d.env.Timeouts()
 	t := &http.Transport{
-		DialContext:            d.dial,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := d.dial(ctx, network, addr)
+			if err != nil {
+				return nil, err // not a nil *fetch.Conn in an interface
+			}
+			return conn, nil
+		},
 		DialTLSContext:         d.dialTLS,
 		DisableCompression:     true,
-		MaxIdleConnsPerHost:    maxIdleConns,
+		MaxIdleConnsPerHost:    max(d.MaxIdle, maxIdleConns),
 		IdleConnTimeout:        time.Minute,
-		ResponseHeaderTimeout:  timeouts.Reply,
 		MaxResponseHeaderBytes: maxHeader,
 		ReadBufferSize:         readBuffer,
+		WriteBufferSize:        writeBuffer,
 		Protocols:              new(http.Protocols),
-		// The connection carries every stream, so what it hears of one says
-		// nothing about another: pings keep it from seeming idle when a
-		// body's reader is slow, and each body has an idle time of its own.
+		// The connection carries every stream, so that activity on one says nothing about another:
+		// pings keep it from seeming idle when a body's reader is slow, and each body has an idle
+		// time of its own.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: timeouts.Idle / 2, PingTimeout: timeouts.Idle / 2},
 	}
 	t.Protocols.SetHTTP1(true)
@@ -65,21 +78,21 @@ func (d *driver) newTransport() *http.Transport {
 	return t
 }
 
-// dial connects as the policy wants. The connection's own idle time must not
-// cut short the wait for a reply.
-func (d *driver) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+// dial connects as the policy wants. The connection's own idle time must not cut short the wait for
+// a reply.
+func (d *driver) dial(ctx context.Context, network, addr string) (*fetch.Conn, error) {
 	conn, err := d.env.Dial(ctx, network, addr)
 	if err != nil {
 		return nil, d.blame(ctx, err)
 	}
 	timeouts := d.env.Timeouts()
-	if c, ok := conn.(*wire.Conn); ok && (timeouts.Reply == 0 || timeouts.Reply > timeouts.Idle) {
-		c.SetIdle(timeouts.Reply)
+	if timeouts.Reply == 0 || timeouts.Reply > timeouts.Idle {
+		conn.SetIdle(timeouts.Reply)
 	}
 	return conn, nil
 }
 
-// blame says of a failed connection that it was one to a proxy, if it was.
+// blame adds the proxy to the error of a connection that was to go to one.
 func (d *driver) blame(ctx context.Context, err error) error {
 	proxy, relayed := d.env.Proxy(ctx)
 	if !relayed {
@@ -107,17 +120,25 @@ func (d *driver) dialTLS(ctx context.Context, network, addr string) (net.Conn, e
 	cfg.NextProtos = []string{"h2", "http/1.1"}
 	if _, relayed := d.env.Proxy(ctx); d.HTTP1 || relayed { // whole URLs have no place in HTTP/2
 		cfg.NextProtos = cfg.NextProtos[1:]
+	} else if d.HTTP2 {
+		cfg.NextProtos = cfg.NextProtos[:1]
 	}
-	tlsConn, err := d.env.Handshake(ctx, conn, cfg)
-	if err != nil {
-		return nil, err // not a nil *tls.Conn in an interface
+	if err := d.env.Handshake(ctx, conn, cfg); err != nil {
+		return nil, err
 	}
-	return tlsConn, nil
+	if conn.TLS().NegotiatedProtocol == "h2" {
+		return conn.NetConn(), nil // net/http knows HTTP/2 by the *tls.Conn
+	}
+	if d.HTTP2 && len(cfg.NextProtos) == 1 && cfg.NextProtos[0] == "h2" {
+		conn.Abort()
+		return nil, &fetch.Error{Code: fetch.ErrTLS, Err: errors.New("the server does not offer HTTP/2")}
+	}
+	return conn, nil
 }
 
-// CloseIdleConnections implements fetch.IdleCloser. Net/http does not close an
-// HTTP/2 connection whose last stream is just being cleaned up, so there is a
-// second look, and one after each stream that outlives the call.
+// CloseIdleConnections implements fetch.IdleCloser. Net/http does not close an HTTP/2 connection
+// whose last stream is just being cleaned up, so there is a second look, and one after each stream
+// that outlives the call.
 func (d *driver) CloseIdleConnections() {
 	d.closings.Add(1)
 	d.closeIdle()

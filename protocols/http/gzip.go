@@ -1,0 +1,152 @@
+package http
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"hash"
+	"hash/crc32"
+	"io"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// A gzipReader removes the coding gzip (RFC 1952): one member after another, to the end of what is
+// below it. It takes header fields of any length, where compress/gzip refuses those of more than
+// 512 bytes.
+type gzipReader struct {
+	src    *bufio.Reader
+	flate  io.Reader // nil before the first member
+	within bool      // a member
+	sum    hash.Hash32
+	size   uint32 // of the member's content, modulo 2^32
+}
+
+var (
+	errGzipHeader = errors.New("malformed gzip header")
+	errGzipSum    = errors.New("the checksum of gzip is wrong")
+)
+
+// The flags of a member (RFC 1952, section 2.3.1).
+const (
+	gzipHeaderSum = 1 << 1
+	gzipExtra     = 1 << 2
+	gzipName      = 1 << 3
+	gzipComment   = 1 << 4
+	gzipReserved  = 7 << 5
+)
+
+func newGzipReader(src *bufio.Reader) *gzipReader {
+	return &gzipReader{src: src, sum: crc32.NewIEEE()}
+}
+
+// Read implements io.Reader. It returns io.EOF only after a whole member.
+func (z *gzipReader) Read(p []byte) (int, error) {
+	for {
+		if !z.within {
+			if err := z.begin(); err != nil {
+				return 0, err
+			}
+		}
+		n, err := z.flate.Read(p)
+		z.sum.Write(p[:n])
+		z.size += uint32(n)
+		if err == io.EOF {
+			err = z.end()
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// begin reads the header of a member.
+func (z *gzipReader) begin() error {
+	h := &gzipHeader{src: z.src, sum: crc32.NewIEEE()}
+	if err := h.read(); err != nil {
+		return noEOF(err)
+	}
+	z.sum.Reset()
+	z.size, z.within = 0, true
+	if z.flate == nil {
+		z.flate = flate.NewReader(z.src)
+		return nil
+	}
+	return z.flate.(flate.Resetter).Reset(z.src, nil)
+}
+
+// end reads what follows the content of a member. It returns io.EOF if that was the last.
+func (z *gzipReader) end() error {
+	z.within = false
+	var tail [8]byte
+	if _, err := io.ReadFull(z.src, tail[:]); err != nil {
+		return noEOF(err)
+	}
+	if binary.LittleEndian.Uint32(tail[:]) != z.sum.Sum32() || binary.LittleEndian.Uint32(tail[4:]) != z.size {
+		return errGzipSum
+	}
+	_, err := z.src.Peek(1)
+	return err
+}
+
+// A gzipHeader is the header of a member while it is skipped.
+type gzipHeader struct {
+	src *bufio.Reader
+	sum hash.Hash32
+}
+
+func (h *gzipHeader) read() error {
+	var head [10]byte
+	if err := h.fill(head[:]); err != nil {
+		return err
+	}
+	flags := head[3]
+	if head[0] != 0x1f || head[1] != 0x8b || head[2] != 8 || flags&gzipReserved != 0 {
+		return errGzipHeader
+	}
+	if flags&gzipExtra != 0 {
+		var length [2]byte
+		if err := h.fill(length[:]); err != nil {
+			return err
+		}
+		if err := h.fill(make([]byte, binary.LittleEndian.Uint16(length[:]))); err != nil {
+			return err
+		}
+	}
+	for _, field := range [...]byte{gzipName, gzipComment} {
+		if flags&field != 0 {
+			if err := h.text(); err != nil {
+				return err
+			}
+		}
+	}
+	if flags&gzipHeaderSum == 0 {
+		return nil
+	}
+	want := uint16(h.sum.Sum32())
+	var sum [2]byte
+	if err := h.fill(sum[:]); err != nil {
+		return err
+	}
+	if binary.LittleEndian.Uint16(sum[:]) != want {
+		return errGzipHeader
+	}
+	return nil
+}
+
+func (h *gzipHeader) fill(p []byte) error {
+	_, err := io.ReadFull(h.src, p)
+	h.sum.Write(p)
+	return noEOF(err)
+}
+
+// text skips a field that ends with a zero byte.
+func (h *gzipHeader) text() error {
+	for {
+		piece, err := h.src.ReadSlice(0)
+		h.sum.Write(piece)
+		if err != bufio.ErrBufferFull {
+			return noEOF(err)
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package http
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A server with ever new realms does not fill the memory of logins.
+func TestLoginsAreBounded(t *testing.T) {
+	t.Parallel()
+	var s logins
+	u := uri.MustParse("http://h/")
+	for i := range 10 * maxLogins {
+		s.keep(u, false, &login{user: "me", realm: fmt.Sprint(i)})
+	}
+	if n := len(s.by[realms{origin: u.Origin()}]); n != maxLogins {
+		t.Errorf("%d realms are remembered", n)
+	}
+	if s.find(u, true) != nil {
+		t.Error("a login is found for what another origin led to")
+	}
+}

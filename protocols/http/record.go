@@ -1,0 +1,312 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+const mask = "xxxxx"
+
+// A record tells the client's Recorder about one exchange. Over HTTP/1.1 the connection does that
+// with the bytes as they are, and the record finds the lines of the heads in them. HTTP/2 has no
+// such bytes: its messages are recorded as HTTP/1.1 would have written them. A nil record does
+// nothing.
+//
+// An exchange may take several requests, for which follow begins anew.
+type record struct {
+	exchange *fetch.Exchange
+	ctx      context.Context
+
+	mu      sync.Mutex
+	target  *target
+	request *http.Request
+	conn    int    // the number of the connection
+	end     func() // of the record of an HTTP/1.1 connection; nil for HTTP/2
+	head    []byte // what was received before the head of the answer was complete
+	sent    bool   // the head of the request was recorded, for HTTP/2
+	shown   bool   // the request line was
+	done    bool   // the head has come
+}
+
+func newRecord(ctx context.Context, env *fetch.Env) *record {
+	x := env.Record(ctx)
+	if x == nil {
+		return nil
+	}
+	return &record{exchange: x, ctx: ctx}
+}
+
+// follow returns the request with a context that records it.
+func (r *record) follow(req *http.Request, t *target) *http.Request {
+	if r == nil {
+		return req
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.target, r.request, r.end, r.done = t, req, nil, false
+	trace := &httptrace.ClientTrace{GotConn: r.connected}
+	if r.exchange.Line != nil {
+		trace.WroteHeaderField = r.wroteField
+	}
+	if r.exchange.Sent != nil {
+		trace.WroteHeaders = r.wroteHead
+	}
+	return req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
+}
+
+// connected notes which connection serves the request. Net/http uses another one if the server has
+// closed the first.
+func (r *record) connected(info httptrace.GotConnInfo) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.head, r.shown, r.sent, r.end = nil, false, false, nil
+	conn := fetch.ConnOf(info.Conn)
+	m := &masker{from: r.target.passwordFrom, to: r.target.passwordTo}
+	number, end := conn.Record(r.ctx, fetch.Taps{Mask: m.mask, Received: r.received})
+	if r.conn = number; info.Conn == net.Conn(conn) {
+		r.end = end
+	}
+}
+
+// received collects the head of the answer.
+func (r *record) received(p []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.done && r.exchange.Line != nil {
+		r.head = append(r.head, p[:min(len(p), maxHeader-len(r.head))]...)
+	}
+}
+
+// wroteField shows a field of the request, and the request line before the first.
+func (r *record) wroteField(name string, values []string) {
+	r.mu.Lock()
+	first, t := !r.shown, r.target
+	r.shown = true
+	r.mu.Unlock()
+	if first && !strings.HasPrefix(name, ":") {
+		r.exchange.Line(true, t.method+" "+redacted(t.url.RequestURI())+" HTTP/1.1")
+	}
+	for _, v := range values {
+		r.exchange.Line(true, field(name, v))
+	}
+}
+
+// wroteHead records the head of a request over HTTP/2, once for each connection. Net/http may say
+// that it was written only after the answer has come.
+func (r *record) wroteHead() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.end == nil && !r.sent {
+		r.sent = true
+		r.exchange.Sent(r.conn, new(masker).mask(requestHead(r.request)))
+	}
+}
+
+// failed ends the record of a request that got no answer.
+func (r *record) failed() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	end := r.end
+	r.mu.Unlock()
+	if end != nil {
+		end()
+	}
+}
+
+// answered shows the head of the answer, and records what comes of the body.
+func (r *record) answered(resp *http.Response) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	head, end, conn := r.head, r.end, r.conn
+	r.head, r.done = nil, true
+	r.mu.Unlock()
+	if r.exchange.Line != nil {
+		for _, line := range lines(head, resp) {
+			r.exchange.Line(false, line)
+		}
+	}
+	if end != nil {
+		resp.Body = &recordedBody{ReadCloser: resp.Body, end: end}
+		return
+	}
+	if r.exchange.Sent != nil {
+		r.wroteHead()
+	}
+	if r.exchange.Received != nil {
+		r.exchange.Received(conn, answerHead(resp))
+		resp.Body = &recordedBody{ReadCloser: resp.Body, received: func(p []byte) { r.exchange.Received(conn, p) }}
+	}
+}
+
+// A recordedBody ends the record of a connection with the body, or hands over its content.
+type recordedBody struct {
+	io.ReadCloser
+	received func([]byte) // nil if the connection does it
+	end      func()       // nil if there is nothing to end
+}
+
+func (b *recordedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 && b.received != nil {
+		b.received(p[:n])
+	}
+	if err != nil && b.end != nil {
+		b.end()
+	}
+	return n, err
+}
+
+func (b *recordedBody) Close() error {
+	if b.end != nil {
+		b.end()
+	}
+	return b.ReadCloser.Close()
+}
+
+// lines returns the heads of an answer for people: as they came, those of interim answers too, if
+// head has them, else the fields in order of their names.
+func lines(head []byte, resp *http.Response) []string {
+	var list []string
+	for {
+		text, rest, ok := bytes.Cut(head, []byte("\n\r\n"))
+		if !ok {
+			break
+		}
+		status := ""
+		for i, line := range strings.Split(string(text), "\n") {
+			line = strings.TrimSuffix(line, "\r")
+			if i == 0 {
+				status = line
+			} else if name, value, ok := strings.Cut(line, ":"); ok {
+				line = field(name, strings.TrimSpace(value))
+			}
+			list = append(list, line)
+		}
+		if _, code, _ := strings.Cut(status, " "); !strings.HasPrefix(code, "1") {
+			return list
+		}
+		head = rest
+	}
+	return append([]string{resp.Proto + " " + resp.Status}, shown(resp.Header)...)
+}
+
+// shown returns the fields for people, sorted, without secrets.
+func shown(h http.Header) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, v := range h[name] {
+			lines = append(lines, field(name, v))
+		}
+	}
+	return lines
+}
+
+// field returns one field for people, without its secret.
+func field(name, value string) string {
+	switch http.CanonicalHeaderKey(name) {
+	case "Authorization", "Proxy-Authorization":
+		scheme, _, _ := strings.Cut(value, " ")
+		value = scheme + " " + mask
+	case "Cookie", "Set-Cookie", "Set-Cookie2":
+		key, _, _ := strings.Cut(value, "=")
+		value = key + "=" + mask
+	case "Location", "Content-Location", "Referer", ":path":
+		value = redacted(value)
+	}
+	return name + ": " + value
+}
+
+// redacted masks the password of a URL.
+func redacted(text string) string {
+	if u, err := uri.ParseRef(text); err == nil {
+		return u.Redacted()
+	}
+	return mask
+}
+
+// A masker puts asterisks in place of the secrets in the head of a request, which may come in
+// pieces. The length stays.
+type masker struct {
+	from, to int // where the password is in the request line; 0 if there is none
+
+	at     int    // bytes of the head so far
+	name   []byte // of the field, as far as it has come; only its beginning if it is a long one
+	value  bool   // the name is complete
+	secret bool   // the value is masked
+	body   bool   // the head is over
+}
+
+// mask returns p, or a copy without the secrets.
+func (m *masker) mask(p []byte) []byte {
+	out := p
+	for i, c := range p {
+		if m.body {
+			break
+		}
+		if m.next(c) {
+			if &out[0] == &p[0] {
+				out = bytes.Clone(p)
+			}
+			out[i] = '*'
+		}
+	}
+	return out
+}
+
+// next takes the next byte and reports whether it is to be masked.
+func (m *masker) next(c byte) bool {
+	m.at++
+	switch {
+	case m.at > m.from && m.at <= m.to:
+		return true
+	case c == '\n':
+		m.body = len(m.name) == 0 && !m.value
+		m.name, m.value, m.secret = m.name[:0], false, false
+		return false
+	case c == '\r', m.value && !m.secret:
+		return false
+	case m.value:
+		return c != ' '
+	case c == ':':
+		m.value = true
+		switch http.CanonicalHeaderKey(string(m.name)) {
+		case "Authorization", "Proxy-Authorization", "Cookie", "Cookie2":
+			m.secret = true
+		}
+	case len(m.name) < 64:
+		m.name = append(m.name, c)
+	}
+	return false
+}
+
+func requestHead(r *http.Request) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.URL.RequestURI(), r.Host)
+	r.Header.Write(&b)
+	b.WriteString("\r\n")
+	return b.Bytes()
+}
+
+func answerHead(resp *http.Response) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "HTTP/1.1 %s\r\n", resp.Status)
+	resp.Header.Write(&b)
+	b.WriteString("\r\n")
+	return b.Bytes()
+}

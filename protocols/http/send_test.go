@@ -1,0 +1,252 @@
+package http_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	urlhttp "github.com/urlget/urlget/protocols/http"
+)
+
+// of returns what opens a body with that text.
+func of(text string) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+}
+
+// told answers with what it was sent.
+func told(w http.ResponseWriter, r *http.Request) {
+	content, err := io.ReadAll(r.Body)
+	fmt.Fprintf(w, "%s %s %d %v %q %v", r.Method, r.URL.Path, r.ContentLength, r.TransferEncoding, content, err)
+}
+
+func TestWhatIsSent(t *testing.T) {
+	t.Parallel()
+	plain := serve(t, told)
+	tests := []struct {
+		name string
+		req  fetch.Request
+		want string
+	}{
+		{"a known size", fetch.Request{GetBody: of("a=b"), ContentLength: 3}, `POST / 3 [] "a=b" <nil>`},
+		{"an unknown size", fetch.Request{GetBody: of("a=b")}, `POST / -1 [chunked] "a=b" <nil>`},
+		{"an unknown size, said so", fetch.Request{GetBody: of("a=b"), ContentLength: -1}, `POST / -1 [chunked] "a=b" <nil>`},
+		{"a method alone", fetch.Request{Method: "POST"}, `POST / 0 [] "" <nil>`},
+		{"DELETE", fetch.Request{Method: "DELETE"}, `DELETE / 0 [] "" <nil>`},
+		{"a method of one's own", fetch.Request{Method: "FROB", GetBody: of("x"), ContentLength: 1}, `FROB / 1 [] "x" <nil>`},
+		{"GET with a body", fetch.Request{Method: "GET", GetBody: of("x"), ContentLength: 1}, `GET / 1 [] "x" <nil>`},
+	}
+	c := newClient(t, nil, urlhttp.Options{})
+	for _, tt := range tests {
+		tt.req.URL = uri.MustParse(plain + "/")
+		if body, _, err := do(t, c, &tt.req); body != tt.want {
+			t.Errorf("%s: %s, %v", tt.name, body, err)
+		}
+	}
+	for _, method := range []string{"HEAD", "CONNECT", "TRACE", "GET /x", "A\r\nB", "Ä", " "} {
+		req := &fetch.Request{URL: uri.MustParse(plain + "/"), Method: method}
+		if _, _, err := do(t, c, req); fetch.CodeOf(err) != fetch.ErrRequest {
+			t.Errorf("method %q: %v", method, err)
+		}
+		if _, err := c.Explain(req); fetch.CodeOf(err) != fetch.ErrRequest {
+			t.Errorf("explain method %q: %v", method, err)
+		}
+	}
+	x, err := c.Explain(&fetch.Request{URL: uri.MustParse(plain + "/"), GetBody: of("a=b"), ContentLength: 3})
+	if err != nil || x.Steps[0] != "POST / HTTP/1.1" || !slices.Contains(x.Steps, "Content-Length: 3") {
+		t.Errorf("explained as %q, %v", x.Steps, err)
+	}
+}
+
+// redirecting answers /CODE with a redirect to /end, and tells what it was sent there.
+func redirecting(w http.ResponseWriter, r *http.Request) {
+	var status int
+	if _, err := fmt.Sscanf(r.URL.Path, "/%d", &status); err != nil {
+		told(w, r)
+		return
+	}
+	io.Copy(io.Discard, r.Body)
+	w.Header().Set("Location", "/end")
+	w.WriteHeader(status)
+}
+
+func TestRedirectsOfWhatWasSent(t *testing.T) {
+	t.Parallel()
+	u := serve(t, redirecting)
+	c := newClient(t, nil, urlhttp.Options{})
+	for status, want := range map[int]string{
+		300: `GET /end 0 [] "" <nil>`, 301: `GET /end 0 [] "" <nil>`, 302: `GET /end 0 [] "" <nil>`, 303: `GET /end 0 [] "" <nil>`,
+		307: `POST /end 3 [] "a=b" <nil>`, 308: `POST /end 3 [] "a=b" <nil>`,
+	} {
+		req := &fetch.Request{URL: uri.MustParse(fmt.Sprintf("%s/%d", u, status)), GetBody: of("a=b"), ContentLength: 3}
+		if body, _, err := do(t, c, req); body != want {
+			t.Errorf("%d: %s, %v", status, body, err)
+		}
+		if status < 307 {
+			continue
+		}
+		req = &fetch.Request{URL: req.URL, Body: io.NopCloser(strings.NewReader("a=b"))}
+		if _, _, err := do(t, c, req); fetch.CodeOf(err) != fetch.ErrRedirect {
+			t.Errorf("%d with what can be sent but once: %v", status, err)
+		}
+	}
+}
+
+func TestLoginsAndBodies(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range []string{`Basic realm="x"`, `Digest realm="x", nonce="n", qop="auth-int", algorithm=SHA-256`} {
+		u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == "" {
+				w.Header().Set("WWW-Authenticate", scheme)
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			told(w, r)
+		})
+		u = strings.Replace(u, "//", "//joe:secret@", 1)
+		c := newClient(t, nil, urlhttp.Options{})
+		body, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), GetBody: of("a=b"), ContentLength: 3})
+		if body != `POST / 3 [] "a=b" <nil>` {
+			t.Errorf("%s: %s, %v", scheme, body, err)
+		}
+		c = newClient(t, nil, urlhttp.Options{})
+		_, _, err = do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), Body: io.NopCloser(strings.NewReader("a=b"))})
+		if fetch.CodeOf(err) != fetch.ErrAuth || !strings.Contains(err.Error(), "but once") {
+			t.Errorf("%s, once: %v", scheme, err)
+		}
+	}
+}
+
+// TestDoneTwiceIsNotDone: when it is not known whether the server did what it was told, another try
+// is up to the user, unless it does no harm.
+func TestDoneTwiceIsNotDone(t *testing.T) {
+	t.Parallel()
+	breaks := answering(t, func(net.Conn) {})
+	cut := raw(t, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc", false)
+	busy := raw(t, "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", false)
+	tests := []struct {
+		url, method string
+		retry       bool
+	}{
+		{breaks, "GET", true}, {breaks, "PUT", true}, {breaks, "POST", false}, {breaks, "PATCH", false},
+		{cut, "GET", true}, {cut, "POST", false},
+		{busy, "POST", true},
+	}
+	c := newClient(t, nil, urlhttp.Options{})
+	for _, tt := range tests {
+		_, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(tt.url + "/"), Method: tt.method})
+		if e := asError(t, err); e.Retry != tt.retry {
+			t.Errorf("%s %s: retry %v: %v", tt.method, tt.url, e.Retry, err)
+		}
+	}
+	c = newClient(t, &fetch.Options{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNRESET}
+	}}, urlhttp.Options{})
+	_, _, err := do(t, c, &fetch.Request{URL: uri.MustParse("http://127.0.0.1/"), Method: "POST"})
+	if e := asError(t, err); !e.Retry {
+		t.Errorf("nothing was sent, and there is to be no other try: %v", err)
+	}
+}
+
+// A slowBody brings a byte with each tick.
+type slowBody struct {
+	*time.Ticker
+	left int
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, io.EOF
+	}
+	b.left--
+	<-b.C
+	p[0] = 'x'
+	return 1, nil
+}
+
+func (b *slowBody) Close() error {
+	b.Stop()
+	return nil
+}
+
+// TestSlowUploads: the time for an answer begins when all was sent.
+func TestSlowUploads(t *testing.T) {
+	t.Parallel()
+	const limit = 2 * time.Second
+	u := serve(t, told)
+	c := newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit, Idle: limit}}, urlhttp.Options{})
+	body := &slowBody{time.NewTicker(limit / 20), 25}
+	if got, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), Body: body}); !strings.Contains(got, strings.Repeat("x", 25)) {
+		t.Errorf("%s, %v", got, err)
+	}
+	silent := accepting(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
+	c = newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit / 10, Idle: limit}}, urlhttp.Options{})
+	_, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(silent + "/"), GetBody: of("x"), ContentLength: 1})
+	if fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(err.Error(), "no complete answer") {
+		t.Errorf("a server that is silent: %v", err)
+	}
+}
+
+// TestCookiesOfOthers: whoever redirects here may not do things here with the user's cookies.
+func TestCookiesOfOthers(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var got []string
+	bank := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, r.Method+" "+r.Header.Get("Cookie"))
+		http.SetCookie(w, &http.Cookie{Name: "id", Value: "1"})
+	})
+	thief := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Location", strings.Replace(bank, "127.0.0.1", "localhost", 1)+"/")
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	})
+	bank = strings.Replace(bank, "127.0.0.1", "localhost", 1)
+	c := newClient(t, nil, urlhttp.Options{})
+	for _, req := range []*fetch.Request{
+		{URL: uri.MustParse(bank + "/")},
+		{URL: uri.MustParse(bank + "/"), GetBody: of("x")},
+		{URL: uri.MustParse(thief + "/")},
+		{URL: uri.MustParse(thief + "/"), GetBody: of("x"), Header: textproto.MIMEHeader{"Cookie": {"own=1"}}},
+	} {
+		if _, _, err := do(t, c, req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"GET ", "POST id=1", "GET id=1", "POST "}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestUploadsThatFail: an error of the body is told as what it is, and nothing of it seems whole.
+func TestUploadsThatFail(t *testing.T) {
+	t.Parallel()
+	u := serve(t, told)
+	c := newClient(t, nil, urlhttp.Options{})
+	broken := io.NopCloser(io.MultiReader(strings.NewReader("abc"), errReader{}))
+	if _, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), Body: broken}); !errors.Is(err, errDisk) {
+		t.Errorf("a body that breaks: %v", err)
+	}
+	if _, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), GetBody: of("abc"), ContentLength: 5}); err == nil {
+		t.Error("a body that is too short was sent")
+	}
+}
+
+var errDisk = errors.New("disk on fire")
+
+type errReader struct{}
+
+func (errReader) Read([]byte) (int, error) { return 0, errDisk }

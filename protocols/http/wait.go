@@ -1,0 +1,110 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// maxConns bounds the new connections that one request may take. Net/http would go on without end
+// with a server that accepts connections and gives up each (GOAWAY) before it answers.
+const maxConns = 3
+
+// A wait is the time until the head of an answer has come, whatever the server sends before that:
+// a head in small pieces, informational answers, frames about the connection. Sending a body may
+// take any time; what bounds that is the idle time of the connection.
+type wait struct {
+	ctx    context.Context
+	limit  time.Duration // 0 for none
+	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex
+	fresh int // new connections so far
+	timer *time.Timer
+	wrote bool // the head of the request was sent
+	ended bool
+
+	sending bool // there is a body: the wait begins when it was sent
+}
+
+func newWait(ctx context.Context, limit time.Duration, cancel context.CancelCauseFunc) *wait {
+	return &wait{ctx: ctx, limit: limit, cancel: cancel}
+}
+
+// follow returns a context for the request.
+func (w *wait) follow(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: w.connected, WroteHeaders: w.wroteHead, WroteRequest: w.wroteAll,
+	})
+}
+
+func (w *wait) wroteHead() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrote = true
+}
+
+// begun reports whether a server may have got something of the request.
+func (w *wait) begun() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wrote
+}
+
+// wroteAll begins the time for the answer to a body.
+func (w *wait) wroteAll(info httptrace.WroteRequestInfo) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sending && !w.ended && w.limit > 0 && info.Err == nil {
+		if w.timer != nil {
+			w.timer.Stop()
+		}
+		w.timer = time.AfterFunc(w.limit, w.expire)
+	}
+}
+
+// connected notes which connection is to serve the request. The time begins with the first one, and
+// anew with the first fresh one: kept ones may have been lost long ago.
+func (w *wait) connected(info httptrace.GotConnInfo) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	if c := fetch.ConnOf(info.Conn); c != nil {
+		c.Serve(w.ctx)
+	}
+	if !info.Reused {
+		w.fresh++
+	}
+	if w.fresh > maxConns {
+		w.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+			Err: fmt.Errorf("the server let go of %d connections without an answer", maxConns)})
+		return
+	}
+	switch {
+	case w.limit == 0, w.sending:
+	case w.timer == nil:
+		w.timer = time.AfterFunc(w.limit, w.expire)
+	case !info.Reused && w.fresh == 1:
+		w.timer.Reset(w.limit)
+	}
+}
+
+func (w *wait) expire() {
+	w.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no complete answer within %v", w.limit)})
+}
+
+// end ends the wait.
+func (w *wait) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
