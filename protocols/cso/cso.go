@@ -1,30 +1,26 @@
-// Package cso searches CSO name servers, which are also known by their program
-// as ph or qi: the directories of people behind items of type 2 in gopher
-// menus.
+// Package cso searches CSO name servers, also known as ph or qi after their client and server: the
+// directories of people behind items of type 2 in gopher menus.
 //
 //	cso://ns.example.edu/joe smith
 //
-// asks the server on port 105 for "query joe smith". The words may also stand
-// after a question mark. The answer is a listing: Body holds the replies as the
-// server sent them, and each line of a record is an entry, with a [Field] in
-// Entry.Sys. The protocol is in RFC 2378.
+// sends the query "joe smith" to the server on port 105. The words may also follow a question mark.
+// The response is a listing: Body holds the replies as the server sent them, and each record is an
+// entry, with a [Record] in Entry.Sys. RFC 2378 describes the protocol.
 package cso
 
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const (
 	port     = 105
 	maxLine  = 8 << 10
-	maxFirst = 100 // replies before the first with a result
+	maxFirst = 100 // preliminary replies before the first with a result
 )
 
 // Load registers the scheme cso.
@@ -46,31 +42,23 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	if req.Op > fetch.OpList {
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.ErrUnsupported}
-	}
-	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(port))
-	if err != nil {
+	b := &replies{}
+	ask := fetch.Question{Addr: req.URL.HostPort(port), Lines: []string{query, "quit"}}
+	if err := d.env.Ask(ctx, ask, b.begin); err != nil {
 		return nil, err
 	}
-	b := &body{conn: conn.(*wire.Conn), release: fetch.Bind(ctx, conn), r: wire.NewReader(conn, maxLine), trace: d.env.Trace()}
-	first, err := d.ask(b, query)
-	if err != nil {
-		b.Close()
-		return nil, err
-	}
-	resp := &fetch.Response{URL: req.URL, Body: b, Entries: entries(b)}
+	resp := &fetch.Response{URL: req.URL, Body: b, Parse: entries}
 	resp.Kind, resp.ContentType, resp.Size = fetch.KindListing, "text/plain", -1
 	resp.Name = fetch.SafeName(strings.TrimPrefix(query, "query "))
-	resp.Reply = fetch.Reply{Code: first.code, Text: first.text}
+	resp.Reply = fetch.Reply{Code: b.first.code, Text: b.first.text}
 	if req.Op == fetch.OpStat {
 		b.Close()
-		resp.Body, resp.Entries = http.NoBody, nil
+		resp.Body, resp.Parse = fetch.NoBody, nil
 	}
 	return resp, nil
 }
 
-// command returns the query that a URL stands for.
+// command returns the query command for a URL.
 func command(u uri.URI) (string, error) {
 	if u.Host() == "" {
 		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("no host")}
@@ -91,44 +79,6 @@ func command(u uri.URI) (string, error) {
 			Hint: "add a name after the host: cso://" + u.HostPort(port) + "/NAME"}
 	}
 	return "query " + words, nil
-}
-
-// ask sends the query and reads replies until one tells whether there is a
-// result. It returns the first.
-func (d *driver) ask(b *body, query string) (first reply, err error) {
-	l := wire.NewLines(b.conn, maxLine)
-	l.Trace = b.trace
-	for _, line := range []string{query, "quit"} {
-		if err := l.Queue(line); err != nil {
-			return first, err
-		}
-	}
-	if err := l.Flush(); err != nil {
-		return first, err
-	}
-	timeouts := d.env.Timeouts()
-	b.conn.SetIdle(timeouts.Reply)
-	defer b.conn.SetIdle(timeouts.Idle)
-	var head []byte
-	for n := range maxFirst {
-		got, err := b.next()
-		if err != nil {
-			return first, err
-		}
-		if n == 0 {
-			first = got
-		}
-		head = append(head, b.rest...)
-		if got.preliminary() {
-			continue
-		}
-		b.rest = head
-		if got.final() {
-			return first, got.err()
-		}
-		return first, nil
-	}
-	return first, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server does not come to an answer")}
 }
 
 // Explain implements fetch.Explainer.

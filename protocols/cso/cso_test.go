@@ -3,6 +3,7 @@ package cso
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -11,8 +12,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/csod"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/csod"
 	"github.com/urlget/urlget/internal/transcript"
 )
 
@@ -35,7 +37,7 @@ func serve(t testing.TB, name string) string {
 	return "cso://" + transcript.Server(t, conv) + "/"
 }
 
-func TestASearchListsTheFieldsOfItsMatches(t *testing.T) {
+func TestASearchListsItsMatches(t *testing.T) {
 	t.Parallel()
 	c := client(t, nil)
 	var got []string
@@ -47,11 +49,8 @@ func TestASearchListsTheFieldsOfItsMatches(t *testing.T) {
 		got = append(got, e.Kind.String()+" "+e.Name+" "+string(record))
 	}
 	want := []string{
-		`text     name: smith john {"record":1,"name":"name","value":"smith john"}`,
-		`text   office: 12 Main Hall {"record":1,"name":"office","value":"12 Main Hall"}`,
-		`text         : second floor {"record":1,"name":"office","value":"second floor","continued":true}`,
-		`text     name: smith zoë {"record":2,"name":"name","value":"smith zoë"}`,
-		`error    email: Not present in entry. {"record":2,"name":"email","value":"Not present in entry."}`,
+		`text name: smith john; office: 12 Main Hall, second floor {"record":1,"fields":[{"name":"name","value":"smith john"},{"name":"office","value":"12 Main Hall\nsecond floor"}]}`,
+		`text name: smith zoë; email: Not present in entry. {"record":2,"fields":[{"name":"name","value":"smith zoë"},{"name":"email","value":"Not present in entry.","error":true}]}`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -95,7 +94,7 @@ func TestAnswersThatAreErrors(t *testing.T) {
 			t.Parallel()
 			var log []string
 			base := serve(t, name)
-			c := client(t, &fetch.Options{Trace: func(sent bool, line string) { log = append(log, line) }})
+			c := client(t, &fetch.Options{Recorder: fetch.Trace(func(sent bool, line string) { log = append(log, line) })})
 			resp, err := c.Get(t.Context(), base+"smith")
 			if err == nil {
 				_, err = io.Copy(io.Discard, resp.Body)
@@ -144,7 +143,7 @@ func TestURLs(t *testing.T) {
 
 func TestAServerOfManyRecords(t *testing.T) {
 	t.Parallel()
-	s := csod.Start(t, map[string]string{"all": strings.Repeat("-200:1:    name: x\r\n", 10000)})
+	s := csod.Start(t, csod.Options{Answers: map[string]string{"all": records(10000)}})
 	c := client(t, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 150 * time.Millisecond}})
 	count := func() (n int, last error) {
 		for _, err := range c.List(t.Context(), "cso://"+s.Addr+"/all") {
@@ -158,17 +157,35 @@ func TestAServerOfManyRecords(t *testing.T) {
 	if n, err := count(); n != 10000 || err != nil {
 		t.Errorf("%d entries and error %v", n, err)
 	}
-	s.Cut()
+	s.Fail(servers.Cut)
 	if n, err := count(); !errors.Is(err, fetch.ErrTruncated) {
 		t.Errorf("after a cut: %d entries and error %v", n, err)
 	}
-	s.Stall()
+	s.Fail(servers.Stall)
 	if n, err := count(); !errors.Is(err, fetch.ErrNetwork) {
 		t.Errorf("after a stall: %d entries and error %v", n, err)
 	}
 	meta, err := c.Stat(t.Context(), "cso://"+s.Addr+"/all")
 	if err != nil || meta.Kind != fetch.KindListing || meta.Reply.Code != 200 {
 		t.Errorf("Stat: %+v, %v", meta, err)
+	}
+}
+
+// records are as many matches of one field.
+func records(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "-200:%d:    name: x\r\n", i+1)
+	}
+	return b.String()
+}
+
+func TestAQueryThatIsWrongIsAnError(t *testing.T) {
+	t.Parallel()
+	resp, err := client(t, nil).Get(t.Context(), serve(t, "nofield")+"nofield=x")
+	var e *fetch.Error
+	if !errors.As(err, &e) || e.Code != fetch.ErrRefused || e.Reply.String() != `507 nofield:Field does not exist.; x:not a field` {
+		t.Errorf("%v, %v", resp, err)
 	}
 }
 
@@ -185,8 +202,8 @@ func FuzzReplies(f *testing.F) {
 			if err != nil {
 				return
 			}
-			field := e.Sys.(Field)
-			if field.Record < 0 || !e.URL.IsZero() {
+			record := e.Sys.(Record)
+			if record.Record < 0 || len(record.Fields) == 0 || !e.URL.IsZero() {
 				t.Errorf("%q: entry %+v", text, e)
 			}
 			if _, err := json.Marshal(e.Sys); err != nil {

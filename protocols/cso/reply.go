@@ -2,6 +2,7 @@ package cso
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"strconv"
@@ -11,26 +12,29 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// A Field is a line of a record: what Entry.Sys holds.
-type Field struct {
-	Record int `json:"record"` // which of the matches it belongs to, from 1
-	// Name is the name of the field. The further lines of a field have the
-	// name of the first, and Continued set.
-	Name      string `json:"name"`
-	Value     string `json:"value"`
-	Continued bool   `json:"continued,omitempty"`
+// A Record is one match, found in Entry.Sys.
+type Record struct {
+	Record int     `json:"record"` // record number, from 1; 0 if the server gave none
+	Fields []Field `json:"fields"`
 }
 
-// A reply is a line from the server: "code:text" or, in a record,
-// "code:record:text", with a minus in front if more lines follow.
+// A Field is a field of a record. Its lines are separated by line feeds.
+type Field struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Error bool   `json:"error,omitempty"` // Value says why there is no value
+}
+
+// A reply is a line from the server: "code:text" or, in a record, "code:record:text", with a
+// leading minus sign if more lines follow.
 type reply struct {
 	code   int
 	more   bool
-	record int // 0 if there is none
+	record int // 0 if there is no record number
 	text   string
 }
 
-var errMalformed = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sent what is no reply of a CSO name server")}
+var errMalformed = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("what the server sent is not a reply of a CSO name server")}
 
 func parseReply(line string) (reply, bool) {
 	var r reply
@@ -52,13 +56,13 @@ func parseReply(line string) (reply, bool) {
 	return r, true
 }
 
-// preliminary reports whether r only says what is about to come.
+// preliminary reports whether r only announces what is about to come.
 func (r reply) preliminary() bool { return r.code < 200 }
 
 // final reports whether r is the last reply to a command.
 func (r reply) final() bool { return !r.more && !r.preliminary() }
 
-// err returns what r says has gone wrong, or nil.
+// err returns the error that r reports, or nil.
 func (r reply) err() error {
 	e := &fetch.Error{Reply: fetch.Reply{Code: r.code, Text: wire.Text(r.text)}}
 	switch {
@@ -76,18 +80,66 @@ func (r reply) err() error {
 	return e
 }
 
-// A body is the replies to one query, as they were sent.
-type body struct {
-	conn    *wire.Conn
-	release func() bool
-	r       *wire.Reader
-	trace   func(sent bool, line string)
-	rest    []byte // of the last line
-	end     error  // io.EOF after the final reply, or why it did not come
+// replies is the body of a response: the replies to one query, as they were sent.
+type replies struct {
+	io.Closer
+	r     *wire.Reader
+	trace func(sent bool, line string) // nil if there is no trace
+	first reply
+	rest  []byte // of the current line
+	end   error  // io.EOF after the final reply, or why there was none
 }
 
-// next reads a reply and leaves its line in rest.
-func (b *body) next() (reply, error) {
+// begin reads replies until it is known whether there is a result.
+func (b *replies) begin(conn *fetch.Conn) error {
+	b.Closer, b.r, b.trace = conn, wire.NewReader(conn, maxLine), conn.Trace()
+	var head []byte
+	for n := range maxFirst {
+		got, err := b.next()
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			b.first = got
+		}
+		head = append(head, b.rest...)
+		if got.preliminary() {
+			continue
+		}
+		if got.more && got.record == 0 && got.err() != nil {
+			return b.refusal(got)
+		}
+		b.rest = head
+		if got.final() {
+			return got.err()
+		}
+		return nil
+	}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sends preliminary replies without end")}
+}
+
+// refusal reads the replies that explain what is wrong with a query, one line per cause, up to the
+// final reply.
+func (b *replies) refusal(first reply) error {
+	said := first.text
+	for range maxFirst {
+		got, err := b.next()
+		switch {
+		case err != nil:
+			return err
+		case got.final():
+			e := first.err().(*fetch.Error)
+			e.Reply.Text = wire.Text(said)
+			return e
+		case got.err() != nil:
+			said += "; " + got.text
+		}
+	}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server's refusal has no end")}
+}
+
+// next reads a reply and stores its line in rest.
+func (b *replies) next() (reply, error) {
 	line, err := b.r.RawLine()
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -114,7 +166,7 @@ func (b *body) next() (reply, error) {
 	return r, nil
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *replies) Read(p []byte) (int, error) {
 	for len(b.rest) == 0 {
 		if b.end != nil {
 			return 0, b.end
@@ -128,22 +180,19 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close closes the connection without waiting for the server.
-func (b *body) Close() error {
-	b.release()
-	b.conn.Close()
-	return nil
-}
+// maxRecord bounds the fields of a record, in bytes of their lines.
+const maxRecord = 256 << 10
 
-// entries returns the lines of the records in r.
+// entries returns the records in r. A record ends at the first line of the next.
 func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		lr := wire.NewReader(r, maxLine)
-		var last Field
+		lines := wire.NewReader(r, maxLine)
+		var rec Record
+		size := 0
 		for {
-			line, err := lr.Line()
+			line, err := lines.Line()
 			if err == io.EOF {
-				return
+				break
 			}
 			if err != nil {
 				yield(fetch.Entry{}, err)
@@ -153,27 +202,46 @@ func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 			if !ok || !rep.more {
 				continue
 			}
-			if !yield(entry(rep, &last), nil) {
+			if rep.record != rec.Record && len(rec.Fields) > 0 {
+				if !yield(rec.entry(), nil) {
+					return
+				}
+				rec, size = Record{}, 0
+			}
+			rec.Record = rep.record
+			if size += len(line) + 50; size > maxRecord {
+				yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a record of more than %d bytes", maxRecord)})
 				return
 			}
+			rec.add(rep)
+		}
+		if len(rec.Fields) > 0 {
+			yield(rec.entry(), nil)
 		}
 	}
 }
 
-// entry returns the entry for a reply before the final one. Last is the field
-// before, and then this one.
-func entry(r reply, last *Field) fetch.Entry {
-	text := wire.Text(strings.TrimRight(r.text, " "))
-	e := fetch.Entry{Name: text, Kind: fetch.EntryText, Size: -1}
-	if r.err() != nil {
-		e.Kind = fetch.EntryError
+// add adds a line of the record: "name: value", or ": value" to continue the field before.
+func (rec *Record) add(r reply) {
+	name, value, _ := strings.Cut(wire.Text(strings.TrimRight(r.text, " ")), ":")
+	f := Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value), Error: r.err() != nil}
+	if last := len(rec.Fields) - 1; f.Name == "" && last >= 0 {
+		rec.Fields[last].Value += "\n" + f.Value
+		return
 	}
-	name, value, _ := strings.Cut(text, ":")
-	f := Field{Record: r.record, Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)}
-	if f.Name == "" && f.Record == last.Record {
-		f.Name, f.Continued = last.Name, true
+	rec.Fields = append(rec.Fields, f)
+}
+
+// entry returns the entry for the record. Its name is the whole record on one line.
+func (rec Record) entry() fetch.Entry {
+	e := fetch.Entry{Kind: fetch.EntryError, Size: -1, Sys: rec}
+	var parts []string
+	for _, f := range rec.Fields {
+		parts = append(parts, f.Name+": "+strings.ReplaceAll(f.Value, "\n", ", "))
+		if !f.Error {
+			e.Kind = fetch.EntryText // an error is not a match
+		}
 	}
-	*last = f
-	e.Sys = f
+	e.Name = strings.Join(parts, "; ")
 	return e
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// maxAttributes bounds the Gopher+ attributes of one item, in octets.
+// maxAttributes bounds the Gopher+ attributes of one item, in bytes.
 const maxAttributes = 256 << 10
 
-// An Attribute is a Gopher+ attribute block: "+NAME: value", and lines below
-// it that each begin with a space. The texts are in UTF-8.
+// An Attribute is a Gopher+ attribute block: "+NAME: value", and lines below it that each begin
+// with a space. The texts are in UTF-8.
 type Attribute struct {
 	Name  string   `json:"name"`            // without the plus
 	Value string   `json:"value,omitempty"` // what follows the colon
@@ -63,9 +63,8 @@ func parseAttributes(r io.Reader) ([]Attribute, error) {
 	return a.list, nil
 }
 
-// entriesWithAttributes returns the entries of a menu that was asked for with
-// the attributes of its items. Each item begins with a block INFO, which holds
-// its line of the menu.
+// entriesWithAttributes returns the entries of a menu that was asked for with the attributes of its
+// items. Each item begins with a block INFO, which holds its line of the menu.
 func (m *menu) entriesWithAttributes(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		var (
@@ -117,9 +116,8 @@ func attribute(list []Attribute, name string) (Attribute, bool) {
 	return Attribute{}, false
 }
 
-// fields returns attributes as header fields: one field for each attribute
-// with its lines as the values, and one for each field of ADMIN, such as
-// Mod-Date.
+// fields returns attributes as header fields: one field for each attribute with its lines as the
+// values, and one for each field of ADMIN, such as Mod-Date.
 func fields(list []Attribute) textproto.MIMEHeader {
 	h := make(textproto.MIMEHeader)
 	for _, a := range list {
@@ -137,9 +135,9 @@ func fields(list []Attribute) textproto.MIMEHeader {
 	return h
 }
 
-// modTime returns the time in the field Mod-Date of ADMIN, which ends with
-// "<YYYYMMDDhhmmss>". It is the server's local time, of an unknown zone, and
-// taken for UTC: good enough to see that an item has changed.
+// modTime returns the time in the field Mod-Date of ADMIN, which ends with "<YYYYMMDDhhmmss>". It
+// is the server's local time, of an unknown zone, and taken for UTC: good enough to see that an
+// item has changed.
 func modTime(list []Attribute) time.Time {
 	admin, _ := attribute(list, "ADMIN")
 	for _, line := range admin.Lines {

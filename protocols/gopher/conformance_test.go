@@ -2,9 +2,7 @@ package gopher_test
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"io/fs"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -12,27 +10,17 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/gopherd"
 	"github.com/urlget/urlget/protocols/gopher"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// certificate returns a server's configuration and a client's that trusts it.
-func certificate(t testing.TB) (server, client *tls.Config) {
-	t.Helper()
-	s := httptest.NewUnstartedServer(nil)
-	s.StartTLS()
-	defer s.Close()
-	pool := x509.NewCertPool()
-	pool.AddCert(s.Certificate())
-	return &tls.Config{Certificates: s.TLS.Certificates}, &tls.Config{RootCAs: pool}
-}
-
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	secure, trusting := certificate(t)
+	secure, trusting := servers.Certificate()
 	for _, tt := range []struct {
 		name, scheme, plus string
 		tls                *tls.Config
@@ -45,21 +33,16 @@ func TestConformance(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			fetchtest.Run(t, fetchtest.Harness{
 				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-					s := gopherd.Start(t, gopherd.Config{Tree: tree, TLS: tt.tls, Plus: tt.plus != ""})
+					s := gopherd.Start(t, gopherd.Options{Tree: tree, TLS: tt.tls, Plus: tt.plus != ""})
 					return fetchtest.Site{
-						Load: gopher.Load,
-						URL:  func(name string) string { return itemURL(tt.scheme, s.Addr, tt.plus, tree, name) },
-						Log:  s.Log,
-						Fault: func(f fetchtest.Fault) {
-							if f == fetchtest.Cut {
-								s.Cut()
-							} else {
-								s.Stall()
-							}
-						},
+						Load:  gopher.Load,
+						URL:   func(name string) string { return itemURL(tt.scheme, s.Addr, tt.plus, tree, name) },
+						Log:   s.Log,
+						Fault: s.Fail,
+						Can:   s.Can,
 					}
 				},
-				Skip:    map[string]string{"Noise": "any octets are a document"},
+				Skip:    map[string]string{"Noise": "any bytes are a document"},
 				Options: &fetch.Options{TLS: trusting},
 			})
 		})
@@ -78,5 +61,5 @@ func itemURL(scheme, addr, plus string, tree fs.FS, name string) string {
 	}
 	host := uri.MustParse(scheme + "://" + addr + "/")
 	g.Scheme, g.Host, g.Port = scheme, host.Host(), host.Port(70)
-	return g.URI().String()
+	return uri.Must(g.URI()).String()
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// maxFailure bounds the line in which a server tells of a failure, in octets.
+// maxFailure bounds the line in which a server tells of a failure, in bytes.
 const maxFailure = 1 << 10
 
-// failure returns an error if the reply is nothing but a line that tells of
-// one, whatever was asked for: plain Gopher has no other way to say so. It reads
-// nothing, and waits for no more than it takes to tell.
+// failure returns an error if the reply is nothing but a line that tells of one, whatever was asked
+// for: plain Gopher has no other way to say so. It reads nothing, and waits for no more than it
+// takes to tell.
 func (c *conn) failure() error {
 	first, err := c.Peek(1)
 	if err != nil || first[0] != '3' && first[0] != '0' && first[0] != 'E' {
@@ -44,9 +44,8 @@ func (c *conn) failure() error {
 	return nil
 }
 
-// failureIn returns the error that a line tells of, or nil. Most servers send an
-// item of type 3. Old ones send one of type 0 with a host of "error.host" and
-// port 1. Gophernicus sends a text.
+// failureIn returns the error that a line tells of, or nil. Most servers send an item of type 3.
+// Old ones send one of type 0 with a host of "error.host" and port 1. Gophernicus sends a text.
 func failureIn(line string) error {
 	e := &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the server answered with an error")}
 	title, item := parseItem(line)
@@ -63,9 +62,8 @@ func failureIn(line string) error {
 	return e
 }
 
-// peekLine returns the first line with its end, which may be missing at the
-// end of the stream. It returns nil if the line is too long to tell of a
-// failure.
+// peekLine returns the first line with its end, which may be missing at the end of the stream. It
+// returns nil if the line is too long to tell of a failure.
 func (c *conn) peekLine() ([]byte, error) {
 	for n := 1; n <= maxFailure; n = max(n, c.Buffered()) + 1 {
 		buf, err := c.Peek(min(max(n, c.Buffered()), maxFailure))

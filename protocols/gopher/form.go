@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// questions are the kinds of fields by what stands before the first colon of
-// a line of the attribute ASK, in lower case.
+// questions are the kinds of fields by what stands before the first colon of a line of the
+// attribute ASK, in lower case.
 var questions = map[string]fetch.FieldKind{
 	"note":    fetch.FieldNote,
 	"ask":     fetch.FieldLine,
@@ -25,8 +25,7 @@ var questions = map[string]fetch.FieldKind{
 	"choosef": fetch.FieldFile,
 }
 
-// parseForm returns the form in the attributes of an item, and false if there
-// is none.
+// parseForm returns the form in the attributes of an item, and false if there is none.
 func parseForm(list []Attribute) (fetch.Form, bool) {
 	ask, ok := attribute(list, "ASK")
 	if !ok {
@@ -50,8 +49,8 @@ func parseForm(list []Attribute) (fetch.Form, bool) {
 	return form, true
 }
 
-// unique returns name, with a number if it is taken, and takes it: names are
-// keys of the answers. Taken has the last number given out for each name.
+// unique returns name, with a number if it is taken, and takes it: names are keys of the answers.
+// Taken has the last number given out for each name.
 func unique(name string, taken map[string]int) string {
 	free := name
 	for taken[free] > 0 {
@@ -62,9 +61,8 @@ func unique(name string, taken map[string]int) string {
 	return free
 }
 
-// parseField reads a line "Type: prompt", with a tab before what follows the
-// prompt. What is no question at all is left out; a question of an unknown type
-// wants a line.
+// parseField reads a line "Type: prompt", with a tab before what follows the prompt. It reports
+// false for a line that is not a question; a question of an unknown type wants a line.
 func parseField(line string) (fetch.Field, bool) {
 	typ, text, ok := strings.Cut(line, ":")
 	if !ok {
@@ -90,11 +88,11 @@ func parseField(line string) (fetch.Field, bool) {
 	if f.Name == "" {
 		f.Name = strings.TrimSpace(typ)
 	}
-	return f, true
+	return f, f.Name != "" // an answer needs a name to go by
 }
 
-// yesNo finds the default of a yes-or-no question, "1" or "0", which stands
-// after a tab or after the last colon of the prompt.
+// yesNo finds the default of a yes-or-no question, "1" or "0", which stands after a tab or after
+// the last colon of the prompt.
 func yesNo(prompt string, rest []string) (string, []string) {
 	answer := ""
 	if len(rest) > 0 {
@@ -114,28 +112,27 @@ func yesNo(prompt string, rest []string) (string, []string) {
 	return prompt, nil
 }
 
-// needForm is the error of a form that is not, or not rightly, filled in.
+// needForm is the error of a form that is not filled in, or not correctly.
 func needForm(form fetch.Form, why error) error {
 	e := &fetch.Error{Code: fetch.ErrNeedForm, Err: &fetch.FormError{Form: form},
-		Hint: "answer with --form 'NAME=VALUE'"}
+		Reason: fetch.Reason{Kind: fetch.ReasonForm}, Hint: "answer it"}
 	if why != nil {
 		e.Err = fmt.Errorf("%w; %w", why, e.Err)
 	}
-	if slices.ContainsFunc(form.Fields, func(f fetch.Field) bool { return f.Kind == fetch.FieldFile }) {
-		e.Hint += ", or --form-file 'NAME=FILE' for a file to send"
-	}
 	if slices.ContainsFunc(form.Fields, func(f fetch.Field) bool { return f.Kind == fetch.FieldSecret }) {
-		e.Hint += "; hidden answers travel in clear unless the scheme is gophers"
+		e.Hint += "; hidden answers travel in plaintext unless the scheme is gophers"
 	}
 	return e
 }
 
-// fill returns the data block for a form with its answers. It is a reply
-// turned round: a header, then the answers one a line in the order of the
-// questions. A file takes the rest of the block, so the block has a size then
-// and no final dot.
+// fill returns the data block for a form with its answers. It has the form of a reply: a header,
+// then the answers one a line in the order of the questions. A file takes the rest of the block, so
+// the block has a size then and no final dot.
 func fill(form fetch.Form, answers map[string][]string) (block, error) {
-	answers = maps.Clone(answers)
+	answers, err := matched(form, answers)
+	if err != nil {
+		return block{}, err
+	}
 	var text, shown strings.Builder
 	file, hasFile := "", false
 	for _, f := range form.Fields {
@@ -172,24 +169,70 @@ func fill(form fetch.Form, answers map[string][]string) (block, error) {
 			shown.WriteString(line + "\r\n")
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(answers)) {
-		return block{}, fmt.Errorf("there is no question '%s'", name)
-	}
 	if hasFile {
 		head := "+" + strconv.Itoa(text.Len()+len(file)) + "\r\n"
 		return block{head + text.String() + file, head + shown.String() + "(a file)\r\n"}, nil
 	}
-	return block{"+-1\r\n" + text.String() + ".\r\n", "+-1\r\n" + shown.String() + ".\r\n"}, nil
+	return block{"+-1\r\n" + stuffed(text.String()) + ".\r\n", "+-1\r\n" + stuffed(shown.String()) + ".\r\n"}, nil
+}
+
+// stuffed doubles the dots at the beginning of lines, which servers undo: a line of one dot ends a
+// block without a size.
+func stuffed(lines string) string {
+	if strings.HasPrefix(lines, ".") {
+		lines = "." + lines
+	}
+	return strings.ReplaceAll(lines, "\n.", "\n..")
+}
+
+// matched returns the answers under the names of the questions as the form has them: people leave
+// out the colon at the end, and capitals.
+func matched(form fetch.Form, answers map[string][]string) (map[string][]string, error) {
+	simple := func(name string) string {
+		return strings.ToLower(strings.TrimRight(strings.TrimSpace(name), ": "))
+	}
+	found := make(map[string][]string)
+	for _, name := range slices.Sorted(maps.Keys(answers)) {
+		question := ""
+		for _, f := range form.Fields {
+			switch {
+			case f.Kind == fetch.FieldNote: // its text may be the name of a question
+			case f.Name == name:
+				question = f.Name
+			case question == "" && simple(f.Name) == simple(name):
+				question = f.Name
+			}
+		}
+		if question == "" {
+			return nil, fmt.Errorf("there is no question '%s'", name)
+		}
+		if _, twice := found[question]; twice {
+			return nil, fmt.Errorf("'%s' is answered twice", question)
+		}
+		found[question] = answers[name]
+	}
+	return found, nil
+}
+
+// splitLines returns the lines that values hold: a value may be the content of a file.
+func splitLines(values []string) []string {
+	var lines []string
+	for _, v := range values {
+		for line := range strings.SplitSeq(strings.TrimSuffix(v, "\n"), "\n") {
+			lines = append(lines, strings.TrimSuffix(line, "\r"))
+		}
+	}
+	return lines
 }
 
 // answer returns the lines for the answer to a question.
 func answer(f fetch.Field, values []string) ([]string, error) {
+	if f.Kind == fetch.FieldLines {
+		values = splitLines(values)
+	}
 	for _, v := range values {
 		if err := wire.CheckLine(v); err != nil {
 			return nil, errors.New("has an answer of more than one line")
-		}
-		if v == "." {
-			return nil, errors.New("cannot have a dot for an answer, which would end the form")
 		}
 	}
 	if f.Kind == fetch.FieldLines {

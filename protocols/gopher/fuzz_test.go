@@ -10,18 +10,18 @@ import (
 )
 
 func FuzzHeader(f *testing.F) {
-	for _, line := range []string{"+16\r\n", "+-1\n", "--2\r\n", "-12\r\n", "+", "++1\r\n", "+-3\r\n", "+99999999999999999999\r\n", "plain\r\n", "\r\n"} {
+	for _, line := range []string{"+16\r\n", "+-1\n", "--2\r\n", "-12\r\n", "+", "++1\r\n", "+-3\r\n", "+99999999999999999999\r\n", "+100000000000000000\r\n", "+100000000000000000\n", "plain\r\n", "\r\n"} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		h, ok := parseHeader(line)
+		h, ok, _ := parseHeader(line)
 		if !ok {
 			return
 		}
 		if h.size < untilClose {
 			t.Errorf("%q: size %d", line, h.size)
 		}
-		if again, ok := parseHeader(h.String() + "\r\n"); !ok || again != h {
+		if again, ok, _ := parseHeader(h.String() + "\r\n"); !ok || again != h {
 			t.Errorf("%q: %v is read as %v, %v", line, h, again, ok)
 		}
 	})
@@ -34,6 +34,7 @@ func FuzzAttributes(f *testing.F) {
 		"+ADMIN\n Mod-Date: <\n+:\n+\n \n+VIEWS:\n\n:\n",
 		"+ASK:\n Ask: a\tb\n Select: x:1\n Choose: c\td\te\n AskL:\n AskP: p\n ChooseF: f\n Note: n\n Ask: a\n Ask: a (2)\n Ask: a\n",
 		"+ASK:\n Note: a\n Ask: a\n",
+		"+ASK\n:",
 		"lost\n+INFO:\n+INFO: 1\n+ABSTRACT: 0text\t/x\th\t70\n\xff\xfe\n",
 	} {
 		f.Add(text)
@@ -61,8 +62,8 @@ func FuzzAttributes(f *testing.F) {
 	})
 }
 
-// checkForm answers a form, and checks that each question can be answered and
-// the answers make a block of as many lines.
+// checkForm answers a form, and checks that each question can be answered and the answers make a
+// block of as many lines.
 func checkForm(t *testing.T, form fetch.Form) {
 	t.Helper()
 	answers, lines := make(map[string][]string), 0

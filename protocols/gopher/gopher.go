@@ -1,21 +1,20 @@
-// Package gopher retrieves what gopher URLs name, over plain Gopher (RFC 1436),
-// Gopher+ and Gopher over TLS (the scheme gophers).
+// Package gopher retrieves what gopher URLs name, over plain Gopher (RFC 1436), Gopher+ and Gopher
+// over TLS (the scheme gophers).
 //
-// A menu is a listing: its Body is the menu as the server sent it, without the
-// final line of a dot, and each of its Entries holds an [Item]. Text loses a
-// final line of a dot too; everything else is delivered octet for octet. Plain
-// Gopher ends everything by closing the connection, so Meta.Framing is
-// FramedByClose: nobody can tell a cut document from a whole one.
+// A menu is a listing: its Body is the menu as the server sent it, without the final line of a dot,
+// and each of its Entries holds an [Item]. Text loses a final line of a dot too; everything else is
+// delivered byte for byte. Plain Gopher is close-delimited, so Meta.Framing is FramedByClose: a
+// truncated document cannot be told from a whole one. Over TLS a cut within a record is found out;
+// the closing alert would tell more, but servers in use do not send it.
 //
-// Gopher+ is spoken only where the URL says so (RFC 1738, section 3.4.3), the
-// request has a form filled in, or [Options] ask for it.
+// Gopher+ is spoken only where the URL says so (RFC 1738, section 3.4.3), the request has a form
+// filled in, or [Options] ask for it.
 package gopher
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -34,32 +33,28 @@ func With(opts Options) fetch.Loader {
 			"gophers": "Gopher over TLS, on the same port",
 		} {
 			reg.Register(fetch.Scheme{
-				Name:    name,
-				Port:    defaultPort,
-				Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
-				Relayed: name == "gopher",
-				Summary: summary,
-				Driver:  d,
+				Name:         name,
+				Port:         defaultPort,
+				Ops:          []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+				ForwardProxy: name == "gopher",
+				Summary:      summary,
+				Driver:       d,
 			})
 		}
 	}
 }
 
-// Options configure the driver. The zero value is the default. Both options
-// make it speak Gopher+ to servers of which it does not know that they do;
-// they leave URLs alone that already say something else.
+// Options configure the driver. The zero value is the default.
 type Options struct {
-	// Attributes retrieves the attributes of items instead of their content,
-	// and menus with the attributes of all their items.
+	// Attributes retrieves the attributes of items instead of their content, and menus with the
+	// attributes of all their items.
 	Attributes bool
-	// View is the representation to ask for, a media type perhaps with a
-	// language: "text/html" or "text/html;lang=De_DE". "" means what the
-	// request's Accept says, or the server's favourite.
-	View string
 }
 
-// apply changes g to what the options want.
-func (o Options) apply(g *uri.Gopher, op fetch.Op) {
+// apply changes g to what the options and the request want. Both make the driver speak Gopher+ to
+// servers that may not know it. A URL that already asks for something else is left alone.
+func (o Options) apply(g *uri.Gopher, req *fetch.Request) {
+	op := req.Op
 	switch {
 	case o.Attributes && op == fetch.OpStat && g.Plus == "":
 		g.Plus = "+"
@@ -67,8 +62,8 @@ func (o Options) apply(g *uri.Gopher, op fetch.Op) {
 		if g.Plus = "!"; g.Type == '1' {
 			g.Plus = "$"
 		}
-	case o.View != "" && (g.Plus == "" || g.Plus == "+"):
-		g.Plus = "+" + parseView(o.View).String()
+	case req.View != "" && (g.Plus == "" || g.Plus == "+"):
+		g.Plus = "+" + parseView(req.View).String()
 	}
 }
 
@@ -90,15 +85,40 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	case to.Scheme() == "cso":
 		return d.env.Open(ctx, &fetch.Request{URL: to, Op: req.Op})
 	case !to.IsZero():
-		return &fetch.Response{Location: []uri.URI{to}, Body: http.NoBody}, nil
+		return &fetch.Response{Location: []uri.URI{to}, Body: fetch.NoBody}, nil
 	}
 	resp, err := d.item(ctx, req, g)
+	if req.View != "" && err != nil {
+		err = d.whichViews(ctx, g, err)
+	}
 	var moved *movedError
 	if errors.As(err, &moved) {
-		resp, err = &fetch.Response{Location: []uri.URI{moved.to}, Body: http.NoBody}, nil
+		resp, err = &fetch.Response{Location: []uri.URI{moved.to}, Body: fetch.NoBody}, nil
 		resp.Reply = moved.reply
 	}
 	return resp, err
+}
+
+// whichViews adds the list of views to the error of a view that is refused.
+func (d *driver) whichViews(ctx context.Context, g uri.Gopher, refusal error) error {
+	var e *fetch.Error
+	if !errors.As(refusal, &e) || e.Reply.IsZero() {
+		return refusal
+	}
+	list, err := d.attributes(ctx, g)
+	if err != nil {
+		return refusal
+	}
+	var names []string
+	for _, v := range views(list) {
+		names = append(names, v.String())
+	}
+	if len(names) == 0 {
+		return refusal
+	}
+	dup := *e
+	dup.Code, dup.Hint = fetch.ErrNotFound, "its views: "+strings.Join(names, ", ")
+	return &dup
 }
 
 // parse decodes the request's URL and applies the options.
@@ -107,12 +127,12 @@ func (d *driver) parse(req *fetch.Request) (uri.Gopher, error) {
 	if err != nil {
 		return g, err
 	}
-	d.opts.apply(&g, req.Op)
+	d.opts.apply(&g, req)
 	return g, nil
 }
 
-// elsewhere returns where an item is that is not had from the Gopher server, or
-// the zero URI. It refuses what cannot be asked for.
+// elsewhere returns the URL of an item that the Gopher server does not hold itself, or the zero
+// URI. Its error is that of an item that cannot be retrieved.
 func elsewhere(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
 	if u := urlSelector(g.Selector); !u.IsZero() {
 		return u, nil
@@ -121,22 +141,24 @@ func elsewhere(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
 	switch {
 	case g.Type == '2':
 		// No Gopher server speaks CSO, so without a port its own is meant.
-		return otherURL("cso", g.Host, req.URL.Port(csoPort), csoPort, uri.Escape(g.Search)), nil
+		return otherURL("cso", g.Host, req.URL.Port(csoPort), csoPort, uri.Escape(g.Search))
 	case itemTypes[g.Type].kind == fetch.EntrySession:
 		scheme := map[byte]string{'8': "telnet", 'T': "tn3270"}[g.Type]
+		session, err := sessionURL(scheme, g.Host, req.URL.Port(0), g.Selector)
+		if err != nil {
+			return uri.URI{}, err
+		}
 		return uri.URI{}, &fetch.Error{Code: fetch.ErrInteractive, Err: fmt.Errorf("an item of type %c is a session", g.Type),
-			Hint: "open " + sessionURL(scheme, g.Host, req.URL.Port(0), g.Selector).Redacted()}
+			Hint: "open " + session.Redacted()}
 	case g.Type == 'i' || g.Type == '3':
 		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("an item of type %c is a line of a menu", g.Type)}
-	case req.Op > fetch.OpList:
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.ErrUnsupported}
 	case req.Op == fetch.OpList && !isMenu(what.media):
 		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a menu: %w", errors.ErrUnsupported)}
 	case g.Type == '7' && g.Search == "" && what.media != attributesMedia &&
 		(req.Op != fetch.OpStat || !needsAttributes(req, g)):
 		return uri.URI{}, &fetch.Error{Code: fetch.ErrNeedSearch, Hint: "add the words after a tab: " + withWords(req.URL)}
 	case g.Form != nil && !req.From.IsZero():
-		// Its lines are the only ones of a URL that reach a server as lines.
+		// A form is the only part of a URL that reaches a server as lines.
 		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy, Err: fmt.Errorf("%s led to a form that is already filled in", req.From.Redacted())}
 	}
 	return uri.URI{}, nil
@@ -152,7 +174,7 @@ func (d *driver) item(ctx context.Context, req *fetch.Request, g uri.Gopher) (*f
 		}
 		if req.Op == fetch.OpStat && list != nil {
 			resp := described(req, g, list)
-			resp.Body = http.NoBody
+			resp.Body = fetch.NoBody
 			return resp, nil
 		}
 		if g.Plus, data, err = complete(req, list); err != nil {
@@ -166,14 +188,23 @@ func (d *driver) item(ctx context.Context, req *fetch.Request, g uri.Gopher) (*f
 	return d.get(ctx, req, g, out)
 }
 
-// withWords returns the URL of a search as it is with words.
+// withWords returns the URL of a search with words in it. People used to the web put them after a
+// question mark, which here is a part of the selector.
 func withWords(u uri.URI) string {
-	u, _ = u.WithSearch("words")
+	words := "words"
+	if before, after, ok := strings.Cut(u.String(), "?"); ok && after != "" {
+		if plain, err := uri.Parse(before); err == nil {
+			if asked, err := uri.Unescape(strings.ReplaceAll(after, "+", " ")); err == nil {
+				u, words = plain, asked
+			}
+		}
+	}
+	u, _ = u.WithSearch(words)
 	return u.Redacted()
 }
 
-// needsAttributes reports whether the attributes of g must be known first: for
-// its metadata, to fill in its form, or to choose the best of its views.
+// needsAttributes reports whether the attributes of g must be known first: for its metadata, to
+// fill in its form, or to choose the best of its views.
 func needsAttributes(req *fetch.Request, g uri.Gopher) bool {
 	switch {
 	case g.Form != nil:
@@ -184,9 +215,8 @@ func needsAttributes(req *fetch.Request, g uri.Gopher) bool {
 	return req.Form != nil || g.Plus == "?" || g.Plus == "+" && hasPreference(req)
 }
 
-// complete returns what is to be asked for, now that the attributes of an item
-// are known: the Gopher+ string with the view that the request prefers, and
-// the answers to its form.
+// complete returns what to ask for, now that the attributes of an item are known: the Gopher+
+// string with the view that the request prefers, and the answers to its form.
 func complete(req *fetch.Request, list []Attribute) (plus string, data block, err error) {
 	plus = "+"
 	if v, ok := choose(views(list), req); ok && hasPreference(req) {
@@ -219,7 +249,7 @@ func (d *driver) get(ctx context.Context, req *fetch.Request, g uri.Gopher, out 
 	}
 	if req.Op == fetch.OpStat {
 		c.Close()
-		resp.Body, resp.Entries = http.NoBody, nil
+		resp.Body, resp.Parse = fetch.NoBody, nil
 	}
 	return resp, nil
 }

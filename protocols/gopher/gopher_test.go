@@ -1,7 +1,9 @@
 package gopher_test
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/textproto"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/transcript"
 	"github.com/urlget/urlget/protocols/gopher"
@@ -130,8 +133,7 @@ func TestExchangesThatAreErrors(t *testing.T) {
 	}
 }
 
-// TestTheFinalDot has the ways in which servers end texts (RFC 1436, section
-// 3.8, wants ".\r\n").
+// TestTheFinalDot has the ways in which servers end texts (RFC 1436, section 3.8, wants ".\r\n").
 func TestTheFinalDot(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ sent, text string }{
@@ -164,8 +166,7 @@ func TestTheFinalDot(t *testing.T) {
 	}
 }
 
-// TestHeaders has beginnings of replies that look like a Gopher+ header, and
-// some that are one.
+// TestHeaders has beginnings of replies that look like a Gopher+ header, and some that are one.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ sent, body string }{
@@ -181,8 +182,6 @@ func TestHeaders(t *testing.T) {
 		{"++3\r\nabc", "++3\r\nabc"},
 		{"+", "+"},
 		{"+3", "+3"},
-		{"+99999999999999999999\r\nabc", "+99999999999999999999\r\nabc"},
-		{"+" + strings.Repeat("0", 100) + "\r\n", "+" + strings.Repeat("0", 100) + "\r\n"},
 		{"-\r\n", "-\r\n"},
 		{"plain", "plain"},
 		{"", ""},
@@ -190,6 +189,12 @@ func TestHeaders(t *testing.T) {
 		_, body, err := get(t, reply(t, "/x\t+", tt.sent)+"0/x%09%09+")
 		if err != nil || body != tt.body {
 			t.Errorf("%q came as %q, %v, want %q", tt.sent, body, err, tt.body)
+		}
+	}
+	// A number that no reply can have is not the beginning of a document.
+	for _, sent := range []string{"+99999999999999999999\r\nabc", "+" + strings.Repeat("0", 100) + "\r\n", "-" + strings.Repeat("9", 30) + "\r\nx"} {
+		if _, body, err := get(t, reply(t, "/x\t+", sent)+"0/x%09%09+"); !errors.Is(err, fetch.ErrProtocol) {
+			t.Errorf("%q came as %q, %v", sent, body, err)
 		}
 	}
 }
@@ -313,8 +318,8 @@ func TestItemsThatAreElsewhere(t *testing.T) {
 	}
 }
 
-// TestAMenuDoesNotLeadToOtherServices follows items to where they must not go
-// (RFC 1738, section 6).
+// TestAMenuDoesNotLeadToOtherServices follows items to where they must not go (RFC 1738, section
+// 6).
 func TestAMenuDoesNotLeadToOtherServices(t *testing.T) {
 	t.Parallel()
 	menu := "0Mail\tHELO x\t127.0.0.1\t25\r\n0News\tx\t127.0.0.1\t119\r\nhFile\tURL:file:///etc/passwd\t127.0.0.1\t70\r\n"
@@ -389,9 +394,9 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%s: error %v, want one of class %q", rawURL, err, want)
 		}
 	}
-	tab := client(t, gopher.Options{View: "text/html\t1"}, nil)
-	if _, err := tab.Explain(&fetch.Request{URL: uri.MustParse("gopher://h.example/0/a")}); !errors.Is(err, fetch.ErrURL) {
-		t.Errorf("a tab in Options.View: error %v", err)
+	tab := &fetch.Request{URL: uri.MustParse("gopher://h.example/0/a"), View: "text/html\t1"}
+	if _, err := c.Explain(tab); !errors.Is(err, fetch.ErrURL) {
+		t.Errorf("a tab in Request.View: error %v", err)
 	}
 }
 
@@ -407,5 +412,38 @@ func TestAcceptChoosesAView(t *testing.T) {
 	}
 	if body != "Hallo.\r\n.\r\n...\r\n" || resp.ContentType != "Text/plain" {
 		t.Errorf("got %q, %s", body, resp.ContentType)
+	}
+}
+
+// Servers in use close connections of TLS without close_notify, so its lack is no error. The end is
+// as uncertain then as without TLS.
+func TestTLSClosedWithoutFarewell(t *testing.T) {
+	t.Parallel()
+	serverTLS, clientTLS := servers.Certificate()
+	addr := servers.Start(t, servers.Config{}, func(c *servers.Conn) {
+		conn := tls.Server(c.NetConn(), serverTLS)
+		selector, _ := bufio.NewReader(conn).ReadString('\n')
+		name, farewell := strings.CutSuffix(strings.TrimSpace(selector), "!")
+		io.WriteString(conn, map[string]string{"text": "a\r\n", "dot": "a\r\n.\r\n",
+			"menu": "ia\tx\th\t70\r\n", "menudot": "ia\tx\th\t70\r\n.\r\n"}[name])
+		if farewell {
+			conn.Close()
+		}
+	}).Addr
+	c := client(t, gopher.Options{}, &fetch.Options{TLS: clientTLS})
+	for _, tt := range []struct {
+		item string
+		want string
+	}{
+		{"0text!", "a\r\n"}, {"0text", "a\r\n"}, {"0dot", "a\r\n"}, {"9text", "a\r\n"}, {"9dot", "a\r\n.\r\n"},
+		{"1menu!", "ia\tx\th\t70\r\n"}, {"1menu", "ia\tx\th\t70\r\n"}, {"1menudot", "ia\tx\th\t70\r\n"},
+	} {
+		resp, body, err := do(t, c, "gophers://"+addr+"/"+tt.item, fetch.Request{})
+		if err != nil || body != tt.want {
+			t.Errorf("%s: %q, %v, want %q", tt.item, body, err, tt.want)
+		}
+		if err == nil && resp.Framing != fetch.FramedByClose {
+			t.Errorf("%s: the end is said to be known", tt.item)
+		}
 	}
 }

@@ -2,8 +2,7 @@ package gopher
 
 import (
 	"cmp"
-	"net"
-	"strconv"
+	"errors"
 	"strings"
 
 	"github.com/urlget/urlget/fetch/uri"
@@ -16,11 +15,11 @@ const (
 	csoPort     uint16 = 105
 )
 
-// link returns the URL of an item of type typ, or the zero URI if it names no
-// place. An item without a host is taken to be at the menu's server.
-func (m *menu) link(typ byte, item Item) uri.URI {
+// link returns the URL of an item of type typ. It fails if the item names no place. An item without
+// a host is taken to be at the menu's server.
+func (m *menu) link(typ byte, item Item) (uri.URI, error) {
 	if u := urlSelector(item.Selector); !u.IsZero() {
-		return u
+		return u, nil
 	}
 	host, port := item.Host, item.Port
 	if host == "" {
@@ -35,16 +34,18 @@ func (m *menu) link(typ byte, item Item) uri.URI {
 		return sessionURL("tn3270", host, port, item.Selector)
 	}
 	if typ == '0' && port == fingerPort {
-		// Finger takes one line and answers with text, so menus have always
-		// named users in this way. The policy does not let another scheme
-		// than its own lead to that port.
+		// Menus name finger users in this way, as finger takes one line and answers with text. The
+		// policy allows that port to no other scheme.
 		return otherURL("finger", host, port, fingerPort, uri.Escape(item.Selector))
+	}
+	if path, ok := strings.CutPrefix(item.Selector, "GET "); ok && typ == 'h' && strings.HasPrefix(path, "/") {
+		// The request line of HTTP, by which old menus lead to web servers.
+		return otherURL("http", host, cmp.Or(port, defaultPort), 80, escapePath(path[1:]))
 	}
 	g := uri.Gopher{Scheme: "gopher", Host: host, Port: port, Type: typ, Selector: item.Selector}
 	if m.base.Scheme == "gophers" && strings.EqualFold(host, m.base.Host) && cmp.Or(port, defaultPort) == m.base.Port {
-		// A menu cannot say that a server speaks TLS. This one does, on the
-		// port that the menu came from; without this rule the second click
-		// would be in clear.
+		// A menu cannot say that a server speaks TLS. This one does, on the port that the menu came
+		// from; without this rule the second click would be in plaintext.
 		g.Scheme = "gophers"
 	}
 	g.Plus = m.plusString(item)
@@ -52,23 +53,21 @@ func (m *menu) link(typ byte, item Item) uri.URI {
 	return m.write(g)
 }
 
-// write returns the URL of g. Most items of a menu are on one server and have
-// nothing to encode: then the beginning of the URL before serves again, which
-// takes half the time.
-func (m *menu) write(g uri.Gopher) uri.URI {
+// write returns the URL of g. Most items of a menu are on one server and have nothing to encode:
+// then the beginning of the previous URL is used again, which takes half the time.
+func (m *menu) write(g uri.Gopher) (uri.URI, error) {
 	path := string(rune(g.Type)) + g.Selector
 	if g.HasPlus || !isPlain(path) {
 		return g.URI()
 	}
 	if at := (server{g.Scheme, g.Host, g.Port}); at != m.server {
-		root := uri.Gopher{Scheme: g.Scheme, Host: g.Host, Port: g.Port}.URI().String()
-		m.server, m.prefix = at, strings.TrimSuffix(root, "1")
+		root, err := uri.Gopher{Scheme: g.Scheme, Host: g.Host, Port: g.Port}.URI()
+		if err != nil {
+			return uri.URI{}, err
+		}
+		m.server, m.prefix = at, strings.TrimSuffix(root.String(), "1")
 	}
-	u, err := uri.Parse(m.prefix + path)
-	if err != nil || m.prefix == "" {
-		return uri.URI{} // Host is not a host
-	}
-	return u
+	return uri.Parse(m.prefix + path)
 }
 
 // A server is what the URLs of its items begin with.
@@ -77,8 +76,7 @@ type server struct {
 	port         uint16
 }
 
-// isPlain reports whether s can stand in a gopher URL as it is. It need not
-// know of all that can.
+// isPlain reports whether s can stand in a gopher URL unchanged. It may be too strict.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -90,23 +88,23 @@ func isPlain(s string) bool {
 	return true
 }
 
-// plusString returns the Gopher+ string for the URL of an item (RFC 1738,
-// section 3.4.4). A form cannot be had without it; otherwise items are asked
-// for in the Gopher+ way if the menu was.
+// plusString returns the Gopher+ string for the URL of an item (RFC 1738, section 3.4.4). A form
+// cannot be had without it. Items that the server marks with a plus sign are asked for in the
+// Gopher+ way, as only that tells where they end: to a text without a line end at its end, the
+// plain reply of some servers adds the final dot.
 func (m *menu) plusString(item Item) string {
 	if len(item.Extras) == 0 {
 		return ""
 	}
 	switch mark := item.Extras[0]; {
-	case mark == "?", mark == "+" && m.base.Plus != "":
+	case mark == "?", mark == "+":
 		return mark
 	}
 	return ""
 }
 
-// urlSelector returns the URL that a selector holds: "URL:" and a URL, perhaps
-// with a slash in front, is how menus lead to other protocols. It returns the
-// zero URI for all other selectors.
+// urlSelector returns the URL that a selector holds: "URL:" and a URL, perhaps with a slash in
+// front, is how menus lead to other protocols. It returns the zero URI for all other selectors.
 func urlSelector(selector string) uri.URI {
 	text, ok := strings.CutPrefix(strings.TrimPrefix(selector, "/"), "URL:")
 	if !ok {
@@ -119,10 +117,18 @@ func urlSelector(selector string) uri.URI {
 	return u
 }
 
-// sessionURL returns the URL of an interactive service. The selector is the
-// name to log in with (RFC 1436, section 3.8); some servers make a path of it or
-// of nothing, which is no name.
-func sessionURL(scheme, host string, port uint16, login string) uri.URI {
+// escapePath encodes what cannot stand in the path of a URL. What is encoded already stays so.
+func escapePath(path string) string {
+	u, err := uri.ParseRef("http://h/" + path)
+	if err != nil {
+		return uri.Escape(path)
+	}
+	return strings.TrimPrefix(u.String(), "http://h/")
+}
+
+// sessionURL returns the URL of an interactive service. The selector is the name to log in with
+// (RFC 1436, section 3.8). Some servers send a path in its place, which is not a name.
+func sessionURL(scheme, host string, port uint16, login string) (uri.URI, error) {
 	t := uri.Telnet{Scheme: scheme, Host: host, Port: port}
 	if login != "" && !strings.ContainsAny(login, "/\r\n\x00") {
 		t.Login = uri.Userinfo{Name: login, HasName: true}
@@ -130,21 +136,18 @@ func sessionURL(scheme, host string, port uint16, login string) uri.URI {
 	return t.URI()
 }
 
-// otherURL returns the URL of a path, as it is written, on a server of a
-// scheme that fetch/uri has no decoder for.
-func otherURL(scheme, host string, port, def uint16, path string) uri.URI {
-	host = uri.Gopher{Host: host}.URI().Host() // "" if it is not a host
+// otherURL returns the URL of a path, as it is written, on a server of a scheme that fetch/uri has
+// no decoder for.
+func otherURL(scheme, host string, port, def uint16, path string) (uri.URI, error) {
 	if host == "" {
-		return uri.URI{}
+		return uri.URI{}, errors.New("no host")
 	}
-	if port != 0 && port != def {
-		host = net.JoinHostPort(host, strconv.Itoa(int(port)))
-	} else if strings.Contains(host, ":") {
-		host = "[" + host + "]"
+	if port == def {
+		port = 0
 	}
-	u, err := uri.Parse(scheme + "://" + host + "/" + path)
+	root, err := uri.Parts{Scheme: scheme, Host: host, Port: port, Path: "/"}.URI()
 	if err != nil {
-		return uri.URI{}
+		return uri.URI{}, err
 	}
-	return u
+	return uri.Parse(root.String() + path)
 }

@@ -1,6 +1,7 @@
 package gopher
 
 import (
+	"errors"
 	"io"
 	"iter"
 	"strings"
@@ -10,13 +11,16 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// maxLine bounds the lines of menus and of Gopher+ in octets. Menus are made
-// for screens of 80 columns; search items may have long selectors.
-const maxLine = 16 << 10
+const (
+	// maxItem is the length of an item, in bytes, beyond which it is shown as an error. Menus are
+	// made for screens of 80 columns; search items may have long selectors.
+	maxItem = 16 << 10
+	// maxLine bounds the lines of menus and of Gopher+, in bytes: anything longer is not a menu.
+	maxLine = 64 << 10
+)
 
-// An Item is a line of a menu as the server wrote it: what Entry.Sys holds.
-// All strings are as they were sent, which may be octets of any charset; the
-// title is in Entry.Name.
+// An Item is a line of a menu as the server wrote it: what Entry.Sys holds. All strings are as they
+// were sent, which may be bytes of any charset; the title is in Entry.Name.
 type Item struct {
 	Type     string   `json:"type"` // one character, or "" for a line that is no item
 	Selector string   `json:"selector"`
@@ -41,14 +45,28 @@ func newMenu(base uri.Gopher) *menu { return &menu{base: base, last: '1'} }
 // entries returns the entries of a menu, as they arrive.
 func (m *menu) entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
+		read, items := 0, 0
 		for line, err := range lines(r) {
 			if err != nil {
 				yield(fetch.Entry{}, err)
 				return
 			}
-			if !yield(m.entry(string(line)), nil) {
+			var e fetch.Entry
+			if len(line) > maxItem {
+				e = fetch.Entry{Name: wire.Text(string(line[:200])) + "...", Kind: fetch.EntryError, Size: -1}
+			} else {
+				e = m.entry(string(line))
+			}
+			read++
+			if item, ok := e.Sys.(Item); !ok || item.Type != "" {
+				items++
+			}
+			if !yield(e, nil) {
 				return
 			}
+		}
+		if read > 0 && items == 0 {
+			yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("what the server sent is not a menu: none of its lines is an item")})
 		}
 	}
 }
@@ -76,7 +94,7 @@ func lines(r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// entry returns the entry for a line of a menu. Whatever makes no link is text.
+// entry returns the entry for a line of a menu, which is text if it makes no link.
 func (m *menu) entry(line string) fetch.Entry {
 	title, item := parseItem(line)
 	e := fetch.Entry{Name: wire.Text(title), Kind: fetch.EntryText, Rel: "item", Size: -1}
@@ -89,10 +107,11 @@ func (m *menu) entry(line string) fetch.Entry {
 		}
 		e.Kind, e.ContentType = itemTypes[typ].kind, itemTypes[typ].media
 		if e.Kind != fetch.EntryText && e.Kind != fetch.EntryError {
-			e.URL = m.link(typ, item)
-			if e.URL.IsZero() {
-				e.Kind = fetch.EntryText
+			u, err := m.link(typ, item)
+			if err != nil {
+				e.Kind = fetch.EntryError // an item that leads nowhere
 			}
+			e.URL = u
 		}
 	}
 	switch {
@@ -105,8 +124,8 @@ func (m *menu) entry(line string) fetch.Entry {
 	return e
 }
 
-// parseItem takes a line apart. One without a tab is no item, unless it says
-// that it is text or an error.
+// parseItem splits a line. One without a tab is not an item, unless it says that it is text or an
+// error.
 func parseItem(line string) (title string, item Item) {
 	if line == "" || line[0] <= ' ' || line[0] >= 0x7f {
 		return line, item

@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	maxHeader  = len("+") + 18 + len("\r\n")
-	maxMessage = 4 << 10 // of an error, in octets
+	maxDigits  = 18 // of a size
+	maxHeader  = len("+") + maxDigits + len("\r\n")
+	maxMessage = 4 << 10 // of an error, in bytes
 )
 
 // A header is the first line of a Gopher+ reply: a sign and a number.
 type header struct {
 	failed bool
-	size   int64 // of what follows in octets, or one of the values below
+	size   int64 // of what follows in bytes, or one of the values below
 }
 
 // String returns the header as it was sent.
@@ -39,12 +40,11 @@ const (
 	untilClose = -2
 )
 
-// plain stands for the header that a reply does not have.
+// plain stands for the header of a reply that has none.
 var plain = header{size: untilClose}
 
-// plusHeader reads the header of a Gopher+ reply. It reports false, and reads
-// nothing, if the reply does not start with one: a server that does not know
-// Gopher+ sends the plain document.
+// plusHeader reads the header of a Gopher+ reply. It reports false, and reads nothing, if the reply
+// does not start with one: a server that does not know Gopher+ sends the plain document.
 func (c *conn) plusHeader() (header, bool, error) {
 	for n := 1; n <= maxHeader; n++ {
 		buf, err := c.Peek(n)
@@ -54,20 +54,27 @@ func (c *conn) plusHeader() (header, bool, error) {
 		if buf[n-1] != '\n' {
 			continue
 		}
-		h, ok := parseHeader(string(buf))
+		h, ok, err := parseHeader(string(buf))
+		if err != nil {
+			return plain, false, err
+		}
 		if !ok {
-			break
+			return plain, false, nil
 		}
 		_, err = io.CopyN(io.Discard, c, int64(n))
 		return h, true, err
 	}
-	return plain, false, nil
+	buf, _ := c.Peek(maxHeader)
+	_, _, err := parseHeader(string(buf))
+	return plain, false, err
 }
 
-func parseHeader(line string) (header, bool) {
+// parseHeader reads a header. It reports false for a line of another form. A sign with a number
+// that is too large is an error, as it cannot begin a document either.
+func parseHeader(line string) (header, bool, error) {
 	text := strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 	if text == "" || text[0] != '+' && text[0] != '-' {
-		return header{}, false
+		return header{}, false, nil
 	}
 	h := header{failed: text[0] == '-'}
 	switch number := text[1:]; {
@@ -76,13 +83,16 @@ func parseHeader(line string) (header, bool) {
 	case number == "-2":
 		h.size = untilClose
 	default:
+		if len(number) > maxDigits && strings.Trim(number, "0123456789") == "" {
+			return header{}, false, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server announces %.30s bytes", number)}
+		}
 		n, err := strconv.ParseUint(number, 10, 62)
 		if err != nil {
-			return header{}, false
+			return header{}, false, nil
 		}
 		h.size = int64(n)
 	}
-	return h, true
+	return h, true, nil
 }
 
 // content returns a reader of what follows the header.
@@ -96,8 +106,8 @@ func (c *conn) content(h header) io.Reader {
 	return &sizedReader{c: c, size: h.size, left: h.size}
 }
 
-// A dotReader reads up to a line of a dot. Servers leave it out for some views
-// of an item, so the end of the stream will do.
+// A dotReader reads up to a line of a dot. The end of the stream is as good, as servers leave out
+// the dot for some views of an item.
 type dotReader struct{ r *wire.DotReader }
 
 func (r dotReader) Read(p []byte) (int, error) {
@@ -108,8 +118,8 @@ func (r dotReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A sizedReader reads as many octets as were announced and ignores the rest:
-// servers announce the size of a file and may add a line of a dot to it.
+// A sizedReader reads as many bytes as were announced and ignores the rest: servers announce the
+// size of a file and may add a line of a dot to it.
 type sizedReader struct {
 	c          *conn
 	size, left int64
@@ -123,7 +133,7 @@ func (r *sizedReader) Read(p []byte) (int, error) {
 	r.left -= int64(n)
 	if err == io.EOF && r.left > 0 {
 		err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("%d octets came, %d were announced", r.size-r.left, r.size)}
+			Err: fmt.Errorf("%d bytes came, %d were announced", r.size-r.left, r.size)}
 	}
 	return n, err
 }
@@ -136,10 +146,10 @@ type movedError struct {
 
 func (e *movedError) Error() string { return "moved to " + e.to.Redacted() }
 
-// plusFailure reads a Gopher+ error: a line with a code and the address of the
-// administrator, and a text.
+// plusFailure reads a Gopher+ error: a line with a code and the address of the administrator, and a
+// text.
 func (d *driver) plusFailure(c *conn, h header, g uri.Gopher) error {
-	d.trace(false, h.String())
+	c.received(h.String())
 	data, err := io.ReadAll(io.LimitReader(c.content(h), maxMessage))
 	if len(data) == 0 && err != nil {
 		return err
@@ -169,8 +179,7 @@ func (d *driver) plusFailure(c *conn, h header, g uri.Gopher) error {
 	return e
 }
 
-// attributes asks for the attributes of g. There are none if the server does
-// not know Gopher+.
+// attributes asks for the attributes of g. There are none if the server does not know Gopher+.
 func (d *driver) attributes(ctx context.Context, g uri.Gopher) ([]Attribute, error) {
 	g.Plus, g.Search, g.Form = "!", "", nil
 	out, err := newRequest(g, block{})
@@ -191,6 +200,11 @@ func (d *driver) attributes(ctx context.Context, g uri.Gopher) ([]Attribute, err
 	case h.failed:
 		return nil, d.plusFailure(c, h, g)
 	}
-	d.trace(false, h.String())
-	return parseAttributes(c.content(h))
+	c.received(h.String())
+	var text strings.Builder // for the record only
+	list, err := parseAttributes(io.TeeReader(c.content(h), &text))
+	for line := range strings.Lines(text.String()) {
+		c.received(strings.TrimRight(line, "\r\n"))
+	}
+	return list, err
 }

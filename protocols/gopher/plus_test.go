@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/gopher"
 )
 
@@ -65,7 +67,6 @@ func TestAttributesOfAMenu(t *testing.T) {
 	}{
 		{gopher.Options{}, "1/docs%09%09$"},
 		{gopher.Options{Attributes: true}, "1/docs"},
-		{gopher.Options{View: "application/gopher+-menu"}, "1/docs%09%09$"},
 	} {
 		var got []string
 		for e, err := range client(t, tt.opts, nil).List(t.Context(), serve(t, "pygopherd-menu")+tt.path) {
@@ -142,16 +143,16 @@ func TestAView(t *testing.T) {
 	t.Parallel()
 	const answer = "+5\r\n<p>Hi"
 	for _, tt := range []struct {
-		opts gopher.Options
-		path string
+		view, path string
 	}{
-		{gopher.Options{View: "text/html;lang=De_DE"}, "1/x"},
-		{gopher.Options{View: "text/html; lang=De_DE"}, "0/x%09%09+"},
-		{gopher.Options{}, "1/x%09%09+text/html%20De_DE"},
+		{"text/html;lang=De_DE", "1/x"},
+		{"text/html; lang=De_DE", "0/x%09%09+"},
+		{"", "1/x%09%09+text/html%20De_DE"},
+		{"image/gif", "1/x%09%09+text/html%20De_DE"}, // what the URL says comes first
 	} {
-		resp, body, err := do(t, client(t, tt.opts, nil), reply(t, "/x\t+text/html De_DE", answer)+tt.path, fetch.Request{})
+		resp, body, err := do(t, client(t, gopher.Options{}, nil), reply(t, "/x\t+text/html De_DE", answer)+tt.path, fetch.Request{View: tt.view})
 		if err != nil || body != "<p>Hi" || resp.Kind != fetch.KindObject || resp.ContentType != "text/html" {
-			t.Errorf("%+v %s: %q, %+v, %v", tt.opts, tt.path, body, resp, err)
+			t.Errorf("%+v %s: %q, %+v, %v", tt.view, tt.path, body, resp, err)
 		}
 	}
 	// The answer of a server that does not know views is what the type says.
@@ -222,10 +223,8 @@ func TestAFormSaysWhatItAsks(t *testing.T) {
 	if !reflect.DeepEqual(form.Form, want) {
 		t.Errorf("got %+v\nwant %+v", form.Form, want)
 	}
-	for _, hint := range []string{"--form 'NAME=VALUE'", "--form-file", "in clear"} {
-		if !strings.Contains(fe.Hint, hint) {
-			t.Errorf("the hint %q says nothing of %q", fe.Hint, hint)
-		}
+	if fe.Reason.Kind != fetch.ReasonForm || !strings.Contains(fe.Hint, "in plaintext") {
+		t.Errorf("the reason is %+v, the hint %q", fe.Reason, fe.Hint)
 	}
 }
 
@@ -233,11 +232,12 @@ func TestAFormIsSentWithItsAnswers(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var said strings.Builder
-	c := client(t, gopher.Options{}, &fetch.Options{Trace: func(_ bool, line string) {
+	var rec fetchtest.Recording
+	c := client(t, gopher.Options{}, &fetch.Options{Recorder: fetch.JoinRecorders(rec.Recorder, fetch.Trace(func(_ bool, line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		said.WriteString(line + "\n")
-	}})
+	}))})
 	_, body, err := do(t, c, serve(t, "form")+"00/form%09%09%3F", fetch.Request{Form: map[string][]string{
 		"Your name": {"Joe"},
 		"Password":  {"secret"},
@@ -247,7 +247,8 @@ func TestAFormIsSentWithItsAnswers(t *testing.T) {
 	if err != nil || body != "Thank you, Joe.\r\n" {
 		t.Errorf("got %q, %v", body, err)
 	}
-	if trace := said.String(); strings.Contains(trace, "secret") || !strings.Contains(trace, "\nJoe\n***\n2\n") {
+	if trace := said.String(); rec.Shows("secret") || strings.Contains(trace, "secret") || !strings.Contains(trace, "\nJoe\n***\n2\n") ||
+		!strings.Contains(trace, "\n AskP: Password\n") {
 		t.Errorf("trace %q", trace)
 	}
 	_, body, err = do(t, c, serve(t, "file")+"9/send%09%09%3F", fetch.Request{Form: map[string][]string{
@@ -270,7 +271,7 @@ func TestWrongAnswersAreNotSent(t *testing.T) {
 		"two":         func(m map[string][]string) { m["Name"] = []string{"a", "b"} },
 		"line end":    func(m map[string][]string) { m["Name"] = []string{"a\r\nb"} },
 		"NUL":         func(m map[string][]string) { m["Text"] = []string{"a\x00b"} },
-		"dot":         func(m map[string][]string) { m["Text"] = []string{"a", "."} },
+		"twice":       func(m map[string][]string) { m["name:"] = []string{"Jim"} },
 		"no choice":   func(m map[string][]string) { m["Color"] = []string{"green"} },
 		"neither":     func(m map[string][]string) { m["Mail"] = []string{"maybe"} },
 		"no question": func(m map[string][]string) { m["Nmae"] = []string{"Joe"} },
@@ -286,5 +287,50 @@ func TestWrongAnswersAreNotSent(t *testing.T) {
 	_, _, err := do(t, client(t, gopher.Options{}, nil), reply(t, "/x\t!", "text\r\n")+"0/x", fetch.Request{Form: good()})
 	if !errors.Is(err, fetch.ErrNotRetrievable) {
 		t.Errorf("an item without a form: error %v", err)
+	}
+}
+
+// TestAnswersAsPeopleGiveThem has names without the colon and capitals of the form, texts of several
+// lines and lines of dots.
+func TestAnswersAsPeopleGiveThem(t *testing.T) {
+	t.Parallel()
+	const play2 = "-- attributes --\nC\"/f\\t!\\r\\n\"\nS: +-1\nS: +ASK:\nS:  Ask: Your Name:\nS:  AskL: Text\nS:  AskP: Word\nS: .\nS!close\n" +
+		"-- form --\nC\"/f\\t+\\t1\\r\\n\"\nC: +-1\nC: Joe\nC: 3\nC: one\nC: ..\nC: three\nC: ...\nC: .\nS: +-1\nS: thanks\nS: .\nS!close\n"
+	answers := map[string][]string{"your name": {"Joe"}, "TEXT:": {"one\r\n.\nthree\n"}, "Word": {".."}}
+	_, body, err := do(t, client(t, gopher.Options{}, nil), play(t, play2)+"0/f%09%09%3F", fetch.Request{Form: answers})
+	if err != nil || !strings.Contains(body, "thanks") {
+		t.Errorf("%q, %v", body, err)
+	}
+	_, _, err = do(t, client(t, gopher.Options{}, nil), play(t, play2[:strings.Index(play2, "-- form")])+"0/f%09%09%3F",
+		fetch.Request{Form: map[string][]string{"Shoe": {"46"}}})
+	if err == nil || !strings.Contains(err.Error(), "there is no question 'Shoe'") {
+		t.Errorf("an unknown question: %v", err)
+	}
+}
+
+func TestAViewThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	const conversation = "-- view --\nC\"/x\\t+image/gif\\r\\n\"\nS: --1\nS: 1 admin\nS: '/views/doc' does not exist!!\nS: .\nS!close\n" +
+		"-- attributes --\nC\"/x\\t!\\r\\n\"\nS: +-1\nS: +VIEWS:\nS:  text/plain: <1k>\nS:  text/html De_DE: <2k>\nS: .\nS!close\n"
+	_, _, err := do(t, client(t, gopher.Options{}, nil), play(t, conversation)+"0/x", fetch.Request{View: "image/gif"})
+	var e *fetch.Error
+	if !errors.As(err, &e) || e.Code != fetch.ErrNotFound || e.Hint != "its views: text/plain, text/html De_DE" {
+		t.Errorf("%v, %+v", err, e)
+	}
+}
+
+func TestTheHintForASearchKnowsTheWeb(t *testing.T) {
+	t.Parallel()
+	c := client(t, gopher.Options{}, nil)
+	for url, want := range map[string]string{
+		"gopher://h.example/7/search.sh":        "gopher://h.example/7/search.sh%09words",
+		"gopher://h.example/7/search.sh?pear":   "gopher://h.example/7/search.sh%09pear",
+		"gopher://h.example/7/search.sh?a+b%26": "gopher://h.example/7/search.sh%09a%20b%26",
+	} {
+		_, err := c.Explain(&fetch.Request{URL: uri.MustParse(url)})
+		var e *fetch.Error
+		if !errors.As(err, &e) || !strings.HasSuffix(e.Hint, " "+want) {
+			t.Errorf("%s: %v, %+v, want %s", url, err, e, want)
+		}
 	}
 }

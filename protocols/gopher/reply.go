@@ -10,8 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// expected returns what the answer to a request for g is, if the server does
-// as it is told.
+// expected returns what kind of answer a request for g should get.
 func expected(g uri.Gopher) itemType {
 	switch {
 	case strings.HasPrefix(g.Plus, "!"):
@@ -40,7 +39,7 @@ func (d *driver) reply(c *conn, req *fetch.Request, g uri.Gopher) (*fetch.Respon
 	case plus && h.failed:
 		return nil, d.plusFailure(c, h, g)
 	case plus:
-		d.trace(false, h.String())
+		c.received(h.String())
 	default:
 		if err := c.failure(); err != nil {
 			return nil, err
@@ -63,27 +62,30 @@ func (d *driver) reply(c *conn, req *fetch.Request, g uri.Gopher) (*fetch.Respon
 	}
 	resp := &fetch.Response{URL: req.URL, Body: c}
 	if content != c.Reader {
-		resp.Body = &body{content, c}
+		resp.Body = &itemBody{content, c}
 	}
 	resp.ContentType = what.contentType(head)
 	resp.Name = fetch.SafeName(g.Selector)
 	resp.Size, resp.Framing = h.size, fetch.FramedByProtocol
 	if h.size < 0 {
-		resp.Size, resp.Framing = -1, fetch.FramedByClose
+		resp.Size = -1
+	}
+	if h.size == untilClose {
+		resp.Framing = fetch.FramedByClose
 	}
 	if isMenu(what.media) {
 		resp.Kind = fetch.KindListing
 		if m := newMenu(g); what.media == plusMenuMedia {
-			resp.Entries = m.entriesWithAttributes(content)
+			resp.Parse = m.entriesWithAttributes
 		} else {
-			resp.Entries = m.entries(content)
+			resp.Parse = m.entries
 		}
 	}
 	return resp, nil
 }
 
-// head returns the first octets of what follows the header, for a look at
-// them: one at least, unless there is none.
+// head returns the first bytes after the header without reading them: at least one, unless there is
+// none.
 func (c *conn) head(h header) ([]byte, error) {
 	if h.size == 0 {
 		return nil, nil
@@ -98,8 +100,8 @@ func (c *conn) head(h header) ([]byte, error) {
 	return head, nil
 }
 
-// attributesReply is the response to a request for the attributes of one item,
-// which are few and are delivered both as they came and in the header.
+// attributesReply is the response to a request for the attributes of one item, which are few and
+// are delivered both as they came and in the header.
 func attributesReply(c *conn, req *fetch.Request, g uri.Gopher, content io.Reader) (*fetch.Response, error) {
 	data, err := io.ReadAll(io.LimitReader(content, maxAttributes+1))
 	if err != nil {
@@ -110,12 +112,16 @@ func attributesReply(c *conn, req *fetch.Request, g uri.Gopher, content io.Reade
 		return nil, err
 	}
 	resp := described(req, g, list)
+	if resp.Name != "" {
+		resp.Name += ".attributes" // not to be taken for the item
+	}
 	resp.ContentType, resp.Size = attributesMedia+charset(data), int64(len(data))
 	resp.Body = io.NopCloser(bytes.NewReader(data))
-	return resp, c.Close()
+	c.Close()
+	return resp, nil
 }
 
-// described returns a response with what the attributes of g tell of it.
+// described returns a response with the metadata in the attributes of g.
 func described(req *fetch.Request, g uri.Gopher, list []Attribute) *fetch.Response {
 	resp := &fetch.Response{URL: req.URL}
 	resp.Size, resp.Name = -1, fetch.SafeName(g.Selector)
@@ -132,17 +138,8 @@ func described(req *fetch.Request, g uri.Gopher, list []Attribute) *fetch.Respon
 	return resp
 }
 
-// A body is the content of an item and the connection that it comes on, if it
-// is not all that comes on it.
-type body struct {
+// An itemBody is the content of an item, and the connection that it is a part of.
+type itemBody struct {
 	io.Reader
 	io.Closer
-}
-
-func (d *driver) trace(sent bool, lines ...string) {
-	if trace := d.env.Trace(); trace != nil {
-		for _, line := range lines {
-			trace(sent, line)
-		}
-	}
 }

@@ -23,15 +23,14 @@ type block struct {
 
 // formData returns the form that a URL has filled in.
 func formData(g uri.Gopher) block {
-	// In front stands the flag of the request line.
+	// The flag of the request line comes first.
 	_, text, _ := strings.Cut(g.RawForm(), "\r\n")
 	return block{text, text}
 }
 
-// newRequest returns the request for g. Plain Gopher sends the selector and,
-// after a tab, the search words. Gopher+ adds a tab and its own string; the
-// words before it may only be empty in the request for a search item, where
-// servers expect them in any case. A form adds the flag that data follow.
+// newRequest returns the request for g. Plain Gopher sends the selector and, after a tab, the
+// search words. Gopher+ adds a tab and its own string; empty words before it are sent only for a
+// search item, where servers expect them in any case. A form adds the flag that data follow.
 func newRequest(g uri.Gopher, data block) (request, error) {
 	if strings.Contains(g.Plus, "\t") {
 		return request{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a tab in the Gopher+ string")}
@@ -49,9 +48,8 @@ func newRequest(g uri.Gopher, data block) (request, error) {
 	return request{line, data}, wire.CheckLine(line)
 }
 
-// plusString returns a Gopher+ string as servers understand it. In a URL the
-// names of attributes stand between spaces (RFC 1738, section 3.4.7), in a
-// request nothing does.
+// plusString returns a Gopher+ string as servers understand it. In a URL spaces divide the names of
+// attributes (RFC 1738, section 3.4.7), in a request nothing does.
 func plusString(s string) string {
 	if s[0] == '!' || s[0] == '$' {
 		return strings.ReplaceAll(s, " ", "")

@@ -7,16 +7,15 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// A textReader reads a text or menu up to the end of the stream, byte for
-// byte, but for one line of a single dot at the very end. Such a line within
-// the text is content: many servers neither send the final one nor protect
-// others (RFC 1436, section 3.8, wants both).
+// A textReader reads a text or menu up to the end of the stream, byte for byte, but for one line of
+// a single dot at the very end. Such a line within the text is content: many servers neither send
+// the final one nor protect others (RFC 1436, section 3.8, wants both).
 type textReader struct {
 	r   *wire.Reader
 	mid bool // not at the beginning of a line
 }
 
-// finalDots are the forms that the last line can have.
+// finalDots are the forms of the last line.
 var finalDots = []string{".", ".\r\n", ".\n"}
 
 func (t *textReader) Read(p []byte) (int, error) {

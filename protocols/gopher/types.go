@@ -13,11 +13,11 @@ import (
 type itemType struct {
 	kind  fetch.EntryKind
 	media string // "" if the type does not tell
-	// text is set if servers end such items with a line of a dot (RFC 1436,
-	// section 3.8, "TextFile Entity").
+	// text is set if servers end such items with a line of a dot (RFC 1436, section 3.8, "TextFile
+	// Entity").
 	text bool
-	// sniff is the beginning of the media types that the first octets of the
-	// content may reveal; "/" is in all of them.
+	// sniff is the beginning of the media types that the first bytes of the content may reveal; "/"
+	// is in all of them.
 	sniff string
 }
 
@@ -28,8 +28,8 @@ const (
 	unknownMedia    = "application/octet-stream"
 )
 
-// itemTypes has the types of RFC 1436, section 3.8, those that Gopher+ added,
-// and those that servers have agreed on since.
+// itemTypes has the types of RFC 1436, section 3.8, those that Gopher+ added, and those that
+// servers have agreed on since.
 var itemTypes = [256]itemType{
 	'0': {media: "text/plain", text: true},
 	'1': {kind: fetch.EntryListing, media: menuMedia, text: true},
@@ -57,8 +57,7 @@ var itemTypes = [256]itemType{
 	'c': {media: "text/calendar", text: true},
 }
 
-// contentType returns the media type of an item's content, which starts with
-// head.
+// contentType returns the media type of an item's content, which starts with head.
 func (t itemType) contentType(head []byte) string {
 	media := t.media
 	if media == "" {
@@ -76,14 +75,14 @@ func (t itemType) sniffed(head []byte) string {
 		return unknownMedia
 	}
 	media, _, _ := strings.Cut(http.DetectContentType(head), ";")
-	if strings.Contains(media, t.sniff) || media == "application/ogg" { // that may be sound or video
+	if strings.Contains(media, t.sniff) || media == "application/ogg" { // either sound or video
 		return media
 	}
 	return unknownMedia
 }
 
-// charset returns the parameter for a text that starts with head, or "" if it
-// is ASCII as far as can be seen. Gopher declares no charset.
+// charset returns the parameter for a text that starts with head, or "" if it is ASCII as far as
+// can be seen. Gopher declares no charset.
 func charset(head []byte) string {
 	if !slices.ContainsFunc(head, func(c byte) bool { return c >= 0x80 }) {
 		return ""

@@ -18,9 +18,8 @@ func (v view) String() string {
 	return v.media + " " + v.lang
 }
 
-// views returns the views of an item, the server's favourite first. A line is
-// "media language: <size>", where language and size may be missing. The sizes
-// are too vague to be of use.
+// views returns the views of an item, the server's favourite first. A line is "media language:
+// <size>", where language and size may be missing. The sizes are too vague to be of use.
 func views(list []Attribute) []view {
 	block, _ := attribute(list, "VIEWS")
 	var all []view
@@ -33,8 +32,8 @@ func views(list []Attribute) []view {
 	return all
 }
 
-// parseView reads a view as people write it, "text/html;lang=De_DE", or as it
-// stands in a URL, "text/html De_DE".
+// parseView reads a view as people write it, "text/html;lang=De_DE", or as it stands in a URL,
+// "text/html De_DE".
 func parseView(s string) view {
 	media, lang, ok := strings.Cut(s, ";")
 	if ok {
@@ -48,8 +47,7 @@ func parseView(s string) view {
 	return view{strings.TrimSpace(media), strings.TrimSpace(lang)}
 }
 
-// choose returns the view that a request prefers, and false if it prefers
-// none of them.
+// choose returns the view that a request prefers, and false if it prefers none of them.
 func choose(all []view, req *fetch.Request) (view, bool) {
 	accept := req.Accept
 	if len(accept) == 0 {
@@ -82,8 +80,8 @@ func hasPreference(req *fetch.Request) bool {
 	return len(req.Accept) > 0 || req.Header.Get("Accept-Language") != ""
 }
 
-// acceptLanguages returns the languages of the header field Accept-Language,
-// in the order in which they stand.
+// acceptLanguages returns the languages of the header field Accept-Language, in the order in which
+// they stand.
 func acceptLanguages(req *fetch.Request) []string {
 	var all []string
 	for _, field := range req.Header.Values("Accept-Language") {
@@ -97,8 +95,8 @@ func acceptLanguages(req *fetch.Request) []string {
 	return all
 }
 
-// matchMedia reports whether a media type fits a pattern such as "text/html",
-// "text/*" or "*/*". Parameters do not count.
+// matchMedia reports whether a media type fits a pattern such as "text/html", "text/*" or "*/*".
+// Parameters do not count.
 func matchMedia(pattern, media string) bool {
 	if base, _, err := mime.ParseMediaType(pattern); err == nil {
 		pattern = base
@@ -109,8 +107,8 @@ func matchMedia(pattern, media string) bool {
 	return strings.EqualFold(pattern, media)
 }
 
-// matchLanguage reports whether a language of Gopher+, such as "De_DE", is in
-// the range "de" or "de-DE" (RFC 4647, section 3.3.1).
+// matchLanguage reports whether a language of Gopher+, such as "De_DE", is in the range "de" or
+// "de-DE" (RFC 4647, section 3.3.1).
 func matchLanguage(want, lang string) bool {
 	lang = strings.ReplaceAll(lang, "_", "-")
 	want = strings.ReplaceAll(want, "_", "-")
