@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/mail"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,9 +17,9 @@ import (
 // openArticle retrieves an article or, for OpStat, its header.
 func (d *driver) openArticle(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	if etag := req.IfChanged.ETag; etag != "" && req.Range.IsZero() && req.Op == fetch.OpGet {
-		// An article never changes (RFC 3977, section 3.6), so a header that
-		// has the same name saves the rest.
-		stat, err := d.header(ctx, req, t)
+		// An article never changes (RFC 3977, section 3.6), so a header with the same identifier
+		// saves the rest.
+		stat, err := d.header(ctx, t)
 		if err != nil {
 			return nil, err
 		}
@@ -29,14 +28,16 @@ func (d *driver) openArticle(ctx context.Context, req *fetch.Request, t *target)
 		}
 	}
 	if req.Op == fetch.OpStat {
-		return d.header(ctx, req, t)
+		return d.header(ctx, t)
 	}
-	l, reply, err := d.command(ctx, req, t, "ARTICLE", replyArticle)
+	l, reply, err := d.command(ctx, t, "ARTICLE", replyArticle)
 	if err != nil {
 		return nil, err
 	}
 	b := &articleBody{l: l, dot: l.lines.Reader().Dot(blocks)}
-	if b.head, err = message.ReadHead(b.dot, 0); err != nil {
+	done := l.inTime()
+	b.head, err = message.ReadHead(b.dot, 0)
+	if done(); err != nil {
 		l.lines.Break(err)
 		l.abort()
 		return nil, err
@@ -50,37 +51,48 @@ func (d *driver) openArticle(ctx context.Context, req *fetch.Request, t *target)
 }
 
 // command sends ARTICLE or HEAD for what t names.
-func (d *driver) command(ctx context.Context, req *fetch.Request, t *target, verb string, want int) (*lease, wire.Reply, error) {
+func (d *driver) command(ctx context.Context, t *target, verb string, want int) (*lease, wire.Reply, error) {
 	var reply wire.Reply
-	l, err := d.with(ctx, t, req, func(l *lease) (err error) {
-		if t.id != "" {
-			reply, err = l.expect(want, "article <"+t.id+">", verb+" <"+t.id+">")
-			return err
-		}
-		if l.group != t.group {
-			if _, err := l.selectGroup(t.group); err != nil {
-				return err
+	l, err := d.with(ctx, t, func(l *lease) (err error) {
+		what, name := "article <"+t.id+">", "<"+t.id+">"
+		if t.id == "" {
+			what, name = fmt.Sprintf("article %d of %s", t.number, t.group), strconv.FormatUint(t.number, 10)
+			if l.group != t.group {
+				if _, err := l.selectGroup(t.group); err != nil {
+					return err
+				}
 			}
 		}
-		reply, err = l.expect(want, fmt.Sprintf("article %d of %s", t.number, t.group), verb+" "+strconv.FormatUint(t.number, 10))
+		if reply, err = l.expect(want, what, verb+" "+name); err == nil && !t.isNamedIn(reply) {
+			err = l.lines.Break(&fetch.Error{Code: fetch.ErrProtocol, Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
+				Err: fmt.Errorf("the server sends another article than %s", name)})
+		}
 		return err
 	})
 	return l, reply, err
 }
 
+// isNamedIn reports whether "220 number <message-id>" can be the beginning of the answer for t (RFC
+// 3977, section 6.2.1.1): the number is 0 where it does not matter, and servers of RFC 977 may
+// leave the rest out.
+func (t *target) isNamedIn(r wire.Reply) bool {
+	number, rest, _ := strings.Cut(strings.TrimSpace(r.Lines[0]), " ")
+	if t.id == "" {
+		n, err := strconv.ParseUint(number, 10, 64)
+		return err != nil || n == 0 || n == t.number
+	}
+	id, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	return !strings.HasPrefix(id, "<") || id == "<"+t.id+">"
+}
+
 // header asks for the header alone.
-func (d *driver) header(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
-	l, reply, err := d.command(ctx, req, t, "HEAD", replyHead)
+func (d *driver) header(ctx context.Context, t *target) (*fetch.Response, error) {
+	l, reply, err := d.command(ctx, t, "HEAD", replyHead)
 	if err != nil {
 		return nil, err
 	}
-	dot := l.lines.Reader().Dot(blocks)
-	head, err := message.ReadHead(dot, 0)
-	if err == nil {
-		_, err = io.Copy(io.Discard, dot) // the final dot, or what is beyond the limit
-	}
+	head, err := l.readHeader()
 	if err != nil {
-		l.lines.Break(err)
 		l.abort()
 		return nil, err
 	}
@@ -88,6 +100,23 @@ func (d *driver) header(ctx context.Context, req *fetch.Request, t *target) (*fe
 	resp := articleResponse(t, reply, head)
 	resp.Body = io.NopCloser(strings.NewReader(""))
 	return resp, nil
+}
+
+// readHeader reads the answer to HEAD, to the final dot.
+func (s *session) readHeader() ([]byte, error) {
+	defer s.inTime()()
+	dot := s.lines.Reader().Dot(blocks)
+	head, err := message.ReadHead(dot, 0)
+	if err == nil {
+		_, err = io.CopyN(io.Discard, dot, message.MaxHeader) // some servers send the rest of the article too
+	}
+	switch err {
+	case io.EOF:
+		return head, nil
+	case nil:
+		err = fmt.Errorf("%w: the header of an article has no end", wire.ErrReplyTooLong)
+	}
+	return nil, s.lines.Break(err)
 }
 
 // articleResponse describes an article by its header.
@@ -101,9 +130,7 @@ func articleResponse(t *target, reply wire.Reply, head []byte) *fetch.Response {
 		Name:        articleName(t),
 	}
 	meta.ETag = h.Get("Message-Id")
-	if date, err := mail.ParseDate(h.Get("Date")); err == nil {
-		meta.ModTime = date
-	}
+	meta.ModTime, _ = parseDate(h.Get("Date"))
 	return &fetch.Response{Meta: meta, URL: t.url}
 }
 
@@ -173,8 +200,7 @@ func (b *articleBody) WriteTo(w io.Writer) (int64, error) {
 	return total, err
 }
 
-// finish ends the use of the connection, which is good for more only if the
-// article ended.
+// finish ends the use of the connection, which can be used again only if the article ended.
 func (b *articleBody) finish(err error) {
 	b.err = err
 	b.once.Do(func() {

@@ -10,8 +10,9 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/nntpd"
 )
 
 // treeID names a file as an article. What the tests want refused stays as it is.
@@ -63,21 +64,21 @@ func treeGroups(t testing.TB, tree fs.FS) []nntpd.Group {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	serverTLS, clientTLS := certificate(t)
+	serverTLS, clientTLS := servers.Certificate()
 	for _, tt := range []struct {
 		scheme string
-		cfg    nntpd.Config
+		cfg    nntpd.Options
 		opts   Options
 	}{
-		{"news", nntpd.Config{}, Options{}},
-		{"news", nntpd.Config{Legacy: true}, Options{}},
-		{"snews", nntpd.Config{TLS: serverTLS, Implicit: true, User: "u", Password: "p"}, Options{}},
-		{"news", nntpd.Config{TLS: serverTLS, User: "u", Password: "p"}, Options{}},
+		{"news", nntpd.Options{}, Options{}},
+		{"news", nntpd.Options{Legacy: true}, Options{}},
+		{"snews", nntpd.Options{TLS: serverTLS, Implicit: true, User: "u", Password: "p"}, Options{}},
+		{"news", nntpd.Options{TLS: serverTLS, User: "u", Password: "p"}, Options{}},
 	} {
 		t.Run(tt.scheme, func(t *testing.T) {
 			t.Parallel()
 			fetchtest.Run(t, fetchtest.Harness{
-				Options: &fetch.Options{TLS: clientTLS, Credentials: asker(fetch.Credential{User: "u", Password: "p"})},
+				Options: &fetch.Options{TLS: clientTLS, Credentials: credentials(fetch.Credential{User: "u", Password: "p"})},
 				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
 					tt.cfg.Groups = treeGroups(t, tree)
 					s := nntpd.Start(t, tt.cfg)
@@ -88,12 +89,9 @@ func TestConformance(t *testing.T) {
 							text := strings.TrimSuffix(treeArticle(name, content), "\n") + "\n"
 							return bytes.ReplaceAll([]byte(text), []byte("\n"), []byte("\r\n"))
 						},
-						Log: s.Commands,
-						Fault: func(f fetchtest.Fault) {
-							s.Fail(map[fetchtest.Fault]nntpd.Fault{
-								fetchtest.Cut: nntpd.Cut, fetchtest.Stall: nntpd.Stall, fetchtest.Noise: nntpd.Noise,
-							}[f])
-						},
+						Log:   s.Log,
+						Fault: s.Fail,
+						Can:   s.Can,
 					}
 				},
 			})
@@ -121,5 +119,5 @@ func treeURL(scheme, addr string, tree fs.FS, name string) string {
 			return ""
 		}
 	}
-	return n.URI().String()
+	return uri.Must(n.URI()).String()
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/testserver/nntpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/internal/transcript"
 )
 
@@ -42,7 +42,7 @@ func TestGreetings(t *testing.T) {
 	for greeting, want := range map[string]error{
 		"201 no posting": nil, "400 too many": fetch.ErrBusy, "502 go away": fetch.ErrRefused, "SSH-2.0-x": fetch.ErrProtocol,
 	} {
-		s := nntpd.Start(t, nntpd.Config{Groups: groups(1), Greeting: greeting})
+		s := nntpd.Start(t, nntpd.Options{Groups: groups(1), Replies: map[string]string{"": greeting + "\r\n"}})
 		_, _, err := get(t, client(t, Options{Server: s.Addr}, nil), "news:1@x.invalid")
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v", greeting, err)
@@ -52,7 +52,7 @@ func TestGreetings(t *testing.T) {
 
 func TestUnsafeNamesAreNotSent(t *testing.T) {
 	t.Parallel()
-	s := nntpd.Start(t, nntpd.Config{Groups: groups(1)})
+	s := nntpd.Start(t, nntpd.Options{Groups: groups(1)})
 	c := client(t, Options{Server: s.Addr}, nil)
 	for _, url := range []string{
 		"news:a%0D%0AQUIT@b", "news:a%0AQUIT", "news:a%00@b", "news:a%3Cb@c", "news:a%3E%3Cb@c", "news:a%20b@c", "news:a%20b",
@@ -70,18 +70,18 @@ func TestUnsafeNamesAreNotSent(t *testing.T) {
 
 func TestIdleConnectionsThatDiedAreReplaced(t *testing.T) {
 	t.Parallel()
-	s := nntpd.Start(t, nntpd.Config{Groups: groups(1)})
+	s := nntpd.Start(t, nntpd.Options{Groups: groups(1)})
 	c := client(t, Options{Server: s.Addr}, nil)
 	for range 3 {
 		if _, _, err := get(t, c, "news:1@x.invalid"); err != nil {
 			t.Fatal(err)
 		}
-		s.HangUp()
+		s.CloseClientConnections()
 	}
 }
 
 func TestDefaultServer(t *testing.T) {
-	s := nntpd.Start(t, nntpd.Config{Groups: groups(1)})
+	s := nntpd.Start(t, nntpd.Options{Groups: groups(1)})
 	file := filepath.Join(t.TempDir(), "server")
 	old := serverFile
 	serverFile = file
@@ -90,7 +90,7 @@ func TestDefaultServer(t *testing.T) {
 
 	_, _, err := get(t, client(t, Options{}, nil), "news:1@x.invalid")
 	var e *fetch.Error
-	if !errors.As(err, &e) || !strings.Contains(e.Hint, "--news-server") || !strings.Contains(e.Hint, "$NNTPSERVER") {
+	if !errors.As(err, &e) || e.Reason.Kind != fetch.ReasonNewsServer || !strings.Contains(e.Hint, "$NNTPSERVER") {
 		t.Errorf("with no server: %v", err)
 	}
 

@@ -3,12 +3,12 @@ package nntp
 import (
 	"bytes"
 	"io"
-	"net"
 	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/testserver/nntpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 )
 
 func TestParseOverview(t *testing.T) {
@@ -75,8 +75,8 @@ func FuzzOverview(f *testing.F) {
 	})
 }
 
-// FuzzArticle lets a server answer to ARTICLE with anything. What comes out
-// complete must be what the protocol says.
+// FuzzArticle lets a server answer to ARTICLE with anything. What comes out complete must be what
+// the protocol says.
 func FuzzArticle(f *testing.F) {
 	f.Add([]byte("220 0 <a@b>\r\nA: b\r\n\r\n..\r\n.\r\n"))
 	f.Add([]byte("220 0\r\n.\r\n"))
@@ -84,28 +84,18 @@ func FuzzArticle(f *testing.F) {
 	f.Add([]byte("430 no\r\n"))
 	f.Add([]byte("220"))
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		s, err := servers.New(servers.Config{Scheme: "news"}, func(c *servers.Conn) {
+			c.Write([]byte("200 hi\r\n500 no\r\n500 no\r\n"))
+			c.Write(answer)
+			c.CloseWrite()
+			c.Wait()
+		})
 		if err != nil {
 			t.Skip(err)
 		}
-		defer l.Close()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for range 2 { // the second is for an article that ended the first connection
-				conn, err := l.Accept()
-				if err != nil {
-					return
-				}
-				conn.Write([]byte("200 hi\r\n500 no\r\n500 no\r\n"))
-				conn.Write(answer)
-				conn.(*net.TCPConn).CloseWrite()
-				io.Copy(io.Discard, conn)
-				conn.Close()
-			}
-		}()
+		defer s.Close()
 		c := fetch.New(nil, Load)
-		resp, err := c.Get(t.Context(), "news://"+l.Addr().String()+"/a@b")
+		resp, err := c.Get(t.Context(), s.URL+"/a@b")
 		if err == nil {
 			var body []byte
 			body, err = io.ReadAll(resp.Body)
@@ -120,7 +110,5 @@ func FuzzArticle(f *testing.F) {
 			}
 		}
 		c.Close()
-		l.Close()
-		<-done
 	})
 }

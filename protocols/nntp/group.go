@@ -18,14 +18,14 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// overviewType is the media type of a group's native listing: the lines of
-// OVER, fields divided by tabs.
+// overviewType is the media type of a group's native listing: the lines of OVER, fields divided by
+// tabs.
 const overviewType = "text/tab-separated-values"
 
 // openGroup lists the articles of a group.
 func (d *driver) openGroup(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	var reply wire.Reply
-	l, err := d.with(ctx, t, req, func(l *lease) (err error) {
+	l, err := d.with(ctx, t, func(l *lease) (err error) {
 		reply, err = l.selectGroup(t.group)
 		return err
 	})
@@ -60,22 +60,17 @@ func (d *driver) openGroup(ctx context.Context, req *fetch.Request, t *target) (
 	}
 	listing := &listing{l: l, lines: lines}
 	resp.Body = listing
-	resp.Entries = func(yield func(fetch.Entry, error) bool) {
-		for line, err := range listing.all() {
-			if err != nil {
-				yield(fetch.Entry{}, err)
-				return
-			}
-			if o, ok := ParseOverview(line); ok && !yield(t.articleEntry(o), nil) {
-				return
-			}
-		}
+	resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] {
+		return entries(r, func(line []byte) (fetch.Entry, bool) {
+			o, ok := ParseOverview(line)
+			return t.articleEntry(o), ok
+		})
 	}
 	return resp, nil
 }
 
-// A numberRange is what GROUP says of a group: an estimate of how many
-// articles there are between two numbers, both included.
+// A numberRange is the reply to GROUP: an estimate of how many articles there are between two
+// numbers, both included.
 type numberRange struct{ count, low, high uint64 }
 
 // parseGroupReply reads "211 count low high group" (RFC 3977, section 6.1.1).
@@ -95,20 +90,24 @@ func parseGroupReply(r wire.Reply) (numberRange, error) {
 	return g, nil
 }
 
-// newest narrows a range to the last articles. Numbers may be missing, so they
-// are asked for (RFC 3977, section 6.1.2) unless all exist.
+// maxNewest bounds the memory for article numbers: beyond it, all numbers are taken to exist.
+const maxNewest = 1 << 20
+
+// newest narrows a range to the last articles. Numbers may be missing, so the server is asked for
+// those that exist (RFC 3977, section 6.1.2), unless all do.
 func (l *lease) newest(group string, g *numberRange, newest int) error {
 	n := uint64(newest)
 	if g.high-g.low < n {
 		return nil
 	}
-	if g.count < g.high-g.low+1 {
+	if g.count < g.high-g.low+1 && n <= maxNewest {
 		r, err := l.cmd("LISTGROUP " + group)
 		if err != nil {
 			return err
 		}
 		if r.Code == replyGroup {
-			// The first number is dropped for each one after n.
+			// After n numbers, each further one drops the first.
+			defer l.inTime()()
 			last := make([]uint64, 0, min(n, 1<<16))
 			at := 0
 			for line, err := range l.lines.Reader().DotLines(blocks, 0) {
@@ -136,7 +135,7 @@ func (l *lease) newest(group string, g *numberRange, newest int) error {
 	return nil
 }
 
-// since leaves out lines that are dated earlier than t.
+// since skips lines that are dated earlier than t.
 func since(lines iter.Seq2[[]byte, error], t time.Time) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for line, err := range lines {
@@ -153,13 +152,13 @@ func since(lines iter.Seq2[[]byte, error], t time.Time) iter.Seq2[[]byte, error]
 }
 
 const (
-	rangeSize   = 2000 // articles a command
-	rangeWindow = 3    // commands on their way
+	rangeSize   = 2000 // articles for each command
+	rangeWindow = 3    // commands pipelined
 	headWindow  = 32
 )
 
-// overviews yields the overview lines of a range, by OVER, XOVER or HEAD,
-// whichever the server knows first. A line is valid until the next step.
+// overviews yields the overview lines of a range, by OVER, XOVER or HEAD, whichever the server
+// knows first. A line is valid until the next step.
 func (l *lease) overviews(g numberRange) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if g.count == 0 {
@@ -180,8 +179,8 @@ func (l *lease) overviews(g numberRange) iter.Seq2[[]byte, error] {
 	}
 }
 
-// ask yields the overview lines by one command. It reports false if the server
-// does not know the command, in which case nothing was yielded.
+// ask yields the overview lines by one command. It reports false if the server does not know the
+// command, in which case nothing was yielded.
 func (l *lease) ask(verb string, g numberRange, yield func([]byte, error) bool) (low uint64, known bool) {
 	step, window := uint64(rangeSize), rangeWindow
 	if span := g.high - g.low + 1; span > g.count {
@@ -190,7 +189,7 @@ func (l *lease) ask(verb string, g numberRange, yield func([]byte, error) bool) 
 	if verb == "HEAD" {
 		step, window = 1, headWindow
 	}
-	next, first := g.low, g.low // to be asked for, to be answered
+	next, first := g.low, g.low // the next to ask for; the first whose answer is awaited
 	send := func(limit int) error {
 		for sent := 0; sent < limit && next <= g.high; sent++ {
 			last := g.high
@@ -208,7 +207,7 @@ func (l *lease) ask(verb string, g numberRange, yield func([]byte, error) bool) 
 		}
 		return l.lines.Flush()
 	}
-	// The first command goes alone: the server may not know it.
+	// The first command is not pipelined: the server may not know it.
 	if err := send(1); err != nil {
 		yield(nil, err)
 		return 0, true
@@ -244,17 +243,12 @@ func (l *lease) ask(verb string, g numberRange, yield func([]byte, error) bool) 
 	return 0, true
 }
 
-// block yields what one answer holds. It reports false if that was the end of
-// it all.
+// block yields the lines of one answer. It reports false if there is nothing more to yield.
 func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool) bool {
 	if verb == "HEAD" {
-		dot := l.lines.Reader().Dot(blocks)
-		head, err := message.ReadHead(dot, 0)
-		if err == nil {
-			_, err = io.Copy(io.Discard, dot)
-		}
+		head, err := l.readHeader()
 		if err != nil {
-			yield(nil, l.lines.Break(err))
+			yield(nil, err)
 			return false
 		}
 		return yield(overviewLine(number, message.ParseHeader(head)), nil)
@@ -279,9 +273,11 @@ func (t *target) articleEntry(o Overview) fetch.Entry {
 	}
 	e.ModTime, _ = parseDate(o.Date)
 	id := strings.TrimSuffix(strings.TrimPrefix(o.MessageID, "<"), ">")
-	if t.byName() && strings.Contains(id, "@") && checkName("", id, maxMessageID-2) == nil {
-		e.URL = t.newsURL(uri.News{MessageID: id})
-		return e
+	if t.byName() && checkName("", id, maxMessageID-2) == nil && strings.Contains(id, "@") {
+		if u, err := t.newsURL(uri.News{MessageID: id}); err == nil {
+			e.URL = u
+			return e
+		}
 	}
 	n := uri.NNTP{Scheme: "nntp", Group: t.group, Number: o.Number}
 	if t.tls {
@@ -290,6 +286,10 @@ func (t *target) articleEntry(o Overview) fetch.Entry {
 	if t.named {
 		n.Host, n.Port, n.Login = t.host, t.port, t.url.Userinfo()
 	}
-	e.URL = n.URI()
+	u, err := n.URI()
+	if err != nil {
+		e.Kind = fetch.EntryText
+	}
+	e.URL = u
 	return e
 }

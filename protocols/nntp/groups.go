@@ -3,6 +3,8 @@ package nntp
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"iter"
 	"strconv"
 	"strings"
@@ -13,8 +15,8 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// A Group is what a server says of a newsgroup. It is the Sys of the entries
-// of "news:*" and of patterns.
+// A Group is what a server says about a newsgroup. It is the Sys of the entries of "news:*" and of
+// patterns.
 type Group struct {
 	Name        string `json:"name"`
 	Low         uint64 `json:"low"`    // lowest article number
@@ -24,9 +26,15 @@ type Group struct {
 	Description string `json:"description,omitempty"`
 }
 
-// maxDescriptions bounds the memory for descriptions, in bytes. Groups beyond
-// that are listed without.
+// KindWord returns what the protocol calls it, for listings.
+func (Group) KindWord() string { return "group" }
+
+// maxDescriptions bounds the memory for descriptions, in bytes. If there are more, or if they take
+// longer than a reply may, the groups are listed without them.
 const maxDescriptions = 16 << 20
+
+// errTooMuch is the error of an answer that is too long to be used.
+var errTooMuch = errors.New("the answer is too long")
 
 // openGroups lists the newsgroups that match a pattern.
 func (d *driver) openGroups(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
@@ -35,15 +43,24 @@ func (d *driver) openGroups(ctx context.Context, req *fetch.Request, t *target) 
 		descriptions map[string]string
 		counts       bool
 	)
-	l, err := d.with(ctx, t, req, func(l *lease) (err error) {
-		if req.Op != fetch.OpStat {
-			if descriptions, err = l.descriptions(t.group); err != nil {
-				return err
+	describe := req.Op != fetch.OpStat
+	open := func() (*lease, error) {
+		return d.with(ctx, t, func(l *lease) (err error) {
+			if describe {
+				if descriptions, err = l.descriptions(t.group); err != nil {
+					return err
+				}
 			}
-		}
-		reply, counts, err = l.list(t.group)
-		return err
-	})
+			reply, counts, err = l.list(t.group)
+			return err
+		})
+	}
+	l, err := open()
+	if describe && ctx.Err() == nil && (errors.Is(err, errTooMuch) || isTimeout(err)) {
+		d.env.Logger().Warn("the descriptions of the newsgroups are left out", "server", t.host, "reason", err)
+		describe, descriptions = false, nil
+		l, err = open()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -57,21 +74,12 @@ func (d *driver) openGroups(ctx context.Context, req *fetch.Request, t *target) 
 		resp.Body = fetch.NoBody
 		return resp, nil
 	}
-	resp.Entries = func(yield func(fetch.Entry, error) bool) {
-		for line, err := range listing.all() {
-			if err != nil {
-				yield(fetch.Entry{}, err)
-				return
-			}
+	resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] {
+		return entries(r, func(line []byte) (fetch.Entry, bool) {
 			g, ok := parseGroup(line, counts)
-			if !ok {
-				continue
-			}
 			g.Description = descriptions[g.Name]
-			if !yield(t.groupEntry(g), nil) {
-				return
-			}
-		}
+			return t.groupEntry(g), ok
+		})
 	}
 	return resp, nil
 }
@@ -79,16 +87,18 @@ func (d *driver) openGroups(ctx context.Context, req *fetch.Request, t *target) 
 // groupEntry makes an entry of a group.
 func (t *target) groupEntry(g Group) fetch.Entry {
 	e := fetch.Entry{Name: g.Name, Kind: fetch.EntryListing, Rel: "item", Size: -1, Sys: g}
-	if checkName("", g.Name, maxGroup) == nil && !strings.ContainsAny(g.Name, "@/*?") {
-		e.URL = t.newsURL(uri.News{Group: g.Name})
-	} else {
+	err := checkName("", g.Name, maxGroup)
+	if err == nil && !strings.ContainsAny(g.Name, "*?") {
+		e.URL, err = t.newsURL(uri.News{Group: g.Name})
+	}
+	if err != nil || e.URL.IsZero() {
 		e.Kind = fetch.EntryText // a name that no URL can hold
 	}
 	return e
 }
 
-// list sends LIST COUNTS (RFC 6048), LIST ACTIVE or, for servers of RFC 977,
-// LIST, and says whether the answer has counts.
+// list sends LIST COUNTS (RFC 6048), LIST ACTIVE or, for servers of RFC 977, LIST, and says whether
+// the answer has counts.
 func (l *lease) list(pattern string) (r wire.Reply, counts bool, err error) {
 	commands := []string{"LIST ACTIVE " + pattern, "LIST"}
 	if pattern == "*" {
@@ -109,10 +119,10 @@ func (l *lease) list(pattern string) (r wire.Reply, counts bool, err error) {
 			break
 		}
 	}
-	return r, false, failure("list of newsgroups", r)
+	return r, false, l.refused("list of newsgroups", r)
 }
 
-// descriptions asks for what groups are about; not all servers know.
+// descriptions asks for the descriptions of groups, which not all servers have.
 func (l *lease) descriptions(pattern string) (map[string]string, error) {
 	line := "LIST NEWSGROUPS"
 	if pattern != "*" {
@@ -124,16 +134,22 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 		return nil, err
 	case r.Code == replyLoginNeeded || r.Code == replyTLSNeeded:
 		return nil, failure("descriptions of newsgroups", r)
+	case r.Code < 400 && r.Code != replyList:
+		return nil, l.refused("descriptions of newsgroups", r)
 	case r.Code != replyList:
 		return nil, nil
 	}
+	defer l.inTime()()
 	texts, size := make(map[string]string), 0
 	for line, err := range l.lines.Reader().DotLines(blocks, 0) {
 		if err != nil {
 			return nil, l.lines.Break(err)
 		}
+		if size += len(line) + 32; size > maxDescriptions {
+			return nil, l.lines.Break(errTooMuch)
+		}
 		i := bytes.IndexAny(line, "\t ")
-		if size += len(line) + 32; i < 0 || size > maxDescriptions {
+		if i < 0 {
 			continue
 		}
 		texts[string(line[:i])] = message.Decode(strings.TrimSpace(string(line[i:])))
@@ -141,8 +157,8 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 	return texts, nil
 }
 
-// groupLines yields the lines of an answer to LIST that match the pattern, as
-// servers of RFC 977 ignore it.
+// groupLines yields the lines of an answer to LIST that match the pattern, as servers of RFC 977
+// ignore it.
 func (l *lease) groupLines(pattern string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for line, err := range l.lines.Reader().DotLines(blocks, 0) {
@@ -158,8 +174,8 @@ func (l *lease) groupLines(pattern string) iter.Seq2[[]byte, error] {
 	}
 }
 
-// parseGroup reads "group high low status" (RFC 3977, section 7.6.3) or, with
-// counts, "group high low count status" (RFC 6048, section 2.2).
+// parseGroup reads "group high low status" (RFC 3977, section 7.6.3) or, with counts, "group high
+// low count status" (RFC 6048, section 2.2).
 func parseGroup(line []byte, counts bool) (Group, bool) {
 	f := strings.Fields(string(line))
 	want := 4

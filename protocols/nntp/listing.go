@@ -1,14 +1,39 @@
 package nntp
 
 import (
+	"errors"
 	"io"
 	"iter"
 	"net"
 	"sync"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/wire"
 )
 
-// A listing delivers lines from a session once, either as a Body or by all. It
-// gives the session back when the last line has been taken.
+// entries yields an entry for each line of a listing. Parse reports false for a line that makes
+// none.
+func entries(r io.Reader, parse func(line []byte) (fetch.Entry, bool)) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		lines := wire.NewReader(r, maxLine)
+		for {
+			line, err := lines.Line()
+			switch {
+			case err == io.EOF:
+				return
+			case err != nil && !errors.Is(err, wire.ErrLineTooLong):
+				yield(fetch.Entry{}, err)
+				return
+			}
+			if e, ok := parse(line); ok && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A listing delivers lines from a session as a Body. It returns the session to the pool when the
+// last line has been read.
 type listing struct {
 	l     *lease
 	lines iter.Seq2[[]byte, error]
@@ -17,7 +42,8 @@ type listing struct {
 	mu   sync.Mutex // held while lines are read for Read
 	next func() ([]byte, error, bool)
 	stop func()
-	out  []byte // of the present line, not yet delivered
+	line []byte // the present one, with its end
+	out  []byte // the part of it that is not delivered yet
 	err  error
 }
 
@@ -65,15 +91,13 @@ func (b *listing) Read(p []byte) (int, error) {
 			case err != nil:
 				b.err = err
 			default:
-				b.out = append(append(b.out, line...), "\r\n"...)
+				b.line = append(append(b.line[:0], line...), "\r\n"...)
+				b.out = b.line
 			}
 		}
 		m := copy(p[n:], b.out)
 		b.out = b.out[m:]
 		n += m
-		if len(b.out) == 0 {
-			b.out = b.out[:0]
-		}
 	}
 	if n > 0 {
 		return n, nil

@@ -11,20 +11,27 @@ import (
 // maxLogins bounds how often new credentials are asked for.
 const maxLogins = 3
 
-// errClear is the cause if a login would give the password away.
-var errClear = errors.New("the server wants a login, and the password would travel in clear text")
+// errPlaintext is the error of a login that would reveal the password.
+var errPlaintext = errors.New("the server wants a login, and the password would travel in plaintext")
 
-// login authenticates after a reply 480 (RFC 4643), under TLS if the server
-// has it.
+// login authenticates after a reply 480 (RFC 4643), under TLS if the server has it.
 func (d *driver) login(ctx context.Context, t *target, s *session) error {
 	if !s.secure && s.can("STARTTLS", "") {
 		if err := s.upgrade(ctx); err != nil {
 			return err
 		}
 	}
-	if !s.secure && !d.opts.AllowClear {
-		return &fetch.Error{Code: fetch.ErrAuth, Err: errClear,
-			Hint: "use nntps: or snews:, or allow it with --allow-clear"}
+	most := maxLogins
+	if !s.secure && !d.opts.AllowPlaintext {
+		_, named := t.login.Password()
+		if !named || d.env.Foreign(ctx) {
+			return &fetch.Error{Code: fetch.ErrAuth, Err: errPlaintext,
+				Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use nntps or snews"}
+		}
+		if d.warned.Add(t.addr()) {
+			d.env.Logger().Warn("the password in the URL travels in plaintext", "server", t.addr())
+		}
+		most = 1 // further credentials are not the URL's
 	}
 	for attempt := 1; ; attempt++ {
 		user, _ := t.login.User()
@@ -35,7 +42,7 @@ func (d *driver) login(ctx context.Context, t *target, s *session) error {
 			}
 			if errors.Is(err, fetch.ErrAuth) {
 				return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server wants a login"),
-					Hint: "give --user and --password, or use .netrc"}
+					Reason: fetch.Reason{Kind: fetch.ReasonNoLogin}}
 			}
 			return err
 		}
@@ -43,14 +50,13 @@ func (d *driver) login(ctx context.Context, t *target, s *session) error {
 		if err == nil && s.caps != nil {
 			return s.capabilities() // they change (RFC 4643, section 2.2)
 		}
-		if replyCode(err) != replyLoginFailed || attempt == maxLogins {
+		if replyCode(err) != replyLoginFailed || attempt == most {
 			return err
 		}
 	}
 }
 
-// authenticate sends one credential, by SASL PLAIN if the server has that and
-// not the older way.
+// authenticate sends one credential, by SASL PLAIN if the server has that and not the older way.
 func (s *session) authenticate(cred fetch.Credential) error {
 	if s.can("SASL", "PLAIN") && s.can("AUTHINFO", "SASL") && !s.can("AUTHINFO", "USER") {
 		return s.plain(cred)
@@ -73,8 +79,8 @@ func (s *session) authenticate(cred fetch.Credential) error {
 	return nil
 }
 
-// plain authenticates by SASL PLAIN (RFC 4616), with the answer in the
-// command, or after it if the command would be too long (RFC 4643, section 2.4).
+// plain authenticates by SASL PLAIN (RFC 4616), with the answer in the command, or after it if the
+// command would be too long (RFC 4643, section 2.4).
 func (s *session) plain(cred fetch.Credential) error {
 	const command, longest = "AUTHINFO SASL PLAIN", 510
 	answer := base64.StdEncoding.EncodeToString([]byte("\x00" + cred.User + "\x00" + cred.Password))

@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/testserver/nntpd"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 )
 
-// asker answers every challenge with the next of its credentials.
-func asker(creds ...fetch.Credential) fetch.Credentials {
+// credentials answers every challenge with the next of its credentials.
+func credentials(creds ...fetch.Credential) fetch.Credentials {
 	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 		if ch.Attempt > len(creds) {
 			return fetch.Credential{}, fetch.ErrAuth
@@ -24,37 +26,37 @@ func asker(creds ...fetch.Credential) fetch.Credentials {
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	serverTLS, clientTLS := certificate(t)
+	serverTLS, clientTLS := servers.Certificate()
 	right, wrong := fetch.Credential{User: "u", Password: "s3cret"}, fetch.Credential{User: "u", Password: "no"}
-	base := nntpd.Config{Groups: groups(1), User: "u", Password: "s3cret"}
-	with := func(change func(*nntpd.Config)) nntpd.Config {
+	base := nntpd.Options{Groups: groups(1), User: "u", Password: "s3cret"}
+	with := func(change func(*nntpd.Options)) nntpd.Options {
 		cfg := base
 		change(&cfg)
 		return cfg
 	}
-	starttls := with(func(c *nntpd.Config) { c.TLS = serverTLS })
-	implicit := with(func(c *nntpd.Config) { c.TLS, c.Implicit = serverTLS, true })
+	starttls := with(func(c *nntpd.Options) { c.TLS = serverTLS })
+	implicit := with(func(c *nntpd.Options) { c.TLS, c.Implicit = serverTLS, true })
 	for name, c := range map[string]struct {
-		cfg   nntpd.Config
+		cfg   nntpd.Options
 		opts  Options
 		url   string // $ is the address
 		creds []fetch.Credential
 		want  error
 		sent  []string // the last commands but the one for the article
 	}{
-		"in clear it is refused":     {base, Options{}, "news://$/1@x.invalid", []fetch.Credential{right}, fetch.ErrAuth, nil},
-		"in clear if allowed":        {base, Options{AllowClear: true}, "news://$/1@x.invalid", []fetch.Credential{right}, nil, []string{"AUTHINFO USER u", "AUTHINFO PASS s3cret"}},
-		"from the URL":               {base, Options{AllowClear: true}, "news://u:s3cret@$/1@x.invalid", nil, nil, nil},
+		"plaintext is refused":       {base, Options{}, "news://$/1@x.invalid", []fetch.Credential{right}, fetch.ErrAuth, nil},
+		"plaintext if allowed":       {base, Options{AllowPlaintext: true}, "news://$/1@x.invalid", []fetch.Credential{right}, nil, []string{"AUTHINFO USER u", "AUTHINFO PASS s3cret"}},
+		"from the URL":               {base, Options{AllowPlaintext: true}, "news://u:s3cret@$/1@x.invalid", nil, nil, nil},
 		"by STARTTLS if there is":    {starttls, Options{}, "nntp://$/test.a/1", []fetch.Credential{right}, nil, []string{"STARTTLS"}},
 		"STARTTLS at once":           {starttls, Options{StartTLS: true}, "news://$/1@x.invalid", []fetch.Credential{right}, nil, nil},
 		"over TLS":                   {implicit, Options{}, "snews://$/1@x.invalid", []fetch.Credential{right}, nil, nil},
 		"a second answer":            {implicit, Options{}, "nntps://$/test.a/1", []fetch.Credential{wrong, right}, nil, nil},
 		"wrong":                      {implicit, Options{}, "snews://$/1@x.invalid", []fetch.Credential{wrong}, fetch.ErrAuth, nil},
 		"nobody knows":               {implicit, Options{}, "snews://$/1@x.invalid", nil, fetch.ErrAuth, nil},
-		"SASL":                       {with(func(c *nntpd.Config) { c.TLS, c.Implicit, c.SASL = serverTLS, true, true }), Options{}, "snews://$/1@x.invalid", []fetch.Credential{right}, nil, []string{"AUTHINFO SASL PLAIN AHUAczNjcmV0"}},
-		"SASL wrong":                 {with(func(c *nntpd.Config) { c.TLS, c.Implicit, c.SASL = serverTLS, true, true }), Options{}, "snews://$/1@x.invalid", []fetch.Credential{wrong}, fetch.ErrAuth, nil},
-		"TLS wanted and offered":     {with(func(c *nntpd.Config) { c.TLS, c.NeedTLS = serverTLS, true }), Options{}, "news://$/1@x.invalid", []fetch.Credential{right}, nil, nil},
-		"TLS wanted and not offered": {with(func(c *nntpd.Config) { c.NeedTLS = true }), Options{}, "news://$/1@x.invalid", nil, fetch.ErrTLS, nil},
+		"SASL":                       {with(func(c *nntpd.Options) { c.TLS, c.Implicit, c.SASL = serverTLS, true, true }), Options{}, "snews://$/1@x.invalid", []fetch.Credential{right}, nil, []string{"AUTHINFO SASL PLAIN AHUAczNjcmV0"}},
+		"SASL wrong":                 {with(func(c *nntpd.Options) { c.TLS, c.Implicit, c.SASL = serverTLS, true, true }), Options{}, "snews://$/1@x.invalid", []fetch.Credential{wrong}, fetch.ErrAuth, nil},
+		"TLS wanted and offered":     {with(func(c *nntpd.Options) { c.TLS, c.NeedTLS = serverTLS, true }), Options{}, "news://$/1@x.invalid", []fetch.Credential{right}, nil, nil},
+		"TLS wanted and not offered": {with(func(c *nntpd.Options) { c.NeedTLS = true }), Options{}, "news://$/1@x.invalid", nil, fetch.ErrTLS, nil},
 		"no STARTTLS":                {base, Options{StartTLS: true}, "news://$/1@x.invalid", nil, fetch.ErrTLS, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,11 +64,12 @@ func TestLogin(t *testing.T) {
 			s := nntpd.Start(t, c.cfg)
 			var mu sync.Mutex
 			var trace strings.Builder
-			cl := client(t, c.opts, &fetch.Options{TLS: clientTLS, Credentials: asker(c.creds...), Trace: func(_ bool, line string) {
+			var rec fetchtest.Recording
+			cl := client(t, c.opts, &fetch.Options{TLS: clientTLS, Credentials: credentials(c.creds...), Recorder: fetch.JoinRecorders(rec.Recorder, fetch.Trace(func(_ bool, line string) {
 				mu.Lock()
 				defer mu.Unlock()
 				trace.WriteString(line + "\n")
-			}})
+			}))})
 			_, body, err := get(t, cl, strings.ReplaceAll(c.url, "$", s.Addr))
 			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 				t.Fatalf("got %v, want %v", err, c.want)
@@ -74,7 +77,7 @@ func TestLogin(t *testing.T) {
 			if err == nil && body != crlf(sample) {
 				t.Errorf("got %q", body)
 			}
-			sent := s.Commands()
+			sent := s.Log()
 			for _, want := range c.sent {
 				if !slices.Contains(sent, want) {
 					t.Errorf("no %q in %q", want, sent)
@@ -83,15 +86,15 @@ func TestLogin(t *testing.T) {
 			if c.want == fetch.ErrAuth && !c.cfg.Implicit {
 				for _, line := range sent {
 					if strings.HasPrefix(line, "AUTHINFO") {
-						t.Errorf("sent %q in clear", line)
+						t.Errorf("sent %q in plaintext", line)
 					}
 				}
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			for _, secret := range []string{"s3cret", "AHUAczNjcmV0"} {
-				if strings.Contains(trace.String(), secret) {
-					t.Errorf("the trace holds %q", secret)
+				if strings.Contains(trace.String(), secret) || rec.Shows(secret) {
+					t.Errorf("the trace or the record holds %q", secret)
 				}
 				if err != nil && strings.Contains(err.Error(), secret) {
 					t.Errorf("the error holds %q: %v", secret, err)
@@ -103,8 +106,8 @@ func TestLogin(t *testing.T) {
 
 func TestConnectionsAreKeptApart(t *testing.T) {
 	t.Parallel()
-	s := nntpd.Start(t, nntpd.Config{Groups: groups(1), User: "u", Password: "s3cret"})
-	c := client(t, Options{AllowClear: true}, nil)
+	s := nntpd.Start(t, nntpd.Options{Groups: groups(1), User: "u", Password: "s3cret"})
+	c := client(t, Options{AllowPlaintext: true}, nil)
 	if _, _, err := get(t, c, "news://u:s3cret@"+s.Addr+"/1@x.invalid"); err != nil {
 		t.Fatal(err)
 	}

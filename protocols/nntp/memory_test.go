@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/testserver/nntpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 )
 
-// TestListingMemory lists a group of 100,000 articles, and looks at the heap on
-// the way. The server makes the lines when they are asked for.
+// TestListingMemory lists a group of 100,000 articles, and looks at the heap on the way. The server
+// makes the lines when they are asked for.
 func TestListingMemory(t *testing.T) {
 	const articles, most = 100_000, 48 << 20
-	s := nntpd.Start(t, nntpd.Config{Groups: []nntpd.Group{{Name: "big", Synthetic: articles}}})
+	s := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "big", Synthetic: articles}}})
 	c := client(t, Options{Server: s.Addr}, nil)
 	n, peak := 0, uint64(0)
 	var last fetch.Entry

@@ -1,6 +1,6 @@
-// Package nntp retrieves Usenet articles and lists newsgroups: the schemes
-// news, nntp, snews and nntps (RFC 1738, sections 3.6 and 3.7; RFC 5538) over
-// NNTP (RFC 3977), with servers of RFC 977 too.
+// Package nntp retrieves Usenet articles and lists newsgroups: the schemes news, nntp, snews and
+// nntps (RFC 1738, sections 3.6 and 3.7; RFC 5538) over NNTP (RFC 3977), with servers of RFC 977
+// too.
 package nntp
 
 import (
@@ -13,35 +13,35 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/pool"
+	"github.com/urlget/urlget/internal/bounded"
 )
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// Server is the news server for URLs that name none: "host", "host:port"
-	// or a URL such as "nntps://host". "" means $NNTPSERVER, then the first
-	// line of /etc/news/server.
+	// Server is the news server for URLs that name none: "host", "host:port" or a URL such as
+	// "nntps://host". "" means $NNTPSERVER, then the first line of /etc/news/server.
 	Server string
 	// Newest limits the listing of a group to its last articles; 0 means all.
 	Newest int
-	// Since leaves out of the listing of a group what is dated earlier; zero
-	// means nothing. Articles without a readable date are listed.
+	// Since limits the listing of a group to articles that are not dated earlier; zero means no
+	// limit. Articles without a readable date are listed.
 	Since time.Time
 	// UnixLines delivers articles with LF for CR LF.
 	UnixLines bool
-	// StartTLS begins TLS on the connections of news and nntp before anything
-	// else is said (RFC 4642). Without it that is done only when the server
-	// asks for a login or for TLS.
+	// StartTLS begins TLS on the connections of news and nntp before anything else is sent (RFC
+	// 4642). Without it that is done only when the server asks for a login or for TLS.
 	StartTLS bool
-	// AllowClear lets user name and password travel without TLS, if the
-	// server has no STARTTLS.
-	AllowClear bool
+	// AllowPlaintext lets user name and password travel without TLS, if the server has no STARTTLS.
+	// Those that the URL itself holds do so in any case, with a warning in the log, unless another
+	// origin led to the URL.
+	AllowPlaintext bool
 	// MaxConns is the number of connections to one server; 0 means 4.
 	MaxConns int
 }
 
 const (
 	defaultConns = 4
+	maxWarned    = 1024
 	idleTimeout  = 60 * time.Second // servers hang up after some minutes
 )
 
@@ -68,7 +68,9 @@ func With(opts Options) fetch.Loader {
 type driver struct {
 	env  *fetch.Env
 	opts Options
-	pool *pool.Pool[serverKey, *session]
+	pool *fetch.Pool[serverKey, *session]
+	// warned are the servers that were sent a password in plaintext.
+	warned *bounded.Set[string]
 	// server finds the default server, once.
 	server func() (uri.URI, error)
 }
@@ -81,8 +83,11 @@ func newDriver(env *fetch.Env, opts Options) *driver {
 	return &driver{
 		env:  env,
 		opts: opts,
-		pool: pool.New[serverKey](pool.Options[*session]{
+
+		warned: bounded.NewSet[string](maxWarned),
+		pool: fetch.NewPool[serverKey](env, fetch.PoolOptions[*session]{
 			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
+			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.lines.Reader().Buffered() },
 			Valid: func(s *session) bool { return s.lines.Err() == nil },
 			Close: func(s *session) { s.close() },
 		}),
@@ -97,8 +102,6 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, err
 	}
 	switch {
-	case req.Op != fetch.OpGet && req.Op != fetch.OpStat && req.Op != fetch.OpList:
-		return nil, errors.ErrUnsupported
 	case t.isArticle() && req.Op == fetch.OpList:
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("an article has no members: %w", errors.ErrUnsupported)}
 	case t.isArticle():

@@ -2,12 +2,9 @@ package nntp
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -16,8 +13,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/nntpd"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -77,7 +75,7 @@ func list(t testing.TB, c *fetch.Client, url string) ([]fetch.Entry, error) {
 
 func TestArticleIsExact(t *testing.T) {
 	t.Parallel()
-	for _, cfg := range []nntpd.Config{{Groups: groups(2)}, {Groups: groups(2), Legacy: true}} {
+	for _, cfg := range []nntpd.Options{{Groups: groups(2)}, {Groups: groups(2), Legacy: true}} {
 		s := nntpd.Start(t, cfg)
 		c := client(t, Options{Server: s.Addr}, nil)
 		for _, url := range []string{
@@ -104,7 +102,7 @@ func TestArticleIsExact(t *testing.T) {
 
 func TestStatReadsTheHeaderOnly(t *testing.T) {
 	t.Parallel()
-	s := nntpd.Start(t, nntpd.Config{Groups: groups(1)})
+	s := nntpd.Start(t, nntpd.Options{Groups: groups(1)})
 	c := client(t, Options{Server: s.Addr}, nil)
 	for _, url := range []string{"news:1@x.invalid", "news:test.a", "news:*"} {
 		m, err := c.Stat(t.Context(), url)
@@ -115,7 +113,7 @@ func TestStatReadsTheHeaderOnly(t *testing.T) {
 			t.Errorf("%s: %+v", url, m)
 		}
 	}
-	for _, cmd := range s.Commands() {
+	for _, cmd := range s.Log() {
 		if strings.HasPrefix(cmd, "ARTICLE") || strings.HasPrefix(cmd, "OVER") {
 			t.Errorf("stat sent %q", cmd)
 		}
@@ -126,7 +124,7 @@ func TestUnixLines(t *testing.T) {
 	t.Parallel()
 	g := groups(1)
 	g[0].Articles[0].Text += "a\rb\r\n\rend"
-	s := nntpd.Start(t, nntpd.Config{Groups: g})
+	s := nntpd.Start(t, nntpd.Options{Groups: g})
 	_, body, err := get(t, client(t, Options{Server: s.Addr, UnixLines: true}, nil), "news:1@x.invalid")
 	if want := sample + "a\rb\n\rend\n"; err != nil || body != want {
 		t.Errorf("got %q, %v; want %q", body, err, want)
@@ -135,7 +133,7 @@ func TestUnixLines(t *testing.T) {
 
 func TestUnchangedArticleIsNotFetched(t *testing.T) {
 	t.Parallel()
-	s := nntpd.Start(t, nntpd.Config{Groups: groups(2)})
+	s := nntpd.Start(t, nntpd.Options{Groups: groups(2)})
 	c := client(t, Options{Server: s.Addr}, nil)
 	resp, _, err := get(t, c, "nntp:test.a/1")
 	if err != nil {
@@ -149,7 +147,7 @@ func TestUnchangedArticleIsNotFetched(t *testing.T) {
 
 func TestGroupListing(t *testing.T) {
 	t.Parallel()
-	for name, cfg := range map[string]nntpd.Config{
+	for name, cfg := range map[string]nntpd.Options{
 		"OVER":  {Groups: groups(3)},
 		"XOVER": {Groups: groups(3), Legacy: true},
 		"HEAD":  {Groups: groups(3), Legacy: true, NoOverview: true},
@@ -185,7 +183,7 @@ func TestGroupListing(t *testing.T) {
 func TestGroupListingSpansRanges(t *testing.T) {
 	t.Parallel()
 	const n = 3*rangeSize + 17
-	s := nntpd.Start(t, nntpd.Config{Groups: []nntpd.Group{{Name: "big", First: 101, Synthetic: n}}})
+	s := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "big", First: 101, Synthetic: n}}})
 	entries, err := list(t, client(t, Options{Server: s.Addr}, nil), "news:big")
 	if err != nil || len(entries) != n {
 		t.Fatalf("%d entries, %v", len(entries), err)
@@ -207,7 +205,7 @@ func TestNewest(t *testing.T) {
 		newest int
 		want   []uint64
 	}{{3, []uint64{38, 39, 40}}, {7, []uint64{4, 5, 36, 37, 38, 39, 40}}, {100, nil}} {
-		s := nntpd.Start(t, nntpd.Config{Groups: g})
+		s := nntpd.Start(t, nntpd.Options{Groups: g})
 		entries, err := list(t, client(t, Options{Server: s.Addr, Newest: c.newest}, nil), "news:test.a")
 		var got []uint64
 		for _, e := range entries {
@@ -228,7 +226,7 @@ func TestSince(t *testing.T) {
 	g := groups(3)
 	g[0].Articles[1].Text = strings.Replace(sample, "29 Feb 2020", "29 Feb 2024", 1)
 	g[0].Articles[2].Text = strings.Replace(sample, "29 Feb 2020", "32 Foo", 1)
-	s := nntpd.Start(t, nntpd.Config{Groups: g})
+	s := nntpd.Start(t, nntpd.Options{Groups: g})
 	c := client(t, Options{Server: s.Addr, Since: time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC)}, nil)
 	entries, err := list(t, c, "news:test.a")
 	if err != nil || len(entries) != 2 {
@@ -239,7 +237,7 @@ func TestSince(t *testing.T) {
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	for _, legacy := range []bool{false, true} {
-		s := nntpd.Start(t, nntpd.Config{Groups: groups(3), Legacy: legacy})
+		s := nntpd.Start(t, nntpd.Options{Groups: groups(3), Legacy: legacy})
 		c := client(t, Options{}, nil)
 		for pattern, want := range map[string][]string{
 			"*":      {"test.a", "test.empty", "other.b"},
@@ -269,27 +267,25 @@ func TestGroups(t *testing.T) {
 
 func TestTruncatedAndStalled(t *testing.T) {
 	t.Parallel()
-	for _, stall := range []bool{false, true} {
-		s := nntpd.Start(t, nntpd.Config{Groups: longGroups(), Cut: 250, Stall: stall})
+	for fault, want := range map[servers.Fault]error{servers.Cut: fetch.ErrTruncated, servers.Stall: fetch.ErrNetwork} {
+		s := nntpd.Start(t, nntpd.Options{Groups: longGroups()})
+		s.Arm(servers.Failure{Fault: fault, After: 250, Times: -1})
 		c := client(t, Options{Server: s.Addr}, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 50 * time.Millisecond}})
-		want := fetch.ErrTruncated
-		if stall {
-			want = fetch.ErrNetwork
-		}
 		for _, url := range []string{"news:1@x.invalid", "news:test.a"} {
 			if _, _, err := get(t, c, url); !errors.Is(err, want) {
-				t.Errorf("stall %v, %s: %v", stall, url, err)
+				t.Errorf("%v, %s: %v", fault, url, err)
 			}
 		}
 		if _, err := list(t, c, "news:test.a"); !errors.Is(err, want) {
-			t.Errorf("stall %v: %v", stall, err)
+			t.Errorf("%v: %v", fault, err)
 		}
 	}
 }
 
 func TestCancelledAndClosedBodies(t *testing.T) {
 	t.Parallel()
-	s := nntpd.Start(t, nntpd.Config{Groups: longGroups(), Cut: 250, Stall: true})
+	s := nntpd.Start(t, nntpd.Options{Groups: longGroups()})
+	s.Arm(servers.Failure{Fault: servers.Stall, After: 250, Times: -1})
 	c := client(t, Options{Server: s.Addr, MaxConns: 1}, nil)
 	for _, url := range []string{"news:1@x.invalid", "news:test.a"} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -311,16 +307,6 @@ func TestCancelledAndClosedBodies(t *testing.T) {
 			t.Errorf("%s: read to the end of a closed body", url)
 		}
 	}
-}
-
-// certificate returns TLS configurations for a server and its client.
-func certificate(t testing.TB) (server, client *tls.Config) {
-	t.Helper()
-	h := httptest.NewTLSServer(nil)
-	defer h.Close()
-	roots := x509.NewCertPool()
-	roots.AddCert(h.Certificate())
-	return &tls.Config{Certificates: h.TLS.Certificates}, &tls.Config{RootCAs: roots}
 }
 
 func mustParse(t testing.TB, s string) uri.URI {

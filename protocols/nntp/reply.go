@@ -7,8 +7,7 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// Replies of RFC 3977 (appendix C), RFC 4642 and RFC 4643 that decide what
-// happens next.
+// Replies of RFC 3977 (appendix C), RFC 4642 and RFC 4643 that decide what happens next.
 const (
 	replyCapabilities = 101
 	replyPosting      = 200
@@ -32,7 +31,7 @@ const (
 	replyUnavailable  = 503
 )
 
-// failure is the error for a reply that does not grant what was asked for.
+// failure returns the error for a negative reply.
 func failure(what string, r wire.Reply) *fetch.Error {
 	e := &fetch.Error{Reply: fetch.Reply{Code: r.Code, Text: r.Text()}}
 	if what != "" {
@@ -73,8 +72,7 @@ func replyCode(err error) int {
 	return 0
 }
 
-// unsupported reports whether a server answered that it does not know a
-// command or an argument of it.
+// unsupported reports whether the server does not know a command or an argument of it.
 func unsupported(code int) bool {
 	return code == replyUnknown || code == replySyntax || code == replyUnavailable
 }

@@ -2,26 +2,22 @@ package nntp
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
-	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/pool"
 	"github.com/urlget/urlget/internal/wire"
 )
 
 // A serverKey names connections that are interchangeable.
 type serverKey struct {
-	scope  string // what the policy lets the connection be used for
-	addr   string
-	host   string
-	tls    bool
-	login  string // the URL's user and password
-	remote bool   // asked for by a resource: it may get fewer credentials than the user
+	addr  string
+	host  string
+	tls   bool
+	login string // the URL's user and password
 }
 
 // maxLine bounds replies and overview lines; the latter hold whole headers.
@@ -30,31 +26,31 @@ const maxLine = 60 << 10
 // A session is a connection to a news server that is ready for commands.
 type session struct {
 	env    *fetch.Env
+	conn   *fetch.Conn
 	lines  *wire.Lines
 	host   string
 	secure bool
+	mute   bool              // the greeting said that posting is not allowed
 	caps   map[string]string // label in upper case to arguments; nil for servers of RFC 977
 	group  string            // the selected one
 }
 
-// blocks are how multi-line answers are read: RFC 3977, section 3.1.1.
+// blocks are the rules of multi-line answers (RFC 3977, section 3.1.1).
 var blocks = wire.DotOptions{}
 
-// dial connects, waits for the greeting and learns what the server can do.
+// dial connects, waits for the greeting and asks for the capabilities.
 func (d *driver) dial(ctx context.Context, t *target) (_ *session, err error) {
-	addr := net.JoinHostPort(t.host, fmt.Sprint(t.port))
-	conn, err := d.env.Dial(ctx, "tcp", addr)
+	conn, err := d.env.Dial(ctx, "tcp", t.addr())
 	if err != nil {
 		return nil, err
 	}
 	if t.tls {
-		if conn, err = d.env.Handshake(ctx, conn, d.env.TLSConfig(t.host)); err != nil {
+		if err = d.env.Handshake(ctx, conn, d.env.TLSConfig(t.host)); err != nil {
 			return nil, err
 		}
 	}
-	s := &session{env: d.env, lines: wire.NewLines(conn, maxLine), host: t.host, secure: t.tls}
-	s.lines.Trace = d.env.Trace()
-	release := fetch.Bind(ctx, conn)
+	s := &session{env: d.env, conn: conn, lines: wire.NewLines(conn, maxLine), host: t.host, secure: t.tls}
+	release := conn.Bind(ctx)
 	defer func() {
 		if !release() && err == nil {
 			err = context.Cause(ctx)
@@ -70,6 +66,7 @@ func (d *driver) dial(ctx context.Context, t *target) (_ *session, err error) {
 	if greeting.Code != replyPosting && greeting.Code != replyNoPosting {
 		return nil, failure("the server does not serve us", greeting)
 	}
+	s.mute = greeting.Code == replyNoPosting
 	if d.opts.StartTLS && !s.secure {
 		if err := s.startTLS(ctx); err != nil {
 			return nil, err
@@ -78,7 +75,7 @@ func (d *driver) dial(ctx context.Context, t *target) (_ *session, err error) {
 	return s, s.begin()
 }
 
-// begin asks for the capabilities and for the commands of a reader.
+// begin asks for the capabilities and switches to the mode of readers.
 func (s *session) begin() error {
 	if err := s.capabilities(); err != nil {
 		return err
@@ -91,6 +88,8 @@ func (s *session) begin() error {
 	switch {
 	case err != nil:
 		return err
+	case r.Code == 502 && s.mute && !transit:
+		return nil // a server of RFC 977, for readers, that does not know the command
 	case r.Code == 400 || r.Code == 502:
 		return failure("the server does not serve readers", r)
 	case transit:
@@ -98,6 +97,9 @@ func (s *session) begin() error {
 	}
 	return nil // a server of RFC 977 may not know it
 }
+
+// maxCapabilities bounds the answer to CAPABILITIES, in bytes.
+const maxCapabilities = 64 << 10
 
 // capabilities fills in s.caps.
 func (s *session) capabilities() error {
@@ -107,33 +109,40 @@ func (s *session) capabilities() error {
 		return err
 	}
 	s.caps = make(map[string]string)
+	defer s.inTime()()
+	size := 0
 	for line, err := range s.lines.Reader().DotLines(blocks, 0) {
+		if size += len(line) + 2; err == nil && size > maxCapabilities {
+			err = fmt.Errorf("%w: more than %d bytes of capabilities", wire.ErrReplyTooLong, maxCapabilities)
+		}
 		if err != nil {
 			return s.lines.Break(err)
 		}
-		if len(s.caps) < 100 {
-			label, args, _ := strings.Cut(string(line), " ")
-			s.caps[strings.ToUpper(label)] = args
-		}
+		label, args, _ := strings.Cut(string(line), " ")
+		s.caps[strings.ToUpper(label)] = args
 	}
 	return nil
 }
 
-// can reports whether the server advertises a capability, with the argument if
-// that is not empty.
+// can reports whether the server advertises a capability, with the argument if that is not empty.
 func (s *session) can(label, arg string) bool {
 	args, ok := s.caps[label]
 	return ok && (arg == "" || strings.Contains(" "+strings.ToUpper(args)+" ", " "+arg+" "))
 }
 
-// reply reads one reply within the reply timeout.
+// inTime bounds all that is read, until the function that it returns is called, by the time for one
+// reply.
+func (s *session) inTime() (done func()) { return s.conn.ReplyTimeout(s.env.Timeouts().Reply) }
+
+// reply reads one reply within the reply timeout. The end of the connection is not the end of what
+// is read there: a reply was due.
 func (s *session) reply() (wire.Reply, error) {
-	conn := s.lines.Conn()
-	if limit := s.env.Timeouts().Reply; limit > 0 && s.lines.Reader().Buffered() == 0 {
-		conn.SetReadDeadline(time.Now().Add(limit))
-		defer conn.SetReadDeadline(time.Time{})
+	defer s.inTime()()
+	r, err := s.lines.Reply()
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
 	}
-	return s.lines.Reply()
+	return r, err
 }
 
 // cmd sends a command and reads the reply.
@@ -148,13 +157,23 @@ func (s *session) cmd(line string) (wire.Reply, error) {
 func (s *session) expect(code int, what, line string) (wire.Reply, error) {
 	r, err := s.cmd(line)
 	if err == nil && r.Code != code {
-		err = failure(what, r)
+		err = s.refused(what, r)
 	}
 	return r, err
 }
 
-// startTLS upgrades the connection. The server forgets what was before (RFC
-// 4642, section 2.2.2).
+// refused returns the error for a reply that is not the one expected. If it is not a negative one,
+// it must be the answer to something else, as the next would be: the session is broken.
+func (s *session) refused(what string, r wire.Reply) error {
+	err := failure(what, r)
+	if r.Code < 400 {
+		return s.lines.Break(err)
+	}
+	return err
+}
+
+// startTLS upgrades the connection. The server discards its earlier state (RFC 4642, section
+// 2.2.2).
 func (s *session) startTLS(ctx context.Context) error {
 	r, err := s.cmd("STARTTLS")
 	if err != nil {
@@ -165,18 +184,8 @@ func (s *session) startTLS(ctx context.Context) error {
 		e.Code, e.Retry = fetch.ErrTLS, false
 		return e
 	}
-	var failed error
-	if err := s.lines.Upgrade(func(conn net.Conn) net.Conn {
-		t, err := s.env.Handshake(ctx, conn, s.env.TLSConfig(s.host))
-		if failed = err; err != nil {
-			return conn
-		}
-		return t
-	}); err != nil {
+	if err := s.lines.Upgrade(func() error { return s.env.Handshake(ctx, s.conn, s.env.TLSConfig(s.host)) }); err != nil {
 		return err
-	}
-	if failed != nil {
-		return s.lines.Break(failed)
 	}
 	s.secure, s.group, s.caps = true, "", nil
 	return nil
@@ -192,24 +201,18 @@ func (s *session) selectGroup(group string) (wire.Reply, error) {
 	return r, err
 }
 
-// close ends the connection without a word: one that is given up may be in the
-// middle of anything, and TLS would wait to say goodbye.
-func (s *session) close() {
-	conn := s.lines.Conn()
-	if t, ok := conn.(*tls.Conn); ok {
-		conn = t.NetConn()
-	}
-	conn.Close()
-}
+// close closes the connection without QUIT and without the closing alert of TLS: a connection that
+// is given up may be in the middle of a reply.
+func (s *session) close() { s.conn.Abort() }
 
 // A lease is a session in use, bound to the context of one request.
 type lease struct {
 	*session
-	pooled  *pool.Lease[serverKey, *session]
+	pooled  *fetch.Lease[serverKey, *session]
 	release func() bool
 }
 
-// end gives the session back, if the conversation can go on.
+// end returns the session to the pool, if the conversation can go on.
 func (l *lease) end() {
 	if l.release() && l.lines.Err() == nil {
 		l.pooled.Put()
@@ -218,29 +221,26 @@ func (l *lease) end() {
 	}
 }
 
-// abort gives the session up.
+// abort closes the session.
 func (l *lease) abort() {
 	l.pooled.Discard()
 	l.release()
 }
 
-// with leases a session and runs op on it, after a login or STARTTLS if the
-// server wants that. A session that was hung up while idle is replaced. If
-// with succeeds, the caller must end or abort the lease.
-func (d *driver) with(ctx context.Context, t *target, req *fetch.Request, op func(*lease) error) (*lease, error) {
+// with leases a session and runs op on it, after a login or STARTTLS if the server wants that. A
+// session that the server closed while it was idle is replaced. If with succeeds, the caller must
+// end or abort the lease.
+func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
 	user, _ := t.login.User()
 	password, _ := t.login.Password()
-	key := serverKey{
-		scope: d.env.Scope(ctx), addr: net.JoinHostPort(t.host, fmt.Sprint(t.port)), host: t.host, tls: t.tls,
-		login: user + "\x00" + password, remote: !req.From.IsZero(),
-	}
+	key := serverKey{addr: t.addr(), host: t.host, tls: t.tls, login: user + "\x00" + password}
 	for {
 		pooled, err := d.pool.Get(ctx, key, func(s *session) bool { return t.group != "" && s.group == t.group },
 			func(ctx context.Context) (*session, error) { return d.dial(ctx, t) })
 		if err != nil {
 			return nil, err
 		}
-		l := &lease{session: pooled.Conn, pooled: pooled, release: fetch.Bind(ctx, pooled.Conn.lines.Conn())}
+		l := &lease{session: pooled.Conn, pooled: pooled, release: pooled.Conn.conn.Bind(ctx)}
 		if err = d.attempt(ctx, t, l, op); err == nil {
 			return l, nil
 		}
@@ -257,10 +257,14 @@ func (d *driver) with(ctx context.Context, t *target, req *fetch.Request, op fun
 	}
 }
 
-// isHangup reports whether err says that the peer is gone.
+// isHangup reports whether err says that the peer is gone, or that its answers are out of step.
 func isHangup(err error) bool {
+	return err != nil && !isTimeout(err) && !errors.Is(err, errTooMuch)
+}
+
+func isTimeout(err error) bool {
 	var timeout net.Error
-	return err != nil && !(errors.As(err, &timeout) && timeout.Timeout())
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // attempt runs op, and again after a login or STARTTLS.

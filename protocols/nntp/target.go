@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 
@@ -11,8 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxMessageID and maxGroup keep a command within the 512 octets of RFC 3977,
-// section 3.1.
+// maxMessageID and maxGroup keep a command within the 512 bytes of RFC 3977, section 3.1.
 const (
 	maxMessageID = 250 // with the angle brackets
 	maxGroup     = 460
@@ -31,6 +31,8 @@ type target struct {
 	named  bool // the URL names the server
 }
 
+func (t *target) addr() string { return net.JoinHostPort(t.host, fmt.Sprint(t.port)) }
+
 func (t *target) isArticle() bool { return t.id != "" || t.number != 0 }
 func (t *target) isPattern() bool { return t.id == "" && strings.ContainsAny(t.group, "*?") }
 
@@ -38,7 +40,7 @@ func (t *target) isPattern() bool { return t.id == "" && strings.ContainsAny(t.g
 func (t *target) byName() bool { return t.url.Scheme() == "news" || t.url.Scheme() == "snews" }
 
 // newsURL completes the URL of something on the same server.
-func (t *target) newsURL(n uri.News) uri.URI {
+func (t *target) newsURL(n uri.News) (uri.URI, error) {
 	n.Scheme = "news"
 	if t.url.Scheme() == "snews" || t.url.Scheme() == "nntps" {
 		n.Scheme = "snews"
@@ -87,7 +89,7 @@ func (t *target) useDefault(d *driver) error {
 		return err
 	}
 	t.login, t.host = server, server.Host()
-	// snews and nntps ask for TLS whatever the setting says of it.
+	// snews and nntps mean TLS, whatever the setting says.
 	if t.tls = t.tls || server.Scheme() == "nntps" || server.Scheme() == "snews"; t.tls {
 		t.port = server.Port(563)
 	} else {
@@ -96,11 +98,11 @@ func (t *target) useDefault(d *driver) error {
 	return nil
 }
 
-// checkName refuses what would end or change a command: RFC 3977, section 9.8
-// allows no space, no control and no angle bracket in either kind of name.
+// checkName refuses what would end or change a command: RFC 3977, section 9.8 allows no space, no
+// control and no angle bracket in either kind of name.
 func checkName(what, name string, longest int) error {
 	if len(name) > longest {
-		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%s of more than %d octets", what, longest)}
+		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%s of more than %d bytes", what, longest)}
 	}
 	for i := range len(name) {
 		if c := name[i]; c <= ' ' || c == 0x7f || c == '<' || c == '>' {
@@ -124,8 +126,9 @@ func findServer(setting string) (uri.URI, error) {
 	}
 	if setting == "" {
 		return uri.URI{}, &fetch.Error{Code: fetch.ErrURL,
-			Err:  errors.New("the URL names no news server, and none is configured"),
-			Hint: "name one with --news-server, $NNTPSERVER or " + serverFile}
+			Err:    errors.New("the URL names no news server, and none is configured"),
+			Reason: fetch.Reason{Kind: fetch.ReasonNewsServer},
+			Hint:   "name one in the options, $NNTPSERVER or " + serverFile}
 	}
 	if !strings.Contains(setting, "://") {
 		setting = "nntp://" + setting
@@ -140,7 +143,7 @@ func findServer(setting string) (uri.URI, error) {
 	return u, nil
 }
 
-// firstLine returns the first line of a file that is not empty and no comment.
+// firstLine returns the first line of a file that is neither empty nor a comment.
 func firstLine(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

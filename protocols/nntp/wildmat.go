@@ -2,9 +2,9 @@ package nntp
 
 import "strings"
 
-// matchWildmat reports whether a name matches a pattern (RFC 3977, section 4):
-// "*" stands for any octets and "?" for one; of several patterns, which commas divide, the
-// last that matches decides, against the name if it begins with "!".
+// matchWildmat reports whether a name matches a pattern (RFC 3977, section 4): "*" stands for any
+// bytes and "?" for one; of several patterns, separated by commas, the last that matches decides,
+// and excludes the name if it begins with "!".
 func matchWildmat(wildmat, name string) bool {
 	matched := false
 	for pattern := range strings.SplitSeq(wildmat, ",") {
@@ -16,8 +16,7 @@ func matchWildmat(wildmat, name string) bool {
 	return matched
 }
 
-// matchPattern goes back to the last "*" only, which is enough and linear in
-// practice.
+// matchPattern backtracks to the last "*" only, which is enough and linear in practice.
 func matchPattern(pattern, name string) bool {
 	p, n := 0, 0
 	star, mark := -1, 0

@@ -1,0 +1,65 @@
+package nntp
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/transcript"
+)
+
+const article = "C: ARTICLE <a@b>\nS: 220 1 <a@b>\nS: A: b\nS:\nS: text\nS: .\nC? QUIT\n"
+
+// beginnings are what servers say that know capabilities or not, and that are for readers, for other
+// servers or for both.
+var beginnings = map[string]struct {
+	talk string // after the greeting
+	want error
+}{
+	"a server for readers": {
+		"C: CAPABILITIES\nS: 101 here\nS: VERSION 2\nS: READER\nS: .\n" + article, nil},
+	"a server of RFC 977": {
+		"C: CAPABILITIES\nS: 500 what\nC: MODE READER\nS: 500 what\n" + article, nil},
+	"an old server that is switched": {
+		"C: CAPABILITIES\nS: 500 what\nC: MODE READER\nS: 201 no posting\n" + article, nil},
+	"a server that is switched": {
+		"C: CAPABILITIES\nS: 101 here\nS: VERSION 2\nS: mode-reader\nS: .\nC: MODE READER\nS: 200 hi\n" +
+			"C: CAPABILITIES\nS: 101 here\nS: VERSION 2\nS: READER\nS: .\n" + article, nil},
+	"not for readers": {
+		"C: CAPABILITIES\nS: 101 here\nS: MODE-READER\nS: .\nC: MODE READER\nS: 502 for servers only\n", fetch.ErrRefused},
+	"an old server, not for readers": {
+		"C: CAPABILITIES\nS: 500 what\nC: MODE READER\nS: 502 for servers only\n", fetch.ErrRefused},
+	"not now": {
+		"C: CAPABILITIES\nS: 500 what\nC: MODE READER\nS: 400 come back later\n", fetch.ErrBusy},
+	"gone before the capabilities": {
+		"C: CAPABILITIES\nS!close\n", fetch.ErrNetwork},
+	"gone in the capabilities": {
+		"C: CAPABILITIES\nS: 101 here\nS: VERSION 2\nS!close\n", fetch.ErrNetwork},
+	"gone while it is switched": {
+		"C: CAPABILITIES\nS: 101 here\nS: MODE-READER\nS: .\nC: MODE READER\nS!close\n", fetch.ErrNetwork},
+	"gone after it was switched": {
+		"C: CAPABILITIES\nS: 101 here\nS: MODE-READER\nS: .\nC: MODE READER\nS: 200 hi\nC: CAPABILITIES\nS!close\n", fetch.ErrNetwork},
+}
+
+// TestBegin shows how a session begins.
+func TestBegin(t *testing.T) {
+	t.Parallel()
+	for name, c := range beginnings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conv, err := transcript.Parse("begin", []byte("-- control --\nS: 200 hi\n"+c.talk))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cl := client(t, Options{}, nil)
+			_, body, err := get(t, cl, "news://"+transcript.Server(t, conv)+"/a@b")
+			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+			if err == nil && body != "A: b\r\n\r\ntext\r\n" {
+				t.Errorf("got %q", body)
+			}
+			cl.Close()
+		})
+	}
+}

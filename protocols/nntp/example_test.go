@@ -1,0 +1,33 @@
+package nntp_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/protocols/nntp"
+)
+
+// URLs of news name no server: it is an option. Here a group is listed as far as its last article.
+func ExampleWith() {
+	s, err := nntpd.New(nntpd.Options{Groups: []nntpd.Group{{Name: "example.test", Articles: []nntpd.Article{
+		{ID: "<1@example.org>", Text: "Subject: Hello\n\n"},
+		{ID: "<2@example.org>", Text: "Subject: Hello again\n\n"},
+	}}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	c := fetch.New(nil, nntp.With(nntp.Options{Server: s.Addr, Newest: 1}))
+	defer c.Close()
+	for e, err := range c.List(context.Background(), "news:example.test") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(e.Name)
+	}
+	// Output:
+	// Hello again
+}

@@ -1,0 +1,434 @@
+package nntp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/internal/transcript"
+)
+
+// play plays a transcript until the test ends, and returns its address.
+func play(t *testing.T, script string) (addr string) {
+	t.Helper()
+	conv, err := transcript.Parse(t.Name(), []byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return transcript.Server(t, conv)
+}
+
+// read performs req and reads what comes.
+func read(ctx context.Context, c *fetch.Client, req *fetch.Request) (string, error) {
+	resp, err := c.Do(ctx, req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+const old = "S: 200 hi\nC: CAPABILITIES\nS: 500 ?\nC: MODE READER\nS: 500 ?\n"
+
+// TestBytesBehindTheDot has servers that send more than the answer. It must not be taken for the
+// answer to the next request.
+func TestBytesBehindTheDot(t *testing.T) {
+	t.Parallel()
+	for _, trailing := range []string{
+		"220 0 <2@x.invalid>\r\nSubject: planted\r\n\r\nplanted\r\n.\r\n", "211 3 1 3 test.a\r\n", "430 no\r\n", "\r\n", "2",
+	} {
+		s := nntpd.Start(t, nntpd.Options{Groups: groups(3), Trailing: trailing})
+		c := client(t, Options{Server: s.Addr}, nil)
+		for _, url := range []string{"news:1@x.invalid", "news:2@x.invalid", "nntp:test.a/3", "news:2@x.invalid", "nntp:test.a/1"} {
+			n := url[strings.IndexAny(url, "123"):][:1]
+			want := crlf(strings.ReplaceAll(sample, "<1@x.invalid>", "<"+n+"@x.invalid>"))
+			if _, body, err := get(t, c, url); err != nil || body != want {
+				t.Errorf("behind %q, %s: %q, %v", trailing, url, body, err)
+			}
+		}
+	}
+}
+
+// TestAnotherArticle has a server answer with what was not asked for: always, and once on a kept
+// connection, where it is the answer to something else.
+func TestAnotherArticle(t *testing.T) {
+	t.Parallel()
+	s := nntpd.Start(t, nntpd.Options{Groups: groups(2), WrongID: "<other@x.invalid>"})
+	c := client(t, Options{Server: s.Addr}, nil)
+	for _, op := range []fetch.Op{fetch.OpGet, fetch.OpStat} {
+		_, err := read(t.Context(), c, &fetch.Request{URL: mustParse(t, "news:1@x.invalid"), Op: op})
+		if !errors.Is(err, fetch.ErrProtocol) || !strings.Contains(err.Error(), "<other@x.invalid>") {
+			t.Errorf("%s: %v", op, err)
+		}
+	}
+
+	const article = "S: A: b\nS:\nS: text\nS: .\n"
+	for name, tt := range map[string]struct {
+		ask, reply string // the second time
+		url        string
+		ok         bool // with that reply
+	}{
+		"right":            {"ARTICLE <2@b>", "220 0 <2@b>", "/2@b", true},
+		"right, and more":  {"ARTICLE <2@b>", "220 17 <2@b> article retrieved", "/2@b", true},
+		"no name":          {"ARTICLE <2@b>", "220 0 article retrieved", "/2@b", true},
+		"nothing":          {"ARTICLE <2@b>", "220", "/2@b", true},
+		"another name":     {"ARTICLE <2@b>", "220 0 <1@b>", "/2@b", false},
+		"another in case":  {"ARTICLE <2@b>", "220 0 <2@B>", "/2@b", false},
+		"answer to GROUP":  {"ARTICLE <2@b>", "211 1 1 1 a.b", "/2@b", false},
+		"a late farewell":  {"ARTICLE <2@b>", "205 bye", "/2@b", false},
+		"the article's":    {"ARTICLE <2@b>", "222 0 <2@b>", "/2@b", false},
+		"plain refusal":    {"ARTICLE <2@b>", "430 no", "/2@b", true},
+		"hung up by reply": {"ARTICLE <2@b>", "400 idle for too long", "/2@b", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := "-- first --\n" + old + "C: ARTICLE <1@b>\nS: 220 0 <1@b>\n" + article + "C: " + tt.ask + "\nS: " + tt.reply + "\n"
+			refused := strings.HasPrefix(tt.reply, "4")
+			if tt.ok && !refused {
+				first += article
+			}
+			if !tt.ok { // and again on a new connection
+				first += "-- second --\n" + old + "C: " + tt.ask + "\nS: 220 0 <2@b>\n" + article
+			}
+			addr := play(t, first+"C? QUIT\n")
+			c := client(t, Options{}, nil)
+			if _, _, err := get(t, c, "news://"+addr+"/1@b"); err != nil {
+				t.Fatal(err)
+			}
+			_, body, err := get(t, c, "news://"+addr+tt.url)
+			if tt.ok && refused {
+				if !errors.Is(err, fetch.ErrNotFound) {
+					t.Errorf("%v", err)
+				}
+			} else if err != nil || body != "A: b\r\n\r\ntext\r\n" {
+				t.Errorf("%q, %v", body, err)
+			}
+			c.Close()
+		})
+	}
+}
+
+// TestAnotherNumber is the same for articles that are asked for by number.
+func TestAnotherNumber(t *testing.T) {
+	t.Parallel()
+	for reply, ok := range map[string]bool{
+		"220 7 <7@b>": true, "220 0 <7@b>": true, "220 article": true, "220": true, "220 8 <7@b>": false, "220 77 <7@b>": false,
+	} {
+		t.Run(reply, func(t *testing.T) {
+			t.Parallel()
+			script := "-- first --\n" + old + "C: GROUP a.b\nS: 211 9 1 9 a.b\nC: ARTICLE 7\nS: " + reply + "\n"
+			if ok {
+				script += "S: A: b\nS: .\n"
+			}
+			c := client(t, Options{}, nil)
+			_, _, err := get(t, c, "nntp://"+play(t, script+"C? QUIT\n")+"/a.b/7")
+			if (err == nil) != ok || !ok && !errors.Is(err, fetch.ErrProtocol) {
+				t.Errorf("%v", err)
+			}
+			c.Close()
+		})
+	}
+}
+
+// TestAServerThatKnowsNoReaders is a server of RFC 977 that takes no postings: it does not know MODE
+// READER and says so with a code that others mean otherwise.
+func TestAServerThatKnowsNoReaders(t *testing.T) {
+	t.Parallel()
+	s := nntpd.Start(t, nntpd.Options{Groups: groups(2), Legacy: true, NoModeReader: true})
+	c := client(t, Options{}, nil)
+	if _, body, err := get(t, c, "nntp://"+s.Addr+"/test.a/1"); err != nil || body != crlf(sample) {
+		t.Errorf("%q, %v", body, err)
+	}
+	if entries, err := list(t, c, "news://"+s.Addr+"/test.a"); err != nil || len(entries) != 2 {
+		t.Errorf("%d entries, %v", len(entries), err)
+	}
+}
+
+// TestPlaintextLogin shows when a password travels without TLS: when the user wrote it into the URL,
+// or allowed it.
+func TestPlaintextLogin(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cret"
+	for name, tt := range map[string]struct {
+		login, from string
+		creds       fetch.Credentials
+		opts        Options
+		want        error
+		sent        int // passwords
+	}{
+		"in the URL":                            {login: "joe:" + secret + "@", sent: 1},
+		"in the URL, wrong":                     {login: "joe:no@", want: fetch.ErrAuth, sent: 1},
+		"in the URL, wrong, another elsewhere":  {login: "joe:no@", creds: credentials(fetch.Credential{User: "joe", Password: secret}), want: fetch.ErrAuth, sent: 1},
+		"elsewhere":                             {creds: credentials(fetch.Credential{User: "joe", Password: secret}), want: fetch.ErrAuth},
+		"elsewhere, the user in the URL":        {login: "joe@", creds: credentials(fetch.Credential{User: "joe", Password: secret}), want: fetch.ErrAuth},
+		"elsewhere, allowed":                    {creds: credentials(fetch.Credential{User: "joe", Password: secret}), opts: Options{AllowPlaintext: true}, sent: 1},
+		"in the URL, from the same server":      {login: "joe:" + secret + "@", from: "news://joe:" + secret + "@$/test.a", sent: 1},
+		"in the URL, from another server":       {login: "joe:" + secret + "@", from: "news://127.0.0.1/test.a", want: fetch.ErrAuth},
+		"in the URL, from a page of that host":  {login: "joe:" + secret + "@", from: "http://127.0.0.1/", want: fetch.ErrAuth},
+		"in the URL, from elsewhere, allowed":   {login: "joe:" + secret + "@", from: "http://127.0.0.1/", opts: Options{AllowPlaintext: true}, sent: 1},
+		"in the server setting":                 {opts: Options{Server: "nntp://joe:" + secret + "@$"}, sent: 1},
+		"in the server setting, from elsewhere": {opts: Options{Server: "nntp://joe:" + secret + "@$"}, from: "http://127.0.0.1/", want: fetch.ErrAuth},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := nntpd.Start(t, nntpd.Options{Groups: groups(2), User: "joe", Password: secret})
+			var log bytes.Buffer
+			tt.opts.Server = strings.ReplaceAll(tt.opts.Server, "$", s.Addr)
+			c := client(t, tt.opts, &fetch.Options{Credentials: tt.creds, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			url := "news://" + tt.login + s.Addr + "/1@x.invalid"
+			if tt.opts.Server != "" {
+				url = "news:1@x.invalid"
+			}
+			for range 2 {
+				req := &fetch.Request{URL: mustParse(t, url)}
+				if tt.from != "" {
+					req.From = mustParse(t, strings.ReplaceAll(tt.from, "$", s.Addr))
+				}
+				body, err := read(t.Context(), c, req)
+				if !errors.Is(err, tt.want) || err == nil && body != crlf(sample) {
+					t.Errorf("%q, %v, want %v", body, err, tt.want)
+				}
+				s.CloseClientConnections()
+			}
+			sent := slices.DeleteFunc(s.Log(), func(line string) bool { return !strings.HasPrefix(line, "AUTHINFO PASS") })
+			if len(sent) != 2*tt.sent {
+				t.Errorf("the server got %q", sent)
+			}
+			warnings := strings.Count(log.String(), "level=WARN")
+			if want := min(tt.sent, 1); !tt.opts.AllowPlaintext && warnings != want || strings.Contains(log.String(), secret) {
+				t.Errorf("the log: %q", log.String())
+			}
+		})
+	}
+}
+
+// TestPlaintextBeforeTLS has bytes arrive before TLS begins, which somebody on the way may have put
+// there.
+func TestPlaintextBeforeTLS(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"behind the reply":   old + "C: ARTICLE <a@b>\nS: 483 TLS first\n",
+		"asked for at first": "S: 200 hi\nC: STARTTLS\nS\"382 go\\r\\n200 injected\\r\\n\"\n",
+		"no TLS at all":      "S: 200 hi\nC: STARTTLS\nS: 382 go\nC? \nS: 200 what\nS!close\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := Options{StartTLS: strings.Contains(script, "STARTTLS")}
+			s, err := servers.New(servers.Config{Scheme: "news"}, func(c *servers.Conn) {
+				for line := range strings.Lines(script) {
+					switch kind, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); kind {
+					case "S:":
+						c.Printf("%s", text)
+					case "C:":
+						c.ReadLine()
+					case `S"382`:
+						c.Printf("382 go\r\n200 injected")
+					}
+				}
+				c.Flush()
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.Close)
+			_, _, err = get(t, client(t, opts, nil), s.URL+"/a@b")
+			if !errors.Is(err, fetch.ErrTLS) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestDatesThatCannotBe has articles of years that are none.
+func TestDatesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for year, want := range map[string]bool{"0001": false, "1600": false, "1969": false, "1994": true, "2300": false, "9999": false} {
+		g := groups(1)
+		g[0].Articles[0].Text = strings.ReplaceAll(sample, "29 Feb 2020", "28 Feb "+year)
+		s := nntpd.Start(t, nntpd.Options{Groups: g})
+		c := client(t, Options{Server: s.Addr, Since: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)}, nil)
+		m, err := c.Stat(t.Context(), "news:1@x.invalid")
+		if err != nil || m.ModTime.IsZero() == want {
+			t.Errorf("%s: %+v, %v", year, m, err)
+		}
+		// Articles without a readable date are listed.
+		if entries, err := list(t, c, "news:test.a"); err != nil || len(entries) != 1 || entries[0].ModTime.IsZero() == want {
+			t.Errorf("%s: %+v, %v", year, entries, err)
+		}
+	}
+}
+
+// trouble is what a server does in place of a reply or of its rest.
+type trouble func(c *servers.Conn)
+
+// troubles are answers that do not come to an end in time. Lines are such as the answer may have.
+var troubles = map[string]trouble{
+	"a byte at a time":   func(c *servers.Conn) { drip(c, "2") },
+	"a line at a time":   func(c *servers.Conn) { drip(c, "A-line: of it 1\r\n") },
+	"lines without end":  func(c *servers.Conn) { flood(c, "A-line: of it 1\r\n") },
+	"a line without end": func(c *servers.Conn) { flood(c, "a-line: of it ") },
+	"silence":            func(c *servers.Conn) { c.Wait() },
+}
+
+func drip(c *servers.Conn, text string) {
+	for {
+		if _, err := io.WriteString(c, text); err != nil || c.Flush() != nil {
+			return
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+func flood(c *servers.Conn, text string) {
+	text = strings.Repeat(text, 2000)
+	for {
+		if _, err := io.WriteString(c, text); err != nil || c.Flush() != nil {
+			return
+		}
+	}
+}
+
+// TestEveryReplyIsBounded has each reply of a server in turn dripping, or without an end, be it of
+// one line or of several. No wait may take longer than a few times the time for one reply.
+func TestEveryReplyIsBounded(t *testing.T) {
+	t.Parallel()
+	const reply, most = 150 * time.Millisecond, 4 * 150 * time.Millisecond
+	replies := map[string]string{
+		"": "200 hi", "CAPABILITIES": "101 here\r\nVERSION 2\r\nMODE-READER\r\nREADER\r\nOVER\r\n.", "MODE READER": "200 ok",
+		"GROUP": "211 5 1 9 a.b", "LISTGROUP": "211 5 1 9 a.b\r\n1\r\n9\r\n.", "HEAD": "221 9 <a@b>\r\nA: b\r\n.", "ARTICLE": "220 9 <a@b>\r\nA: b\r\n\r\ntext\r\n.",
+		"OVER": "500 ?", "XOVER": "500 ?", "LIST NEWSGROUPS": "215 here\r\na.b about\r\n.", "LIST ACTIVE": "215 here\r\na.b 9 1 y\r\n.",
+		"AUTHINFO USER": "381 ?", "AUTHINFO PASS": "281 ok",
+	}
+	var all sync.WaitGroup // at once, as they wait more than they work
+	defer all.Wait()
+	run := func(name string, f func(*testing.T)) { all.Go(func() { t.Run(name, f) }) }
+	type want struct {
+		op   fetch.Op
+		path string
+		at   []string // "HEAD\n" is the block behind the reply to HEAD
+	}
+	for _, w := range []want{
+		{fetch.OpGet, "/a.b/9", []string{"", "CAPABILITIES", "CAPABILITIES\n", "MODE READER", "GROUP", "ARTICLE", "ARTICLE\n"}},
+		{fetch.OpStat, "/a.b/9", []string{"HEAD", "HEAD\n"}},
+		{fetch.OpStat, "/a.b", []string{"GROUP"}},
+		{fetch.OpList, "/a.b", []string{"LISTGROUP", "LISTGROUP\n", "OVER", "XOVER", "HEAD", "HEAD\n"}},
+		{fetch.OpStat, "/*", []string{"LIST ACTIVE"}},
+		{fetch.OpList, "/*", []string{"LIST NEWSGROUPS", "LIST ACTIVE"}},
+		{fetch.OpGet, "/login/9", []string{"AUTHINFO USER", "AUTHINFO PASS"}},
+	} {
+		for _, at := range w.at {
+			for name, trouble := range troubles {
+				run(fmt.Sprintf("%s of %s, %s at %q", w.op, w.path, name, at), func(t *testing.T) {
+					s, err := servers.New(servers.Config{Scheme: "nntp"}, func(c *servers.Conn) {
+						line, err, known := "", error(nil), false
+						for err == nil {
+							verb := line
+							for v := range replies {
+								if v != "" && strings.HasPrefix(line, v) {
+									verb = v
+								}
+							}
+							known = known || verb == "AUTHINFO PASS"
+							text := replies[verb]
+							if line == "GROUP login" && !known {
+								text = "480 who?"
+							}
+							if verb+"\n" == at {
+								first, _, _ := strings.Cut(text, "\r\n")
+								c.Printf("%s", first)
+							}
+							if verb == strings.TrimSuffix(at, "\n") {
+								trouble(c)
+								return
+							}
+							c.Printf("%s", text)
+							line, err = c.ReadLine()
+						}
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(s.Close)
+					url := strings.Replace(s.URL, "://", "://joe:secret@", 1)
+					if w.path == "/*" {
+						url = strings.Replace(url, "nntp", "news", 1)
+					}
+					c := client(t, Options{Newest: 2}, &fetch.Options{
+						Timeouts: fetch.Timeouts{Reply: reply, Idle: reply},
+						Policy:   &fetch.Policy{MaxSize: 1 << 20}, // the text of an article has no other bound
+					})
+					begun := time.Now()
+					body, err := read(t.Context(), c, &fetch.Request{URL: mustParse(t, url+w.path), Op: w.op})
+					took := time.Since(begun)
+					switch code := fetch.CodeOf(err); {
+					case at == "LIST NEWSGROUPS" && err == nil && body == "a.b 9 1 y\r\n": // without them
+					case at == "ARTICLE\n" && code == fetch.ErrTooLarge:
+					case code != fetch.ErrNetwork && code != fetch.ErrProtocol:
+						t.Errorf("%q, %v", body, err)
+					}
+					if took > most+time.Second { // for a busy machine
+						t.Errorf("it took %v", took)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestDescriptionsAreBounded lists groups without descriptions if those have no end.
+func TestDescriptionsAreBounded(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		descriptions trouble
+		reply        time.Duration
+	}{
+		"more than there is room for": {func(c *servers.Conn) { flood(c, "a.b about this and that\r\n") }, 0},
+		"too slow":                    {func(c *servers.Conn) { drip(c, "a.b about\r\n") }, 200 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := servers.New(servers.Config{Scheme: "news"}, func(c *servers.Conn) {
+				c.Printf("200 hi")
+				for {
+					switch line, err := c.ReadLine(); {
+					case err != nil:
+						return
+					case line == "LIST NEWSGROUPS":
+						c.Printf("215 here")
+						tt.descriptions(c)
+						return
+					case line == "LIST ACTIVE":
+						c.Printf("215 here\r\na.b 9 1 y\r\n.")
+					default:
+						c.Printf("500 ?")
+					}
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.Close)
+			var log bytes.Buffer
+			c := client(t, Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: tt.reply}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			entries, err := list(t, c, s.URL+"/*")
+			if err != nil || len(entries) != 1 || entries[0].Name != "a.b" {
+				t.Errorf("%+v, %v", entries, err)
+			}
+			if !strings.Contains(log.String(), "left out") {
+				t.Errorf("the log: %q", log.String())
+			}
+		})
+	}
+}
