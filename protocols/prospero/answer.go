@@ -1,35 +1,29 @@
 package prospero
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/ardp"
+	codec "github.com/urlget/urlget/internal/codec/prospero"
 	"github.com/urlget/urlget/internal/wire"
-	"github.com/urlget/urlget/protocols/prospero/ardp"
-	"github.com/urlget/urlget/protocols/prospero/message"
 )
 
 // An answer is a message being received.
 type answer struct {
-	*message.Scanner
-	conn    net.Conn
-	release func() bool
+	*codec.Scanner
+	io.Closer
 }
 
 const longestWord = len("VERSION-NOT-SUPPORTED")
-
-// Close ends the exchange.
-func (a *answer) Close() error {
-	a.release()
-	return a.conn.Close()
-}
 
 // ask sends a request and begins to read the answer.
 func (d *driver) ask(ctx context.Context, o object, request string) (*answer, error) {
@@ -40,22 +34,78 @@ func (d *driver) ask(ctx context.Context, o object, request string) (*answer, er
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{conn: conn, release: fetch.Bind(ctx, conn)}
-	if trace := d.env.Trace(); trace != nil {
+	conn.Bind(ctx)
+	if trace := conn.Trace(); trace != nil {
 		for text := range strings.SplitSeq(request, "\n") {
 			trace(true, text)
 		}
 	}
-	x, err := ardp.Start(conn, []byte(request), d.opts.MaxReply, d.opts.Timing)
+	timing := d.opts.Timing
+	if limit := d.env.Timeouts().Reply; limit > 0 && (timing.Limit == 0 || limit < timing.Limit) {
+		timing.Limit = limit
+	}
+	timing.Waiting = func(wait time.Duration) {
+		text := fmt.Sprintf("the server %s asks to wait %v", o.host, wait)
+		d.env.Logger().Warn(text)
+		if trace := conn.Trace(); trace != nil {
+			trace(false, text)
+		}
+	}
+	x, err := ardp.Start(conn, []byte(request), d.opts.MaxReply, timing)
 	if err != nil {
-		a.Close()
+		conn.Close()
 		return nil, err
 	}
-	a.Scanner = message.NewScanner(fetchErrors{x})
-	return a, nil
+	source := io.Reader(fetchErrors{x})
+	if trace := conn.Trace(); trace != nil {
+		source = &traced{r: source, trace: trace}
+	}
+	return &answer{codec.NewScanner(source), conn}, nil
 }
 
-// fetchErrors gives the errors of an exchange their class.
+// A traced message is traced line by line as it is read, except for the contents of files.
+type traced struct {
+	r     io.Reader
+	trace func(sent bool, line string)
+	line  []byte // up to maxTraced bytes of the current line
+	over  bool   // the contents of a file have begun
+}
+
+// maxTraced bounds how much of a line is traced, in bytes.
+const maxTraced = 400
+
+func (t *traced) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	for _, c := range p[:n] {
+		if t.over {
+			break
+		}
+		if c != '\n' {
+			if len(t.line) < maxTraced {
+				t.line = append(t.line, c)
+			}
+			if bytes.HasSuffix(t.line, []byte(" CONTENTS SEQUENCE DATA ")) {
+				t.trace(false, string(t.line)+"(contents)")
+				t.over = true
+			}
+			continue
+		}
+		t.flush()
+	}
+	if err == io.EOF && !t.over {
+		t.flush()
+	}
+	return n, err
+}
+
+func (t *traced) flush() {
+	if len(t.line) > 0 {
+		t.trace(false, wire.Text(string(t.line)))
+	}
+	t.line = t.line[:0]
+}
+
+// fetchErrors classifies the errors of an exchange.
 type fetchErrors struct{ r io.Reader }
 
 func (f fetchErrors) Read(p []byte) (int, error) {
@@ -69,18 +119,20 @@ func (f fetchErrors) Read(p []byte) (int, error) {
 func asFetch(err error) error {
 	switch {
 	case errors.Is(err, ardp.ErrNoAnswer):
-		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: err}
+		return &fetch.Error{Code: fetch.ErrNetwork, Err: err} // the exchange has retried already
+	case errors.Is(err, ardp.ErrMalformed):
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	case errors.Is(err, ardp.ErrRefused):
 		return &fetch.Error{Code: fetch.ErrRefused, Err: err}
 	case errors.Is(err, ardp.ErrTooLong):
 		return &fetch.Error{Code: fetch.ErrTooLarge, Err: err}
-	case errors.Is(err, message.ErrMalformed):
+	case errors.Is(err, codec.ErrMalformed):
 		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	}
 	return err
 }
 
-// The outcomes that lead to the next request.
+// These results lead to another request.
 var (
 	errNotDirectory = errors.New("not a directory")
 	errNoContents   = errors.New("the server does not hold the contents")
@@ -88,8 +140,8 @@ var (
 	errNoneFound    = errors.New("none found")
 )
 
-// failure returns what a line says went wrong; nil if it is no such line.
-func failure(l message.Line) error {
+// failure returns the error that a line reports, or nil if it reports none.
+func failure(l codec.Line) error {
 	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(l.Text(0))}}
 	switch l[0] {
 	case "VERSION-NOT-SUPPORTED":
@@ -115,24 +167,26 @@ func failure(l message.Line) error {
 	return e
 }
 
-// forwarded reads FORWARDED and the place where the object is now.
-func forwarded(l message.Line) *fetch.Response {
+// forwarded parses FORWARDED and the new location of the object.
+func forwarded(l codec.Line) (*fetch.Response, error) {
 	var link Link
 	link.place(l[1:])
-	return &fetch.Response{Meta: fetch.Meta{Reply: fetch.Reply{Text: wire.Text(l.Text(0))}},
-		Location: []uri.URI{link.prospero()}, Body: fetch.NoBody}
+	reply, to := fetch.Reply{Text: wire.Text(l.Text(0))}, link.prospero()
+	if to.IsZero() {
+		return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: reply, Err: errors.New("the server did not say where to")}
+	}
+	return &fetch.Response{Meta: fetch.Meta{Reply: reply}, Location: []uri.URI{to}, Body: fetch.NoBody}, nil
 }
 
-// remarks begin the lines of a good answer that only accompany what was asked
-// for.
+// remarks are the first words of lines that may accompany the requested ones in a successful
+// answer.
 var remarks = []string{"VERSION", "SUCCESS", "AUTHENTICATED", "WARNING", "LINK", "LINK-INFO", "ATTRIBUTE"}
 
-// seek reads lines up to one that begins with word, and leaves that unread. If
-// the object is elsewhere, it returns the response that says so. The error is
-// io.EOF if there is no such line. Lines of unknown kinds are passed over, but
-// an answer needs one at least of a known kind.
+// seek reads up to the first line that begins with word, and leaves it unread. If the object is
+// elsewhere, seek returns a response that says so. The error is io.EOF if there is no such line.
+// Lines of unknown kinds are skipped, but at least one line of the answer must be of a known kind.
 func (a *answer) seek(word string) (*fetch.Response, error) {
-	var unknown message.Line
+	var unknown codec.Line
 	known := false
 	for {
 		first, err := a.Word(longestWord)
@@ -148,7 +202,7 @@ func (a *answer) seek(word string) (*fetch.Response, error) {
 		case err != nil:
 			return nil, asFetch(err)
 		case l[0] == "FORWARDED":
-			return forwarded(l), nil
+			return forwarded(l)
 		case l[0] == "NONE-FOUND":
 			return nil, errNoneFound
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// attributes asks for all that the server knows of an object.
+// attributes asks for everything that the server knows about an object.
 func (d *driver) attributes(ctx context.Context, o object) (*Link, *fetch.Response, error) {
 	a, err := d.ask(ctx, o, o.info("#ALL"))
 	if err != nil {
@@ -33,10 +33,13 @@ func (d *driver) attributes(ctx context.Context, o object) (*Link, *fetch.Respon
 		}
 		switch l[0] {
 		case "ATTRIBUTE", "LINK-INFO":
-			link.add(l)
+			if err := link.add(l); err != nil {
+				return nil, nil, err
+			}
 			known = true
 		case "FORWARDED":
-			return nil, forwarded(l), nil
+			resp, err := forwarded(l)
+			return nil, resp, err
 		}
 		if err := failure(l); err != nil {
 			return nil, nil, err
@@ -44,7 +47,7 @@ func (d *driver) attributes(ctx context.Context, o object) (*Link, *fetch.Respon
 	}
 }
 
-// elsewhere finds where else an object is to be had. The client goes there.
+// elsewhere returns a response with the other locations of an object, which the client follows.
 func (d *driver) elsewhere(ctx context.Context, o object) (*fetch.Response, error) {
 	link, resp, err := d.attributes(ctx, o)
 	if err != nil || resp != nil {
@@ -58,7 +61,7 @@ func (d *driver) elsewhere(ctx context.Context, o object) (*fetch.Response, erro
 	return &fetch.Response{Location: places, Body: fetch.NoBody}, nil
 }
 
-// stat tells an object's attributes.
+// stat returns the attributes of an object.
 func (d *driver) stat(ctx context.Context, o object) (*fetch.Response, error) {
 	link, resp, err := d.attributes(ctx, o)
 	if err != nil || resp != nil {

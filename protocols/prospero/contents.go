@@ -6,12 +6,13 @@ import (
 	"io"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/protocols/prospero/message"
+	codec "github.com/urlget/urlget/internal/codec/prospero"
 )
 
 // contents opens a file that the server itself holds.
 func (d *driver) contents(ctx context.Context, o object) (*fetch.Response, error) {
-	a, err := d.ask(ctx, o, o.info("CONTENTS"))
+	// The attributes come first, because nothing can follow the contents.
+	a, err := d.ask(ctx, o, o.info("#ALL")+"\n"+o.objectInfo("CONTENTS"))
 	if err != nil {
 		return nil, err
 	}
@@ -22,8 +23,9 @@ func (d *driver) contents(ctx context.Context, o object) (*fetch.Response, error
 	return resp, err
 }
 
-// file reads up to the token that is the file.
+// file reads up to the token that contains the file.
 func (a *answer) file(o object) (*fetch.Response, error) {
+	var known Link // from the attributes before it
 	for {
 		resp, err := a.seek("ATTRIBUTE")
 		switch {
@@ -34,22 +36,25 @@ func (a *answer) file(o object) (*fetch.Response, error) {
 		case err != nil:
 			return nil, err
 		}
-		t, err := a.contentsToken()
+		t, err := a.contentsToken(&known)
 		if err != nil {
 			return nil, asFetch(err)
 		}
 		if t != nil {
-			return &fetch.Response{
+			resp := &fetch.Response{
 				Meta: fetch.Meta{ContentType: o.mediaType(), Size: -1, Name: o.suggestion()},
-				Body: &body{answer: a, t: t},
-			}, nil
+				Body: &fileBody{answer: a, t: t},
+			}
+			resp.ModTime = known.modTime()
+			return resp, nil
 		}
 	}
 }
 
-// contentsToken reads a line that begins with ATTRIBUTE. If it holds the
-// file, which is the last token, that is left unread and returned.
-func (a *answer) contentsToken() (*message.Token, error) {
+// contentsToken reads a line that begins with ATTRIBUTE. If the line contains the file, which is
+// the last token, that token is returned unread; any other attribute is added to known.
+func (a *answer) contentsToken(known *Link) (*codec.Token, error) {
+	var line codec.Line
 	for i, want := range []string{"ATTRIBUTE", "", "INTRINSIC", "CONTENTS", "SEQUENCE", "DATA"} {
 		t, err := a.Token()
 		if t == nil || err != nil {
@@ -59,27 +64,31 @@ func (a *answer) contentsToken() (*message.Token, error) {
 		if err != nil {
 			return nil, err
 		}
+		line = append(line, string(word))
 		if i != 1 && string(word) != want {
-			_, err := a.Rest()
-			return nil, err
+			rest, err := a.Rest()
+			if err != nil {
+				return nil, err
+			}
+			return nil, known.add(append(line, rest...))
 		}
 	}
 	return a.Token()
 }
 
-// maxWord bounds the words in front of a file.
+// maxWord bounds the words before a file.
 const maxWord = 256
 
-// A body is a file within a message. Its end is the end of its token; that
-// the rest of the message has arrived is seen to as well.
-type body struct {
+// A fileBody is a file within a message. It ends with its token, once the rest of the message has
+// arrived too.
+type fileBody struct {
 	*answer
-	t   *message.Token
+	t   *codec.Token
 	end bool
 }
 
 // Read implements io.Reader.
-func (b *body) Read(p []byte) (int, error) {
+func (b *fileBody) Read(p []byte) (int, error) {
 	if !b.end {
 		n, err := b.t.Read(p)
 		switch {

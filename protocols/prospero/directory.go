@@ -5,24 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/urlget/urlget/fetch"
+	codec "github.com/urlget/urlget/internal/codec/prospero"
 )
 
-// list opens a directory. Version 1 is tried if the server wants that.
+// list opens a directory, with version 1 of the protocol if the server requires that.
 func (d *driver) list(ctx context.Context, o object) (*fetch.Response, error) {
 	a, err := d.ask(ctx, o, o.list())
 	if err != nil {
 		return nil, err
 	}
-	resp, err := a.listing(o)
+	resp, err := d.listing(ctx, a, o)
 	if errors.Is(err, errOldVersion) {
 		a.Close()
 		if a, err = d.ask(ctx, o, o.listVersion1()); err != nil {
 			return nil, err
 		}
 		a.NoQuote = true
-		resp, err = a.listing(o)
+		resp, err = d.listing(ctx, a, o)
 	}
 	if err != nil || len(resp.Location) > 0 {
 		a.Close()
@@ -30,9 +32,8 @@ func (d *driver) list(ctx context.Context, o object) (*fetch.Response, error) {
 	return resp, err
 }
 
-// listing reads up to the first link, which tells what the answer is, and
-// leaves it unread.
-func (a *answer) listing(o object) (*fetch.Response, error) {
+// listing reads up to the first link, which shows what the answer is, and leaves it unread.
+func (d *driver) listing(ctx context.Context, a *answer, o object) (*fetch.Response, error) {
 	resp, err := a.seek("LINK")
 	switch {
 	case resp != nil:
@@ -40,29 +41,68 @@ func (a *answer) listing(o object) (*fetch.Response, error) {
 	case err != nil && err != io.EOF && !errors.Is(err, errNoneFound):
 		return nil, err
 	}
-	return a.directory(o), nil // which may have no links
+	return d.directory(ctx, a, o), nil // which may have no links
 }
 
-func (a *answer) directory(o object) *fetch.Response {
+func (d *driver) directory(ctx context.Context, a *answer, o object) *fetch.Response {
 	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/x-prospero-links", Size: -1},
 		Body: struct {
 			io.Reader
 			io.Closer
 		}{a.Reader(), a}}
-	resp.Entries = func(yield func(fetch.Entry, error) bool) {
-		for e, err := range entries(a.Scanner) {
-			if err == nil && !o.selects(e) {
-				continue
-			}
-			if !yield(e, err) {
-				return
+	resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] {
+		lines := codec.NewScanner(r)
+		lines.NoQuote = a.NoQuote
+		return func(yield func(fetch.Entry, error) bool) {
+			for e, err := range d.members(ctx, entries(lines)) {
+				if err == nil && !o.selects(e) {
+					continue
+				}
+				if !yield(e, err) {
+					return
+				}
 			}
 		}
 	}
 	return resp
 }
 
-// selects applies the fields of the URL: they name attributes of links.
+// members replaces each union link by the members of the directory that it names, because these
+// belong to the directory that contains the link. If that directory cannot be listed, the link is
+// kept. The redirect limit bounds nested unions.
+func (d *driver) members(ctx context.Context, links iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		for e, err := range links {
+			link, ok := e.Sys.(Link)
+			if err != nil || !ok || !link.Union || e.URL.Scheme() != "prospero" {
+				if !yield(e, err) {
+					return
+				}
+				continue
+			}
+			resp, err := d.env.Open(ctx, &fetch.Request{URL: e.URL, Op: fetch.OpList})
+			if err != nil || resp.Entries == nil {
+				d.env.Logger().Warn("a part of the directory cannot be listed", "part", e.URL.Redacted(), "error", err)
+				if resp != nil {
+					resp.Body.Close()
+				}
+				if !yield(e, nil) {
+					return
+				}
+				continue
+			}
+			for member, err := range resp.Entries {
+				if !yield(member, err) || err != nil {
+					resp.Body.Close()
+					return
+				}
+			}
+			resp.Body.Close()
+		}
+	}
+}
+
+// selects applies the fields of the URL, which name attributes of links.
 func (o object) selects(e fetch.Entry) bool {
 	link, ok := e.Sys.(Link)
 	for _, f := range o.fields {
@@ -73,8 +113,8 @@ func (o object) selects(e fetch.Entry) bool {
 	return true
 }
 
-// whyNoDirectory tells what is not there from what is no directory: servers
-// say the same of both.
+// whyNoDirectory distinguishes objects that do not exist from those that are not directories:
+// servers give the same answer for both.
 func (d *driver) whyNoDirectory(ctx context.Context, o object) error {
 	if _, _, err := d.attributes(ctx, o); err != nil {
 		return err

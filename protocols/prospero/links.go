@@ -1,6 +1,7 @@
 package prospero
 
 import (
+	"fmt"
 	"io"
 	"iter"
 	"strconv"
@@ -9,12 +10,11 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	codec "github.com/urlget/urlget/internal/codec/prospero"
 	"github.com/urlget/urlget/internal/wire"
-	"github.com/urlget/urlget/protocols/prospero/message"
 )
 
-// A Link is a member of a directory as the server described it: the Sys of an
-// entry.
+// A Link is a member of a directory as described by the server. It is the Sys of an entry.
 type Link struct {
 	Target     string              `json:"target"` // FILE, DIRECTORY, EXTERNAL, …
 	Union      bool                `json:"union,omitempty"`
@@ -23,26 +23,30 @@ type Link struct {
 	HSOName    string              `json:"hsoname"`
 	Version    string              `json:"version,omitempty"`
 	Attributes map[string][]string `json:"attributes,omitempty"`
-	// Access lists the ways to the object, as sent.
+	// Access lists the access methods of the object, as sent.
 	Access [][]string `json:"access,omitempty"`
+
+	weight int // approximate size of attributes and access methods in memory, in bytes
 }
 
-// place reads the fields that name an object: host-type, host, hsoname-type,
-// hsoname and version.
-func (l *Link) place(fields message.Line) {
+// maxLink bounds the attributes and access methods of a link, in bytes.
+const maxLink = 256 << 10
+
+// place parses the fields that name an object: host-type, host, hsoname-type, hsoname and version.
+func (l *Link) place(fields codec.Line) {
 	l.Host, l.HSOName = fields.At(1), fields.At(3)
 	if v := fields.At(4); v != "0" {
 		l.Version = v
 	}
 }
 
-// parseLink reads LINK U|L target name and a place.
-func parseLink(l message.Line) Link {
+// parseLink parses LINK U|L target name, followed by a place.
+func parseLink(l codec.Line) Link {
 	link := Link{Union: l.At(1) == "U", Target: l.At(2), Name: l.At(3)}
 	if len(l) > 4 {
 		link.place(l[4:])
 	}
-	// Version 1 put the access method into the target: EXTERNAL(AFTP,BINARY).
+	// Version 1 puts the access method into the target: EXTERNAL(AFTP,BINARY).
 	if target, method, ok := strings.Cut(link.Target, "("); ok {
 		parts := strings.Split(strings.TrimSuffix(method, ")"), ",")
 		link.Target = target
@@ -51,9 +55,9 @@ func parseLink(l message.Line) Link {
 	return link
 }
 
-// add takes an ATTRIBUTE line, or LINK-INFO of version 1. FIELD attributes
-// have no type in front of their value, the others do.
-func (l *Link) add(a message.Line) {
+// add adds an ATTRIBUTE line, or a LINK-INFO line of version 1. Except for FIELD attributes, the
+// value is preceded by its type.
+func (l *Link) add(a codec.Line) error {
 	var name string
 	var value []string
 	switch {
@@ -64,24 +68,32 @@ func (l *Link) add(a message.Line) {
 	case a[0] == "ATTRIBUTE" && len(a) > 5:
 		name, value = a[3], a[5:]
 	default:
-		return
+		return nil
+	}
+	l.weight += 100 + len(name)
+	for _, v := range value {
+		l.weight += 20 + len(v)
+	}
+	if l.weight > maxLink {
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server says more than %d bytes of one object", maxLink)}
 	}
 	if name == "ACCESS-METHOD" {
 		l.Access = append(l.Access, value)
-		return
+		return nil
 	}
 	if l.Attributes == nil {
 		l.Attributes = make(map[string][]string)
 	}
 	l.Attributes[name] = value
+	return nil
 }
 
-// attribute returns a value as text: "116 bytes".
+// attribute returns a value as text, such as "116 bytes".
 func (l *Link) attribute(name string) string {
 	return strings.TrimSpace(strings.Join(l.Attributes[name], " "))
 }
 
-// size is the size in octets, -1 if unknown.
+// size returns the size in bytes, or -1 if it is unknown.
 func (l *Link) size() int64 {
 	number, _, _ := strings.Cut(l.attribute("SIZE"), " ")
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -99,7 +111,7 @@ func (l *Link) modTime() time.Time {
 	return t
 }
 
-// entry describes the link to a caller.
+// entry returns the entry for the link.
 func (l *Link) entry() fetch.Entry {
 	e := fetch.Entry{Name: wire.Text(l.Name), Kind: fetch.EntryObject, Rel: "item",
 		Size: l.size(), ModTime: l.modTime(), URL: l.url(), Sys: *l}
@@ -108,14 +120,16 @@ func (l *Link) entry() fetch.Entry {
 		e.Kind = fetch.EntryText
 	case strings.HasPrefix(l.Target, "DIRECTORY"):
 		e.Kind = fetch.EntryListing
+	case e.URL.Scheme() == "telnet":
+		e.Kind = fetch.EntrySession
 	default:
 		e.ContentType = fetch.TypeByName(l.Name)
 	}
 	return e
 }
 
-// url is where the object is to be had: from Prospero itself if that is
-// possible, else by the first access method we know.
+// url returns the location of the object: by Prospero if possible, otherwise by the first access
+// method that is known.
 func (l *Link) url() uri.URI {
 	if l.Target != "EXTERNAL" {
 		known := len(l.Access) == 0
@@ -135,16 +149,18 @@ func (l *Link) url() uri.URI {
 	return uri.URI{}
 }
 
+// prospero returns the prospero URL of the object, or the zero URI if there is none, for instance
+// because the host in the link is invalid.
 func (l *Link) prospero() uri.URI {
 	host, p := hostPort(l.Host, port)
 	u := uri.Prospero{Host: host, Port: p, HSOName: l.HSOName}
 	if l.Version != "" {
 		u.Fields = []uri.ProsperoField{{Name: uri.ObjectVersion, Value: l.Version}}
 	}
-	return u.URI()
+	return orZero(u.URI())
 }
 
-// hostPort reads "PFS.EXAMPLE(1525)".
+// hostPort parses "PFS.EXAMPLE(1525)".
 func hostPort(s string, def uint16) (string, uint16) {
 	host, number, ok := strings.Cut(s, "(")
 	if n, err := strconv.ParseUint(strings.TrimSuffix(number, ")"), 10, 16); ok && err == nil && n != 0 {
@@ -153,13 +169,13 @@ func hostPort(s string, def uint16) (string, uint16) {
 	return strings.ToLower(host), def
 }
 
-// access returns the URLs of the access methods that lead elsewhere, in the
-// server's order. A method is its name, host-type, host, hsoname-type,
-// hsoname and what else it needs; an empty value is that of the link.
+// access returns the URLs of the access methods that lead elsewhere, in the server's order. A
+// method consists of its name, host-type, host, hsoname-type, hsoname and further arguments; empty
+// ones are those of the link.
 func (l *Link) access() []uri.URI {
 	var all []uri.URI
 	for _, a := range l.Access {
-		m := message.Line(a)
+		m := codec.Line(a)
 		host, name := m.At(2), m.At(4)
 		if host == "" {
 			host = l.Host
@@ -174,12 +190,14 @@ func (l *Link) access() []uri.URI {
 	return all
 }
 
+// accessURL returns the URL for an access method, or the zero URI if the method is unknown or its
+// arguments do not make a valid URL.
 func accessURL(method, host, name, extra string) uri.URI {
 	switch method {
 	case "AFTP", "FTP":
 		host, p := hostPort(host, 21)
 		path := strings.Split(strings.TrimPrefix(name, "/"), "/")
-		if method == "FTP" { // a full path, not one below the login directory
+		if method == "FTP" { // an absolute path, not relative to the login directory
 			path[0] = "/" + path[0]
 		}
 		last := len(path) - 1
@@ -190,7 +208,7 @@ func accessURL(method, host, name, extra string) uri.URI {
 		case "TEXT":
 			f.Type = 'a'
 		}
-		return f.URI()
+		return orZero(f.URI())
 	case "GOPHER":
 		host, p := hostPort(host, 70)
 		itemType, selector := extra, name
@@ -200,19 +218,25 @@ func accessURL(method, host, name, extra string) uri.URI {
 		if itemType == "" {
 			return uri.URI{}
 		}
-		return uri.Gopher{Host: host, Port: p, Type: itemType[0], Selector: selector}.URI()
+		return orZero(uri.Gopher{Host: host, Port: p, Type: itemType[0], Selector: selector}.URI())
 	case "WAIS":
 		host, p := hostPort(host, 210)
-		return uri.WAIS{Host: host, Port: p, Database: strings.TrimPrefix(name, "/")}.URI()
+		return orZero(uri.WAIS{Host: host, Port: p, Database: strings.TrimPrefix(name, "/")}.URI())
+	case "TELNET":
+		host, p := hostPort(host, 23)
+		return orZero(uri.Telnet{Host: host, Port: p}.URI())
 	case "NFS", "AFS":
 		host, _ := hostPort(host, 0)
-		u, err := uri.Parse(strings.ToLower(method) + "://" + host + "/" + escapePath(strings.TrimPrefix(name, "/")))
-		if err != nil {
-			return uri.URI{}
-		}
-		return u
+		return orZero(uri.Parts{Scheme: strings.ToLower(method), Host: host, Path: "/" + escapePath(strings.TrimPrefix(name, "/"))}.URI())
 	}
 	return uri.URI{}
+}
+
+func orZero(u uri.URI, err error) uri.URI {
+	if err != nil {
+		return uri.URI{}
+	}
+	return u
 }
 
 func escapePath(path string) string {
@@ -223,9 +247,8 @@ func escapePath(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// entries yields the links of a message. An ATTRIBUTE line belongs to the
-// link before it.
-func entries(s *message.Scanner) iter.Seq2[fetch.Entry, error] {
+// entries yields the links in a message. An ATTRIBUTE line belongs to the link before it.
+func entries(s *codec.Scanner) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		var link *Link
 		for {
@@ -248,8 +271,12 @@ func entries(s *message.Scanner) iter.Seq2[fetch.Entry, error] {
 				next := parseLink(l)
 				link = &next
 			case "ATTRIBUTE", "LINK-INFO":
-				if link != nil {
-					link.add(l)
+				if link == nil {
+					continue
+				}
+				if err := link.add(l); err != nil {
+					yield(fetch.Entry{}, err)
+					return
 				}
 			}
 		}

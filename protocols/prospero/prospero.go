@@ -1,38 +1,36 @@
-// Package prospero is the driver for prospero: directories and files of
-// Prospero servers, over ARDP and UDP (RFC 1738, section 3.11).
+// Package prospero is the driver for prospero: directories and files of Prospero servers, over ARDP
+// and UDP (RFC 1738, section 3.11).
 //
-// A directory is a listing, whose entries carry the URLs of what they lead
-// to. A file comes from the server itself if it has the contents, else from
-// where the server says that it is to be had: that is a redirect, which the
-// client follows under its policy.
+// A directory is a listing, whose entries carry the URLs of what they lead to. A file comes from
+// the server itself if it has the contents. Otherwise the server says where to find it, and the
+// response is a redirect, which the client follows under its policy.
 package prospero
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/prospero/ardp"
-	"github.com/urlget/urlget/protocols/prospero/message"
+	"github.com/urlget/urlget/internal/codec/ardp"
+	codec "github.com/urlget/urlget/internal/codec/prospero"
 )
 
 const port = 1525
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	MaxReply int64       // largest reply in octets; 0 means 64 MiB
-	Timing   ardp.Timing // of repetitions
+	MaxReply int64       // largest reply in bytes; 0 means 64 MiB
+	Timing   ardp.Timing // of retransmissions
 }
 
 // Load registers the driver with its defaults.
 func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With is like Load, with options.
 func With(opts Options) fetch.Loader {
 	if opts.MaxReply == 0 {
 		opts.MaxReply = 64 << 20
@@ -40,6 +38,7 @@ func With(opts Options) fetch.Loader {
 	return func(env *fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{
 			Name: "prospero", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+			Refers:  true,
 			Summary: "Prospero directory service: directories and files by UDP",
 			Driver:  &driver{env: env, opts: opts},
 		})
@@ -56,7 +55,7 @@ type object struct {
 	host    string // "host:port"
 	name    string
 	version string
-	// fields other than the version select among the links of a directory.
+	// fields, other than the version, select links of a directory.
 	fields []uri.ProsperoField
 }
 
@@ -79,20 +78,20 @@ func parse(u uri.URI) (object, error) {
 	return o, nil
 }
 
-// suggestion is the name of a file for the object.
+// suggestion returns a file name for the object.
 func (o object) suggestion() string { return fetch.SafeName(path.Base(o.name)) }
 
-// mediaType guesses by the name, as Prospero does not tell.
+// mediaType guesses the media type from the name, because Prospero has none.
 func (o object) mediaType() string {
 	return cmp.Or(fetch.TypeByName(o.name), "application/octet-stream")
 }
 
-// The requests. Commands of one message run in order.
+// The following methods return requests. The commands in a message are executed in order.
 
 func (o object) list() string {
-	directory := "DIRECTORY ASCII " + message.Quote(o.name)
+	directory := "DIRECTORY ASCII " + codec.Quote(o.name)
 	if o.version != "0" {
-		directory += " " + message.Quote(o.version)
+		directory += " " + codec.Quote(o.version)
 	}
 	return "VERSION 5\nAUTHENTICATE '' UNAUTHENTICATED guest\n" + directory + "\nLIST ATTRIBUTES COMPONENTS *"
 }
@@ -101,8 +100,10 @@ func (o object) listVersion1() string {
 	return "VERSION 1\nAUTHENTICATOR UNAUTHENTICATED guest\nDIRECTORY ASCII " + o.name + "\nLIST ATTRIBUTES COMPONENTS\n"
 }
 
-func (o object) info(attributes string) string {
-	return "VERSION 5\nGET-OBJECT-INFO " + attributes + " ASCII " + message.Quote(o.name) + " " + message.Quote(o.version)
+func (o object) info(attributes string) string { return "VERSION 5\n" + o.objectInfo(attributes) }
+
+func (o object) objectInfo(attributes string) string {
+	return "GET-OBJECT-INFO " + attributes + " ASCII " + codec.Quote(o.name) + " " + codec.Quote(o.version)
 }
 
 // Open implements fetch.Driver.
@@ -115,8 +116,6 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	case fetch.OpGet, fetch.OpList:
 	case fetch.OpStat:
 		return d.stat(ctx, o)
-	default:
-		return nil, fmt.Errorf("a Prospero server cannot %s: %w", req.Op, errors.ErrUnsupported)
 	}
 	resp, err := d.list(ctx, o)
 	if !errors.Is(err, errNotDirectory) {
@@ -143,7 +142,7 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	steps := strings.Split(o.list(), "\n")
 	if req.Op == fetch.OpGet {
 		steps = append(steps, "if it is not a directory:")
-		steps = append(steps, strings.Split(o.info("CONTENTS"), "\n")...)
+		steps = append(steps, strings.Split(o.info("#ALL")+"\n"+o.objectInfo("CONTENTS"), "\n")...)
 	}
 	return steps, nil
 }

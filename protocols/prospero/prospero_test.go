@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,10 +20,10 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/prosperod"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/prosperod"
+	"github.com/urlget/urlget/internal/codec/ardp"
 	"github.com/urlget/urlget/protocols/prospero"
-	"github.com/urlget/urlget/protocols/prospero/ardp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,43 +40,28 @@ func listen(t testing.TB) net.PacketConn {
 	return conn
 }
 
-func start(t testing.TB, s *prosperod.Server) *prosperod.Server {
-	t.Helper()
-	return serve(t, s, listen(t))
-}
-
-func serve(t testing.TB, s *prosperod.Server, conn net.PacketConn) *prosperod.Server {
-	s.Serve(conn)
-	t.Cleanup(func() { s.Close() })
-	return s
-}
-
 func url(addr, name string) string {
 	host, _, _ := net.SplitHostPort(addr)
 	u := uri.MustParse("prospero://" + addr)
-	return uri.Prospero{Host: host, Port: u.Port(0), HSOName: name}.URI().String()
+	return uri.Must(uri.Prospero{Host: host, Port: u.Port(0), HSOName: name}.URI()).String()
 }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	fetchtest.Run(t, fetchtest.Harness{
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-			s := start(t, prosperod.New(tree))
+			s := prosperod.Start(t, prosperod.Options{Tree: tree})
 			return fetchtest.Site{
 				Load: quick,
 				URL: func(name string) string {
 					if name == "." {
-						return url(s.Addr(), "/")
+						return url(s.Addr, "/")
 					}
-					return url(s.Addr(), "/"+name)
+					return url(s.Addr, "/"+name)
 				},
-				Log: s.Log,
-				Fault: func(f fetchtest.Fault) {
-					// A datagram protocol has no connection to cut: what is
-					// not sent is all there is.
-					s.Break(map[fetchtest.Fault]prosperod.Fault{
-						fetchtest.Cut: prosperod.Stall, fetchtest.Stall: prosperod.Stall, fetchtest.Noise: prosperod.Noise}[f])
-				},
+				Log:   s.Log,
+				Fault: s.Fail,
+				Can:   s.Can,
 			}
 		},
 	})
@@ -87,8 +75,7 @@ func client(t *testing.T, load ...fetch.Loader) *fetch.Client {
 
 func TestEntriesLeadToWhereObjectsAre(t *testing.T) {
 	t.Parallel()
-	s := prosperod.New(fstest.MapFS{})
-	s.Links = map[string][]string{"/links": {
+	s := prosperod.Start(t, prosperod.Options{Links: map[string][]string{"/links": {
 		"LINK  L EXTERNAL ftpfile INTERNET-D ftp.example ASCII '/pub/x y.txt' 0",
 		"ATTRIBUTE CACHED FIELD ACCESS-METHOD AFTP '' '' '' '' BINARY",
 		"LINK L EXTERNAL full INTERNET-D FTP.EXAMPLE ASCII /etc/motd 0",
@@ -99,17 +86,18 @@ func TestEntriesLeadToWhereObjectsAre(t *testing.T) {
 		"ATTRIBUTE CACHED FIELD ACCESS-METHOD GOPHER '' '' '' '' 7",
 		"LINK L EXTERNAL db INTERNET-D wais.example ASCII fruit 0",
 		"ATTRIBUTE CACHED FIELD ACCESS-METHOD WAIS '' '' '' ''",
+		"LINK L EXTERNAL session INTERNET-D host.example(2323) ASCII '' 0",
+		"ATTRIBUTE CACHED FIELD ACCESS-METHOD TELNET '' '' '' ''",
 		"LINK L EXTERNAL nothing INTERNET-D h.example ASCII x 0",
 		"ATTRIBUTE CACHED FIELD ACCESS-METHOD LOCAL '' '' '' ''",
-		"LINK U DIRECTORY sub INTERNET-D PFS.EXAMPLE(11526) ASCII '/srv/it''s' 3",
+		"LINK L DIRECTORY sub INTERNET-D PFS.EXAMPLE(11526) ASCII '/srv/it''s' 3",
 		"LINK L FILE plain INTERNET-D PFS.EXAMPLE ASCII /srv/plain 0",
 		"ATTRIBUTE OBJECT INTRINSIC SIZE SEQUENCE 116' bytes'",
 		"ATTRIBUTE OBJECT INTRINSIC LAST-MODIFIED SEQUENCE 19940102030405Z",
 		"LINK L EXTERNAL(AFTP,BINARY) old INTERNET-D ftp.example ASCII /pub/old 0",
-	}}
-	start(t, s)
+	}}})
 	got := map[string]string{}
-	for e, err := range client(t, quick).List(t.Context(), url(s.Addr(), "/links")) {
+	for e, err := range client(t, quick).List(t.Context(), url(s.Addr, "/links")) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,6 +112,7 @@ func TestEntriesLeadToWhereObjectsAre(t *testing.T) {
 		"menu":    "object gopher://gopher.example:7070/1/docs",
 		"search":  "object gopher://g.example/7/find",
 		"db":      "object wais://wais.example/fruit",
+		"session": "session telnet://host.example:2323/",
 		"nothing": "text ",
 		"sub":     "listing prospero://pfs.example:11526//srv/it's;OBJECT-VERSION=3",
 		"plain":   "object prospero://pfs.example//srv/plain",
@@ -136,18 +125,17 @@ func TestEntriesLeadToWhereObjectsAre(t *testing.T) {
 
 func TestAFileElsewhereIsFollowed(t *testing.T) {
 	t.Parallel()
-	s := prosperod.New(fstest.MapFS{"here.txt": {Data: []byte("it's here")}})
-	s.Attributes = map[string][]string{"/away": {"ATTRIBUTE CACHED FIELD ACCESS-METHOD GOPHER INTERNET-D g.example ASCII 0/away ''"}}
-	conn := listen(t)
-	host := strings.ReplaceAll(conn.LocalAddr().String(), ":", "(") + ")"
-	s.Forward = map[string]string{"/moved": "INTERNET-D " + host + " ASCII /here.txt 0"}
-	serve(t, s, conn)
+	s := prosperod.Start(t, prosperod.Options{
+		Tree:       fstest.MapFS{"here.txt": {Data: []byte("it's here")}},
+		Attributes: map[string][]string{"/away": {"ATTRIBUTE CACHED FIELD ACCESS-METHOD GOPHER INTERNET-D g.example ASCII 0/away ''"}},
+		Forward:    map[string]string{"/moved": "INTERNET-D $HOST ASCII /here.txt 0"},
+	})
 	gopher := fetch.Use("gopher", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader(req.URL.String()))}, nil
 	}))
 	c := client(t, quick, gopher)
 	for name, want := range map[string]string{"/moved": "it's here", "/away": "gopher://g.example/0/away"} {
-		resp, err := c.Get(t.Context(), url(s.Addr(), name))
+		resp, err := c.Get(t.Context(), url(s.Addr, name))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -162,11 +150,9 @@ func TestAFileElsewhereIsFollowed(t *testing.T) {
 
 func TestVersion1ServersAreAskedInTheirWay(t *testing.T) {
 	t.Parallel()
-	s := prosperod.New(fstest.MapFS{"pub/pear.txt": {Data: make([]byte, 116)}})
-	s.Version1 = true
-	start(t, s)
+	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"pub/pear.txt": {Data: make([]byte, 116)}}, Version1: true})
 	var got []string
-	for e, err := range client(t, quick).List(t.Context(), url(s.Addr(), "/pub")) {
+	for e, err := range client(t, quick).List(t.Context(), url(s.Addr, "/pub")) {
 		if err != nil || e.Size != 116 {
 			t.Errorf("%v, %v", e, err)
 		}
@@ -179,21 +165,21 @@ func TestVersion1ServersAreAskedInTheirWay(t *testing.T) {
 
 func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
-	s := start(t, prosperod.New(fstest.MapFS{"dir/x": {}}))
+	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"dir/x": {}}})
 	c := client(t, quick)
 	for u, code := range map[string]fetch.Code{
-		url(s.Addr(), "/none"):                  fetch.ErrNotFound,
-		"prospero:///dir":                       fetch.ErrURL,
-		"prospero://" + s.Addr() + "/dir%00":    fetch.ErrURL,
-		"prospero://" + s.Addr() + "/dir%0Ax":   fetch.ErrURL,
-		"prospero://" + unused(t) + "//dir":     fetch.ErrNetwork,
-		"prospero://" + s.Addr() + "//dir;type": fetch.ErrURL,
+		url(s.Addr, "/none"):                  fetch.ErrNotFound,
+		"prospero:///dir":                     fetch.ErrURL,
+		"prospero://" + s.Addr + "/dir%00":    fetch.ErrURL,
+		"prospero://" + s.Addr + "/dir%0Ax":   fetch.ErrURL,
+		"prospero://" + unused(t) + "//dir":   fetch.ErrNetwork,
+		"prospero://" + s.Addr + "//dir;type": fetch.ErrURL,
 	} {
 		if _, err := c.Get(t.Context(), u); !errors.Is(err, code) {
 			t.Errorf("%s: %v, want %v", u, err, code)
 		}
 	}
-	for _, err := range c.List(t.Context(), url(s.Addr(), "/dir/x")) {
+	for _, err := range c.List(t.Context(), url(s.Addr, "/dir/x")) {
 		if !errors.Is(err, fetch.ErrNotRetrievable) {
 			t.Errorf("listing a file: %v", err)
 		}
@@ -234,8 +220,17 @@ func TestWhatIsNoMessage(t *testing.T) {
 	}
 }
 
-// answering returns the address of a server that gives the same reply to each
-// LIST, and the other one to each GET-OBJECT-INFO.
+func TestForwardedToWhatIsNoPlace(t *testing.T) {
+	t.Parallel()
+	const nowhere = "FORWARDED INTERNET-D 'no host' ASCII /x 0\n"
+	server := answering(t, nowhere, nowhere)
+	if _, err := client(t, quick).Get(t.Context(), url(server, "/file")); !errors.Is(err, fetch.ErrRedirect) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// answering returns the address of a server that gives the same reply to each LIST, and the other
+// one to each GET-OBJECT-INFO.
 func answering(t *testing.T, list, info string) string {
 	conn := listen(t)
 	var wg sync.WaitGroup
@@ -279,5 +274,156 @@ func TestExplainTellsTheRequests(t *testing.T) {
 	x, err := client(t, quick).Explain(&fetch.Request{URL: uri.MustParse("prospero://h//srv/pub/pear.txt;object-version=2")})
 	if err != nil || !strings.Contains(strings.Join(x.Steps, "\n"), "GET-OBJECT-INFO CONTENTS ASCII /srv/pub/pear.txt 2") {
 		t.Errorf("%q, %v", x.Steps, err)
+	}
+}
+
+// The members of a directory that a union link names belong to the directory with the link.
+func TestUnionLinks(t *testing.T) {
+	t.Parallel()
+	tree := fstest.MapFS{"other/pear.txt": {Data: []byte("pear")}, "other/plum.txt": {Data: []byte("plum")}}
+	links := make(map[string][]string)
+	s := prosperod.Start(t, prosperod.Options{Tree: tree, Links: links})
+	place := "INTERNET-D 127.0.0.1(" + s.Addr[strings.LastIndexByte(s.Addr, ':')+1:] + ") ASCII "
+	links["/union"] = []string{"LINK L FILE own " + place + "/own 0", "LINK U DIRECTORY part " + place + "/other 0",
+		"LINK U DIRECTORY gone " + place + "/nowhere 0", "LINK L FILE last " + place + "/last 0"}
+	links["/loop"] = []string{"LINK U DIRECTORY again " + place + "/loop 0"}
+	c := client(t, quick)
+	var names []string
+	for e, err := range c.List(t.Context(), url(s.Addr, "/union")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, e.Name)
+	}
+	if d := cmp.Diff([]string{"own", "pear.txt", "plum.txt", "gone", "last"}, names); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	n := 0
+	for range c.List(t.Context(), url(s.Addr, "/loop")) {
+		n++
+	}
+	if n != 1 {
+		t.Errorf("a union with itself has %d members", n)
+	}
+}
+
+func TestAFileHasItsTime(t *testing.T) {
+	t.Parallel()
+	when := time.Date(1994, 1, 2, 3, 4, 5, 0, time.UTC)
+	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("abc"), ModTime: when}}})
+	c := client(t, quick)
+	resp, err := c.Get(t.Context(), url(s.Addr, "/a.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); string(body) != "abc" || err != nil || !resp.ModTime.Equal(when) {
+		t.Errorf("%q of %v, %v", body, resp.ModTime, err)
+	}
+}
+
+// What a server says of one object is bounded.
+func TestAttributesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	for _, attribute := range []string{"CACHED FIELD ACCESS-METHOD AFTP '' '' '' '' BINARY", "OBJECT INTRINSIC X%d SEQUENCE value"} {
+		lines := []string{"LINK L FILE a INTERNET-D h.example ASCII /a 0"}
+		for i := range 20_000 {
+			lines = append(lines, "ATTRIBUTE "+strings.ReplaceAll(attribute, "%d", strconv.Itoa(i)))
+		}
+		s := prosperod.Start(t, prosperod.Options{Links: map[string][]string{"/links": lines}, Attributes: map[string][]string{"/object": lines[1:]}})
+		c := client(t, quick)
+		var last error
+		for _, err := range c.List(t.Context(), url(s.Addr, "/links")) {
+			last = err
+		}
+		if !errors.Is(last, fetch.ErrProtocol) {
+			t.Errorf("List: %v", last)
+		}
+		if _, err := c.Stat(t.Context(), url(s.Addr, "/object")); !errors.Is(err, fetch.ErrProtocol) {
+			t.Errorf("Stat: %v", err)
+		}
+	}
+}
+
+// Nothing that a server sends keeps a client longer than its time for a reply, but for what it asked
+// for.
+func TestNoServerKeepsAClient(t *testing.T) {
+	t.Parallel()
+	for name, packet := range map[string]func(cid uint16) []byte{
+		"rubbish":        func(uint16) []byte { return []byte("\xff\xff what?") },
+		"wait":           func(cid uint16) []byte { return ardp.Patience(cid, 900) },
+		"a packet again": func(cid uint16) []byte { return ardp.ReplyPacket(cid, 1, 0, []byte("LINK ")) },
+		"acknowledge":    func(cid uint16) []byte { return ardp.Acknowledgement(cid, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := listen(t)
+			done := make(chan struct{})
+			t.Cleanup(func() { conn.Close(); <-done })
+			go func() {
+				defer close(done)
+				var buf [2048]byte
+				for {
+					n, from, err := conn.ReadFrom(buf[:])
+					if err != nil {
+						return
+					}
+					h, _, _ := ardp.Parse(buf[:n])
+					conn.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
+					for err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+						conn.WriteTo(packet(h.CID), from)
+						conn.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
+						_, _, err = conn.ReadFrom(buf[:])
+					}
+				}
+			}()
+			var log strings.Builder
+			c := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Reply: 300 * time.Millisecond},
+				Logger: slog.New(slog.NewTextHandler(&log, nil))}, quick)
+			defer c.Close()
+			start := time.Now()
+			resp, err := c.Get(t.Context(), url(conn.LocalAddr().String(), "/a"))
+			if err == nil {
+				_, err = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			if took := time.Since(start); took > 5*time.Second || fetch.CodeOf(err) != fetch.ErrNetwork && fetch.CodeOf(err) != fetch.ErrTruncated {
+				t.Errorf("ended after %v with %v", took, err)
+			}
+			if name == "wait" && (!strings.Contains(log.String(), "asks to wait 15m0s") || !strings.Contains(err.Error(), "asks to wait 15m0s")) {
+				t.Errorf("the wait is not told: log %q, error %v", log.String(), err)
+			}
+		})
+	}
+}
+
+func TestTheTraceHasBothDirections(t *testing.T) {
+	t.Parallel()
+	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("abc\nATTRIBUTE x\n")}}})
+	var mu sync.Mutex
+	var lines []string
+	c := fetch.New(&fetch.Options{Recorder: fetch.Trace(func(sent bool, line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, map[bool]string{true: "> ", false: "< "}[sent]+line)
+	})}, quick)
+	defer c.Close()
+	resp, err := c.Get(t.Context(), url(s.Addr, "/a.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	got := strings.Join(lines, "\n")
+	for _, want := range []string{"> LIST ATTRIBUTES COMPONENTS *", "< FAILURE NOT-A-DIRECTORY", "> GET-OBJECT-INFO CONTENTS ASCII /a.txt 0",
+		"< ATTRIBUTE OBJECT INTRINSIC SIZE SEQUENCE 16' bytes'", "< ATTRIBUTE OBJECT INTRINSIC CONTENTS SEQUENCE DATA (contents)"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "abc") {
+		t.Errorf("the trace has the contents:\n%s", got)
 	}
 }

@@ -4,45 +4,75 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/wais/apdu"
+	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
 const (
-	// chunkSize is what to ask for at once: the customary number of octets.
-	chunkSize = 10_000
-	// overhead is what a server's answer may hold beside the octets.
+	// chunkSize is how many bytes to ask for at once, unless the server supports less: nearly all
+	// that freeWAIS puts into a record. With the 10,000 bytes of most clients, the server opens and
+	// seeks the file ten times as often.
+	chunkSize = maxRecord - overhead
+	// overhead is how much a response may contain besides the document.
 	overhead = 2048
-	// minChunk is how small chunks get when the server's answers do not fit.
+	// minChunk is the smallest chunk to try if the server's responses do not fit.
 	minChunk = 500
 )
 
-// A document is what to retrieve.
+// A document identifies what to retrieve.
 type document struct {
 	database string
 	id       []byte
 	docType  string
+	size     int64 // in bytes, as given by the URL; -1 if it is not
 }
 
-func documentOf(w uri.WAIS, accept []string) document {
-	return document{database: w.Database, id: apdu.IDFromURL(w), docType: chooseType(w.DocType, accept)}
+func documentOf(w uri.WAIS, req *fetch.Request) (document, error) {
+	doc := document{database: w.Database, id: apdu.IDFromURL(w), size: -1}
+	if _, size, ok := w.RawFields(); ok {
+		doc.size = size
+	}
+	var err error
+	doc.docType, err = chooseType(w.DocType, req)
+	return doc, err
 }
 
-// chunk is the search that retrieves n octets from offset on.
+// name returns a file name for the document: the last part of the name in the server's identifier,
+// which is "start end path" in freeWAIS.
+func (d document) name() string {
+	fields, _, ok := uri.WAIS{WPath: apdu.IDPath(d.id, -1)}.RawFields()
+	if !ok {
+		return ""
+	}
+	for _, f := range fields {
+		if f.Tag == apdu.LocalID {
+			words := strings.Fields(f.Value)
+			if len(words) == 0 {
+				return ""
+			}
+			return fetch.SafeName(words[len(words)-1])
+		}
+	}
+	return ""
+}
+
+// chunk returns the search that retrieves n bytes from offset on.
 func (d document) chunk(offset, n int64) apdu.Search {
 	docType := d.docType
 	if docType == "" {
-		docType = typeText // a type must be there
+		docType = typeText // a type is required
 	}
 	return apdu.Search{Database: d.database, Document: d.id, Type: docType, From: offset, To: offset + n}
 }
 
-// document opens a document. The first chunk is fetched at once, so that its
-// absence is told now.
+// document opens a document. It fetches the first chunk, in order to find out whether the document
+// exists.
 func (s *session) document(req *fetch.Request, doc document) (*fetch.Response, error) {
-	b := &body{session: s, doc: doc, offset: req.Range.Offset, left: -1, chunk: chunkSize}
+	b := &documentBody{session: s, doc: doc, offset: req.Range.Offset, left: -1, chunk: chunkSize}
 	if s.size > overhead {
 		b.chunk = min(b.chunk, s.size-overhead)
 	}
@@ -57,7 +87,7 @@ func (s *session) document(req *fetch.Request, doc document) (*fetch.Response, e
 	}
 	s.wait(s.times.Idle)
 	resp := &fetch.Response{
-		Meta: fetch.Meta{ContentType: mediaType(doc.docType), Size: -1, Range: req.Range},
+		Meta: fetch.Meta{ContentType: mediaType(doc.docType), Size: -1, Range: req.Range, Name: doc.name()},
 		Body: b,
 	}
 	if req.Op == fetch.OpStat {
@@ -68,21 +98,23 @@ func (s *session) document(req *fetch.Request, doc document) (*fetch.Response, e
 	return resp, nil
 }
 
-// A body reads a document chunk by chunk. A short chunk ends it, as does the
-// diagnostic that says that the range is beyond the end.
-type body struct {
+// A documentBody reads a document chunk by chunk. It ends with an empty chunk, or with the
+// diagnostic for a range beyond the end. A short chunk does not mean the end: a server may return
+// less than was asked for.
+type documentBody struct {
 	*session
 	doc          document
-	offset       int64 // of what to ask for next
-	left         int64 // octets still wanted; -1 for all
+	offset       int64 // of the next request
+	left         int64 // bytes still wanted; -1 for all
 	chunk        int64
 	buf          []byte
 	started, end bool
+	short        error // why the end would be premature; nil if it would not
 	err          error
 }
 
 // Read implements io.Reader.
-func (b *body) Read(p []byte) (int, error) {
+func (b *documentBody) Read(p []byte) (int, error) {
 	for len(b.buf) == 0 {
 		if b.err == nil {
 			b.err = b.fill()
@@ -96,11 +128,11 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill asks for the next chunk. If the answer does not fit the server's
-// buffer, which it says with an empty packet, it asks for less.
-func (b *body) fill() error {
+// fill requests the next chunk. If the response does not fit into the server's buffer, which an
+// empty packet indicates, fill requests less.
+func (b *documentBody) fill() error {
 	if b.end || b.left == 0 {
-		return io.EOF
+		return b.over()
 	}
 	n := b.chunk
 	if b.left > 0 {
@@ -114,14 +146,14 @@ func (b *body) fill() error {
 	}
 	switch {
 	case errors.Is(err, apdu.ErrEmpty):
-		return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("octet %d of the document: %w", b.offset, err)}
+		return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("byte %d of the document: %w", b.offset, err)}
 	case err != nil:
 		return cutOff(err)
 	}
 	return b.take(found, n)
 }
 
-func (b *body) take(found apdu.Response, asked int64) error {
+func (b *documentBody) take(found apdu.Response, asked int64) error {
 	got := int64(len(found.Text))
 	beyond := false
 	for _, d := range found.Diagnostics {
@@ -129,13 +161,17 @@ func (b *body) take(found apdu.Response, asked int64) error {
 	}
 	switch {
 	case got > asked:
-		return violation(fmt.Errorf("%d octets came where %d were asked for", got, asked))
+		return violation(fmt.Errorf("%d bytes came where %d were asked for", got, asked))
 	case !found.HasText && !beyond:
 		return missing(found)
 	case got == 0 && !b.started:
-		// At the start of the whole, "out of range" means an empty document.
+		// At the beginning of the document, "out of range" means that it is empty or has been
+		// removed.
 		if err := refusal(found); err != nil && (b.offset > 0 || !errors.Is(err, fetch.ErrRange)) {
 			return err
+		}
+		if b.offset == 0 && b.doc.size > 0 {
+			return notFound(apdu.Response{}, "the server has nothing of a document that had "+strconv.FormatInt(b.doc.size, 10)+" bytes")
 		}
 	}
 	b.started = true
@@ -144,15 +180,27 @@ func (b *body) take(found apdu.Response, asked int64) error {
 	if b.left > 0 {
 		b.left -= got
 	}
-	b.end = beyond || got < asked
+	b.end = beyond || got == 0
+	if b.end && b.left != 0 && b.offset < b.doc.size {
+		b.short = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+			Err: fmt.Errorf("the document ends after %d bytes, the URL says %d", b.offset, b.doc.size)}
+	}
 	if got == 0 {
-		return io.EOF
+		return b.over()
 	}
 	return nil
 }
 
-// missing is the error for a document that the server cannot deliver. A
-// permanent error is its way to say that it does not know the identifier.
+// over returns the final error of the body.
+func (b *documentBody) over() error {
+	if b.short != nil {
+		return b.short
+	}
+	return io.EOF
+}
+
+// missing returns the error for a document that the server cannot deliver. It reports a permanent
+// error if it does not know the identifier.
 func missing(found apdu.Response) error {
 	err := notFound(found, "the server has no such document")
 	var e *fetch.Error
@@ -162,10 +210,10 @@ func missing(found apdu.Response) error {
 	return err
 }
 
-// cutOff makes the end of a connection between chunks the truncation it is.
+// cutOff turns the end of the connection within a document into an error.
 func cutOff(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("the connection ended within the document: %w", io.ErrUnexpectedEOF)}
 	}
 	return err
 }

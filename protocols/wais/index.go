@@ -2,18 +2,17 @@ package wais
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/apdu"
 	"github.com/urlget/urlget/internal/wire"
-	"github.com/urlget/urlget/protocols/wais/apdu"
 )
 
-// A Hit is what a server tells of a document it found: the Sys of an entry.
-// Numbers that it did not tell are -1.
+// A Hit is what a server says about a document that it found. It is the Sys of an entry. Unknown
+// numbers are -1.
 type Hit struct {
 	Score    int64    `json:"score"` // 0 to 1000
 	Lines    int64    `json:"lines"`
@@ -25,12 +24,11 @@ type Hit struct {
 	Database string   `json:"database,omitempty"`
 }
 
-// nothing is how the headline of the only hit begins when there is none.
+// nothing is how the headline of the only hit begins if there are no results.
 const nothing = "Search produced no result"
 
-// directoryWords is what to ask the directory of databases. A server answers
-// an empty question with the description of the directory itself, but the
-// word "source" begins every record in it.
+// directoryWords returns the words to search the directory of databases for. An empty query returns
+// the description of the directory itself, but every record in it begins with the word "source".
 func directoryWords(w uri.WAIS) string {
 	if w.Search != "" {
 		return w.Search
@@ -38,7 +36,7 @@ func directoryWords(w uri.WAIS) string {
 	return "source"
 }
 
-// index delivers the hits of a search, or the databases of a server.
+// index returns the hits of a search, or the databases of a server.
 func (s *session) index(w uri.WAIS, maxHits int) (*fetch.Response, error) {
 	m := apdu.Search{Database: w.Database, Words: w.Search, MaxHits: uint32(maxHits)}
 	if w.Database == "" {
@@ -54,24 +52,23 @@ func (s *session) index(w uri.WAIS, maxHits int) (*fetch.Response, error) {
 		hits = nil
 	}
 	if err := refusal(found); err != nil && !hasScore(hits) {
-		// Hits that come with a syntax error are the catalogue, not an answer.
+		// Hits that come with a syntax error are the server's catalogue rather than results.
 		return nil, err
 	}
-	entries := make([]fetch.Entry, len(hits))
-	for i, h := range hits {
-		entries[i] = s.entry(w.Database, h)
+	if len(hits) >= maxHits && w.Database != "" {
+		s.log.Warn(fmt.Sprintf("the search found more than the %d documents that were asked for", maxHits))
 	}
-	resp := &fetch.Response{
-		Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list", Size: -1},
-		Body: io.NopCloser(strings.NewReader(uriList(entries))),
-	}
-	resp.Entries = func(yield func(fetch.Entry, error) bool) {
-		for _, e := range entries {
-			if !yield(e, nil) {
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list", Size: -1}}
+	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
+		for _, h := range hits {
+			e := s.entry(w.Database, h)
+			// text/uri-list (RFC 2483, section 5)
+			text := fmt.Appendf(nil, "# %s\r\n%s\r\n", fetch.Printable(e.Name), e.URL)
+			if !yield(fetch.Part{Text: text, Entries: []fetch.Entry{e}}, nil) {
 				return
 			}
 		}
-	}
+	}, nil)
 	return resp, nil
 }
 
@@ -84,8 +81,8 @@ func hasScore(hits []apdu.Hit) bool {
 	return false
 }
 
-// entry describes a hit. Its URL is at this server, whatever server the
-// identifier names, as it is this one that knows the document.
+// entry returns the entry for a hit. Its URL names this server, regardless of the one in the
+// identifier, because it is this server that knows the document.
 func (s *session) entry(database string, h apdu.Hit) fetch.Entry {
 	e := fetch.Entry{
 		Name: strings.TrimSpace(wire.Text(h.Headline)), Kind: fetch.EntryObject, Rel: "item",
@@ -100,31 +97,25 @@ func (s *session) entry(database string, h apdu.Hit) fetch.Entry {
 	if database == "" {
 		database = directory
 	}
-	e.URL = uri.WAIS{
+	u, err := uri.WAIS{
 		Host: s.base.Host(), Port: s.base.Port(port), Database: database,
 		DocType: strings.Join(h.Types, ","), WPath: apdu.IDPath(h.ID, h.Length),
 	}.URI()
+	if err != nil {
+		e.Kind = fetch.EntryText // too long for a URL
+	}
+	e.URL = u
 	return e
 }
 
-// directory is the name under which servers keep their list of databases.
+// directory is the name of the database that lists the databases of a server.
 const directory = "INFO"
 
-// hitDate reads "yymmdd". WAIS was written in this century's childhood: years
-// below 70 belong to it.
+// hitDate parses "yymmdd". Years below 70 belong to this century.
 func hitDate(s string) time.Time {
 	t, err := time.Parse("060102", s)
 	if err != nil {
 		return time.Time{}
 	}
 	return t
-}
-
-// uriList writes entries as text/uri-list (RFC 2483, section 5).
-func uriList(entries []fetch.Entry) string {
-	var b strings.Builder
-	for _, e := range entries {
-		fmt.Fprintf(&b, "# %s\r\n%s\r\n", fetch.Printable(e.Name), e.URL)
-	}
-	return b.String()
 }

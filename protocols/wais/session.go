@@ -4,39 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/wais/apdu"
+	"github.com/urlget/urlget/internal/codec/apdu"
+	"github.com/urlget/urlget/internal/wire"
 )
 
-// maxRecord is the record size proposed at the start: what freeWAIS allows at
-// most.
+// maxRecord is the record size to propose: the maximum of freeWAIS.
 const maxRecord = 100_000
 
 // A session is a connection to a server.
 type session struct {
-	conn    net.Conn
-	release func() bool
-	times   fetch.Timeouts
-	size    int64 // largest record that both sides can do
-	trace   func(sent bool, line string)
-	base    uri.URI // of the URLs of hits: scheme, host and port
+	conn  *fetch.Conn
+	times fetch.Timeouts
+	size  int64   // largest record that both sides support
+	base  uri.URI // scheme, host and port of the URLs of hits
+	log   *slog.Logger
 }
 
-// dial connects and agrees on the size of records.
+// dial connects and negotiates the record size.
 func (d *driver) dial(ctx context.Context, w uri.WAIS) (*session, error) {
-	host := uri.WAIS{Host: w.Host, Port: w.Port, Database: w.Database}
-	conn, err := d.env.Dial(ctx, "tcp", host.URI().HostPort(port))
+	base, err := uri.WAIS{Host: w.Host, Port: w.Port, Database: w.Database}.URI()
 	if err != nil {
 		return nil, err
 	}
-	s := &session{conn: conn, times: d.env.Timeouts(), trace: d.env.Trace(), base: host.URI(), size: maxRecord}
+	conn, err := d.env.Dial(ctx, "tcp", base.HostPort(port))
+	if err != nil {
+		return nil, err
+	}
+	s := &session{conn: conn, times: d.env.Timeouts(), base: base, size: maxRecord, log: d.env.Logger()}
 	s.wait(s.times.Reply)
-	s.release = fetch.Bind(ctx, conn)
+	conn.Bind(ctx)
 	if err := s.init(d.env.Identity().UserAgent); err != nil {
 		s.Close()
 		return nil, err
@@ -46,15 +48,12 @@ func (d *driver) dial(ctx context.Context, w uri.WAIS) (*session, error) {
 
 // wait sets how long the server may be silent.
 func (s *session) wait(d time.Duration) {
-	if c, ok := s.conn.(interface{ SetIdle(time.Duration) }); ok {
-		c.SetIdle(d)
-	}
+	s.conn.SetIdle(d)
 }
 
-// init begins the session. Servers serve without it too, but it tells the
-// size of records.
+// init begins the session. Servers work without it, but it negotiates the record size.
 func (s *session) init(id string) error {
-	s.say(true, "INIT")
+	s.trace(true, "INIT search, at most %d bytes a record", maxRecord)
 	answer, err := s.exchange(apdu.Init{Size: maxRecord, ID: id}.Encode())
 	if err != nil {
 		return err
@@ -63,7 +62,7 @@ func (s *session) init(id string) error {
 	if err != nil {
 		return violation(err)
 	}
-	s.say(false, fmt.Sprintf("INIT accepted=%t size=%d %s", m.Accepted, m.Size, m.ID))
+	s.trace(false, "INIT accepted=%t, at most %d bytes a record, %s", m.Accepted, m.Size, m.ID)
 	if !m.Accepted {
 		return &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server rejected the session")}
 	}
@@ -75,7 +74,7 @@ func (s *session) init(id string) error {
 
 // search sends a search of either kind.
 func (s *session) search(m apdu.Search) (apdu.Response, error) {
-	s.say(true, describeSearch(m))
+	s.trace(true, "%s", describeSearch(m))
 	answer, err := s.exchange(m.Encode())
 	if err != nil {
 		return apdu.Response{}, err
@@ -84,7 +83,7 @@ func (s *session) search(m apdu.Search) (apdu.Response, error) {
 	if err != nil {
 		return found, violation(err)
 	}
-	s.say(false, fmt.Sprintf("%d hits, %d octets, diagnostics %v", len(found.Hits), len(found.Text), found.Diagnostics))
+	s.trace(false, "%s", describeResponse(found))
 	return found, nil
 }
 
@@ -92,29 +91,30 @@ func (s *session) exchange(packet []byte) ([]byte, error) {
 	if err := apdu.WritePacket(s.conn, packet); err != nil {
 		return nil, err
 	}
+	wire.QuickAck(s.conn)
 	answer, err := apdu.ReadPacket(s.conn)
+	if errors.Is(err, apdu.ErrEmpty) {
+		s.trace(false, "a packet without content")
+	}
 	if errors.Is(err, apdu.ErrMalformed) {
 		return nil, violation(err)
 	}
 	return answer, err
 }
 
-func (s *session) say(sent bool, line string) {
-	if s.trace != nil {
-		s.trace(sent, line)
+func (s *session) trace(sent bool, format string, args ...any) {
+	if trace := s.conn.Trace(); trace != nil {
+		trace(sent, fmt.Sprintf(format, args...))
 	}
 }
 
 // Close closes the connection.
-func (s *session) Close() error {
-	s.release()
-	return s.conn.Close()
-}
+func (s *session) Close() error { return s.conn.Close() }
 
 func violation(err error) error { return &fetch.Error{Code: fetch.ErrProtocol, Err: err} }
 
-// refusal makes an error of the diagnostics in a response that has nothing
-// else. It returns nil if there are none.
+// refusal returns the diagnostics of a response that has nothing else as an error, or nil if there
+// are none.
 func refusal(found apdu.Response) error {
 	if len(found.Diagnostics) == 0 {
 		return nil
@@ -133,7 +133,7 @@ func refusal(found apdu.Response) error {
 	return e
 }
 
-// notFound is refusal, with a text of our own if the server said nothing.
+// notFound is like refusal, with a text of our own if the server sent none.
 func notFound(found apdu.Response, text string) error {
 	if err := refusal(found); err != nil {
 		return err

@@ -1,20 +1,22 @@
 package wais
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/urlget/urlget/protocols/wais/apdu"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
-// The types of documents that mean something to the driver.
+// The document types that have a meaning to the driver.
 const (
 	typeText   = "TEXT"
 	typeSource = "WSRC" // the description of a database
-	typeURL    = "URL"  // the headline is a link
+	typeURL    = "URL"  // the headline is a URL
 )
 
-// mediaTypes maps the types of WAIS to media types.
+// mediaTypes maps WAIS types to media types.
 var mediaTypes = map[string]string{
 	typeText:   "text/plain",
 	typeSource: "application/x-wais-source",
@@ -35,23 +37,43 @@ func mediaType(docType string) string {
 	return "application/octet-stream"
 }
 
-// chooseType picks one of a document's types, given as "TEXT,PS", by the media
-// types that the user prefers; the first if none of them is there.
-func chooseType(list string, accept []string) string {
+// chooseType chooses one of the types of a document, given as "TEXT,PS": the one that req demands
+// by name or media type, or else the one that it prefers, or else the first.
+func chooseType(list string, req *fetch.Request) (string, error) {
 	types := strings.Split(list, ",")
-	for _, want := range accept {
-		for _, t := range types {
-			if strings.EqualFold(want, mediaType(t)) {
-				return t
-			}
+	find := func(want string) int {
+		return slices.IndexFunc(types, func(t string) bool {
+			return strings.EqualFold(want, mediaType(t)) || strings.EqualFold(want, t)
+		})
+	}
+	if req.View != "" {
+		i := find(req.View)
+		if i < 0 {
+			return "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the document has no view %q", req.View),
+				Hint: "its views: " + views(types)}
+		}
+		return types[i], nil
+	}
+	for _, want := range req.Accept {
+		if i := find(want); i >= 0 {
+			return types[i], nil
 		}
 	}
-	return types[0]
+	return types[0], nil
+}
+
+// views lists types with their media types, for people.
+func views(types []string) string {
+	var list []string
+	for _, t := range types {
+		list = append(list, t+" ("+mediaType(t)+")")
+	}
+	return strings.Join(list, ", ")
 }
 
 func hasType(h apdu.Hit, docType string) bool { return slices.Contains(h.Types, docType) }
 
-// first returns the first type, which is the server's favourite.
+// first returns the first type, which is the one that the server prefers.
 func first(types []string) string {
 	if len(types) == 0 {
 		return typeText

@@ -1,5 +1,5 @@
-// Package wais is the driver for wais: searches in databases of WAIS servers
-// and the documents found there (RFC 1738, section 3.9; RFC 1625).
+// Package wais is the driver for wais: searches in databases of WAIS servers, and the documents
+// that they find (RFC 1738, section 3.9; RFC 1625).
 //
 //	wais://host/                  the databases of a server
 //	wais://host/database          what a database is: its WSRC record
@@ -17,20 +17,20 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/wais/apdu"
+	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
 const port = 210
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	MaxHits int // documents a search asks for; 0 means 100
+	MaxHits int // maximum number of documents found; 0 means 100
 }
 
 // Load registers the driver with its defaults.
 func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With is like Load, with options.
 func With(opts Options) fetch.Loader {
 	if opts.MaxHits <= 0 {
 		opts.MaxHits = 100
@@ -38,7 +38,7 @@ func With(opts Options) fetch.Loader {
 	return func(env *fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{
 			Name: "wais", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
-			Ranges: true, Relayed: true,
+			Ranges: true, ForwardProxy: true,
 			Summary: "Wide Area Information Servers: full-text databases, and the documents in them",
 			Driver:  &driver{env: env, maxHits: opts.MaxHits},
 		})
@@ -58,12 +58,14 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	isIndex := w.HasSearch || w.Database == ""
 	switch {
-	case req.Op > fetch.OpList:
-		return nil, fmt.Errorf("WAIS cannot %s: %w", req.Op, errors.ErrUnsupported)
 	case req.Op == fetch.OpList && !isIndex:
 		return nil, fmt.Errorf("a WAIS database lists only what a search finds: %w", errors.ErrUnsupported)
 	case req.Op == fetch.OpStat && isIndex:
 		return nil, fmt.Errorf("a WAIS search has no metadata: %w", errors.ErrUnsupported)
+	}
+	doc, err := documentOf(w, req)
+	if err != nil {
+		return nil, err
 	}
 	s, err := d.dial(ctx, w)
 	if err != nil {
@@ -72,7 +74,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	var resp *fetch.Response
 	switch {
 	case w.IsDocument():
-		resp, err = s.document(req, documentOf(w, req.Accept))
+		resp, err = s.document(req, doc)
 	case isIndex:
 		resp, err = s.index(w, d.maxHits)
 	default:
@@ -85,7 +87,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-// parse decodes a URL and refuses what cannot name anything.
+// parse decodes a URL and checks it.
 func parse(u uri.URI) (uri.WAIS, error) {
 	w, err := uri.ParseWAIS(u)
 	switch {
@@ -101,8 +103,7 @@ func parse(u uri.URI) (uri.WAIS, error) {
 	return w, nil
 }
 
-// describe delivers the WSRC record of a database. A search for nothing finds
-// it.
+// describe returns the WSRC record of a database, which is found by a search for no words.
 func (s *session) describe(req *fetch.Request, w uri.WAIS) (*fetch.Response, error) {
 	found, err := s.search(apdu.Search{Database: w.Database, MaxHits: 10})
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *session) describe(req *fetch.Request, w uri.WAIS) (*fetch.Response, err
 	}
 	for _, h := range found.Hits {
 		if hasType(h, typeSource) {
-			resp, err := s.document(req, document{database: w.Database, id: h.ID, docType: typeSource})
+			resp, err := s.document(req, document{database: w.Database, id: h.ID, docType: typeSource, size: -1})
 			if err == nil {
 				resp.Name = fetch.SafeName(w.Database + ".src")
 			}
@@ -126,11 +127,14 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []string{"INIT search, at most " + strconv.Itoa(maxRecord) + " octets a record"}
+	steps := []string{"INIT search, at most " + strconv.Itoa(maxRecord) + " bytes a record"}
 	switch {
 	case w.IsDocument():
-		doc := documentOf(w, req.Accept)
-		return append(steps, describeSearch(doc.chunk(req.Range.Offset, chunkSize)), "and so on until a short answer"), nil
+		doc, err := documentOf(w, req)
+		if err != nil {
+			return nil, err
+		}
+		return append(steps, describeSearch(doc.chunk(req.Range.Offset, chunkSize)), "and so on until the end"), nil
 	case w.Database == "":
 		return append(steps, describeSearch(apdu.Search{Words: directoryWords(w)})), nil
 	case w.HasSearch:
@@ -140,7 +144,7 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 		"SEARCH type 1 for the WSRC document found"), nil
 }
 
-// describeSearch is a search in words, for people.
+// describeSearch describes a search for people.
 func describeSearch(m apdu.Search) string {
 	database := "the directory of databases"
 	if m.Database != "" {
@@ -149,12 +153,26 @@ func describeSearch(m apdu.Search) string {
 	if m.Document == nil {
 		return fmt.Sprintf("SEARCH type 3 in %s for %q", database, m.Words)
 	}
-	return fmt.Sprintf("SEARCH type 1 in %s for document %q as %s, octets %d to %d",
+	return fmt.Sprintf("SEARCH type 1 in %s for document %q as %s, bytes %d to %d",
 		database, m.Document, strings.ToValidUTF8(m.Type, "?"), m.From, m.To)
+}
+
+// describeResponse describes the result of a search for people.
+func describeResponse(found apdu.Response) string {
+	var parts []string
+	if found.HasText {
+		parts = append(parts, fmt.Sprintf("%d bytes of a document", len(found.Text)))
+	} else {
+		parts = append(parts, fmt.Sprintf("%d documents", len(found.Hits)))
+	}
+	for _, d := range found.Diagnostics {
+		parts = append(parts, "diagnostic "+d.String())
+	}
+	return strings.Join(parts, ", ")
 }
 
 var (
 	_ fetch.Driver    = (*driver)(nil)
 	_ fetch.Explainer = (*driver)(nil)
-	_ io.ReadCloser   = (*body)(nil)
+	_ io.ReadCloser   = (*documentBody)(nil)
 )

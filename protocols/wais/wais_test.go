@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"net"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -14,23 +13,18 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/waisd"
+	"github.com/urlget/urlget/internal/codec/apdu"
 	"github.com/urlget/urlget/protocols/wais"
-	"github.com/urlget/urlget/protocols/wais/apdu"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func start(t testing.TB, tree fs.FS) *waisd.Server {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := waisd.Start(l, tree)
-	t.Cleanup(func() { s.Close() })
-	return s
+	return waisd.Start(t, waisd.Options{Tree: tree})
 }
 
 // below puts a tree into a folder, as the server's databases are folders.
@@ -65,10 +59,7 @@ func TestConformance(t *testing.T) {
 				Log: s.Log,
 				// Messages have no lines: identifiers and words are sent by length.
 				Escaped: true,
-				Fault: func(f fetchtest.Fault) {
-					s.Break(map[fetchtest.Fault]waisd.Fault{
-						fetchtest.Cut: waisd.Cut, fetchtest.Stall: waisd.Stall, fetchtest.Noise: waisd.Noise}[f])
-				},
+				Fault:   s.Fail,
 			}
 		},
 	})
@@ -87,7 +78,7 @@ func TestASearchListsWhatMatches(t *testing.T) {
 	c := fetch.New(nil, wais.Load)
 	defer c.Close()
 	got := map[string]string{}
-	for e, err := range c.List(t.Context(), "wais://"+s.Addr()+"/fruit?pear") {
+	for e, err := range c.List(t.Context(), "wais://"+s.Addr+"/fruit?pear") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +89,7 @@ func TestASearchListsWhatMatches(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		if int64(len(body)) != e.Size || err != nil {
-			t.Errorf("%s: %d octets, %v; the entry says %d", e.Name, len(body), err, e.Size)
+			t.Errorf("%s: %d bytes, %v; the entry says %d", e.Name, len(body), err, e.Size)
 		}
 		resp.Body.Close()
 	}
@@ -112,7 +103,7 @@ func TestAnEmptySearchListsNothing(t *testing.T) {
 	s := start(t, library)
 	c := fetch.New(nil, wais.Load)
 	defer c.Close()
-	for e, err := range c.List(t.Context(), "wais://"+s.Addr()+"/fruit?zebra") {
+	for e, err := range c.List(t.Context(), "wais://"+s.Addr+"/fruit?zebra") {
 		t.Errorf("%v, %v", e, err)
 	}
 }
@@ -123,7 +114,7 @@ func TestAServerListsItsDatabases(t *testing.T) {
 	c := fetch.New(nil, wais.Load)
 	defer c.Close()
 	var names []string
-	for e, err := range c.List(t.Context(), "wais://"+s.Addr()+"/") {
+	for e, err := range c.List(t.Context(), "wais://"+s.Addr+"/") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +131,7 @@ func TestADatabaseDescribesItself(t *testing.T) {
 	s := start(t, library)
 	c := fetch.New(nil, wais.Load)
 	defer c.Close()
-	resp, err := c.Get(t.Context(), "wais://"+s.Addr()+"/fruit")
+	resp, err := c.Get(t.Context(), "wais://"+s.Addr+"/fruit")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,11 +151,11 @@ func TestWhatIsNotThere(t *testing.T) {
 		url  string
 		code fetch.Code
 	}{
-		"a database":        {"wais://" + s.Addr() + "/none", fetch.ErrNotFound},
-		"a database to ask": {"wais://" + s.Addr() + "/none?x", fetch.ErrNotFound},
+		"a database":        {"wais://" + s.Addr + "/none", fetch.ErrNotFound},
+		"a database to ask": {"wais://" + s.Addr + "/none?x", fetch.ErrNotFound},
 		"a document":        {s.Document("fruit", "plum.txt"), fetch.ErrNotFound},
-		"an identifier":     {"wais://" + s.Addr() + "/fruit/TEXT/rubbish", fetch.ErrNotFound},
-		"no identifier":     {"wais://" + s.Addr() + "/fruit/TEXT/", fetch.ErrURL},
+		"an identifier":     {"wais://" + s.Addr + "/fruit/TEXT/rubbish", fetch.ErrNotFound},
+		"no identifier":     {"wais://" + s.Addr + "/fruit/TEXT/", fetch.ErrURL},
 	} {
 		if resp, err := c.Get(t.Context(), tt.url); !errors.Is(err, tt.code) {
 			t.Errorf("%s: %v, %v; want %v", name, resp, err, tt.code)
@@ -211,27 +202,14 @@ func TestTheTypeIsChosenByPreference(t *testing.T) {
 // serveOnce answers the messages of one connection with packets in turn.
 func serveOnce(t *testing.T, answers ...[]byte) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer c.Close()
+	return servers.Start(t, servers.Config{}, func(c *servers.Conn) {
 		for _, a := range answers {
 			if _, err := apdu.ReadPacket(c); err != nil {
 				return
 			}
 			apdu.WritePacket(c, a)
 		}
-	}()
-	t.Cleanup(func() { l.Close(); <-done })
-	return l.Addr().String()
+	}).Addr
 }
 
 func TestHowServersAreOdd(t *testing.T) {
@@ -241,20 +219,22 @@ func TestHowServersAreOdd(t *testing.T) {
 	failedStatus := text("ok")
 	failedStatus[3] = 1
 	outOfRange := apdu.Response{Diagnostics: []apdu.Diagnostic{{Code: "SF", Text: "Request out of range"}}}.Encode()
-	full := strings.Repeat("x", 10000)
+	full := strings.Repeat("x", 97952)
 	tests := []struct {
 		name    string
 		answers [][]byte
 		want    string
 		err     error
 	}{
-		{"a status octet that means nothing", [][]byte{accepted, failedStatus}, "ok", nil},
+		{"a status byte that means nothing", [][]byte{accepted, failedStatus, outOfRange}, "ok", nil},
 		{"a session rejected", [][]byte{apdu.Init{}.EncodeResponse()}, "", fetch.ErrRefused},
 		{"a document as long as its chunk", [][]byte{accepted, text(full), outOfRange}, full, nil},
+		{"a server that gives less than it was asked for", [][]byte{accepted, text("ab"), text("cd"), outOfRange}, "abcd", nil},
+		{"an end by an empty text", [][]byte{accepted, text("ab"), text("")}, "ab", nil},
 		{"an empty document", [][]byte{accepted, outOfRange}, "", nil},
-		{"an answer that does not fit, then one that does", [][]byte{accepted, nil, text("ok")}, "ok", nil},
+		{"an answer that does not fit, then one that does", [][]byte{accepted, nil, text("ok"), outOfRange}, "ok", nil},
 		{"answers that never fit", [][]byte{accepted, nil, nil, nil, nil, nil, nil}, "", fetch.ErrServer},
-		{"more octets than asked for", [][]byte{accepted, text(full + "x")}, "", fetch.ErrProtocol},
+		{"more bytes than asked for", [][]byte{accepted, text(full + "x")}, "", fetch.ErrProtocol},
 		{"an end between chunks", [][]byte{accepted, text(full)}, full, fetch.ErrTruncated},
 		{"neither text nor reason", [][]byte{accepted, apdu.Response{}.Encode()}, "", fetch.ErrNotFound},
 		{"no end of a message", [][]byte{accepted, []byte("\x00\x0e\x17")}, "", fetch.ErrProtocol},
@@ -271,9 +251,76 @@ func TestHowServersAreOdd(t *testing.T) {
 				resp.Body.Close()
 			}
 			if string(body) != tt.want || !errors.Is(err, tt.err) {
-				t.Errorf("%d octets, %v; want %d, %v", len(body), err, len(tt.want), tt.err)
+				t.Errorf("%d bytes, %v; want %d, %v", len(body), err, len(tt.want), tt.err)
 			}
 		})
+	}
+}
+
+// The length in a URL counts: a server that knows the document no more may say only that nothing is
+// in range.
+func TestTheSizeInTheURLIsHeld(t *testing.T) {
+	t.Parallel()
+	accepted := apdu.Init{Size: 100000, Accepted: true}.EncodeResponse()
+	text := func(s string) []byte { return apdu.Response{HasText: true, Text: []byte(s)}.Encode() }
+	outOfRange := apdu.Response{Diagnostics: []apdu.Diagnostic{{Code: "SF", Text: "Request out of range"}}}.Encode()
+	for _, tt := range []struct {
+		name    string
+		size    string
+		answers [][]byte
+		want    string
+		err     error
+	}{
+		{"gone", "25/", [][]byte{accepted, outOfRange}, "", fetch.ErrNotFound},
+		{"gone, with an empty text", "25/", [][]byte{accepted, text("")}, "", fetch.ErrNotFound},
+		{"short", "25/", [][]byte{accepted, text("ab"), outOfRange}, "ab", fetch.ErrTruncated},
+		{"as long as said", "2/", [][]byte{accepted, text("ab"), outOfRange}, "ab", nil},
+		{"grown", "1/", [][]byte{accepted, text("ab"), outOfRange}, "ab", nil},
+		{"empty, as said", "0/", [][]byte{accepted, outOfRange}, "", nil},
+		{"empty, and nothing said", "", [][]byte{accepted, outOfRange}, "", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := fetch.New(nil, wais.Load)
+			defer c.Close()
+			var body []byte
+			resp, err := c.Get(t.Context(), "wais://"+serveOnce(t, tt.answers...)+"/db/TEXT/"+tt.size+"1=h;2=db;3=0%200%20x/pear.txt;")
+			if err == nil {
+				body, err = io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if resp.Name != "pear.txt" {
+					t.Errorf("name %q", resp.Name)
+				}
+			}
+			if string(body) != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("%q, %v; want %q, %v", body, err, tt.want, tt.err)
+			}
+		})
+	}
+}
+
+func TestAViewThatIsDemanded(t *testing.T) {
+	t.Parallel()
+	s := start(t, library)
+	c := fetch.New(nil, wais.Load)
+	defer c.Close()
+	u := uri.MustParse(strings.Replace(s.Document("fruit", "pear.txt"), "/TEXT/", "/PS,TEXT/", 1))
+	for view, want := range map[string]string{"text/plain": "text/plain", "text": "text/plain", "image/gif": ""} {
+		resp, err := c.Do(t.Context(), &fetch.Request{URL: u, View: view})
+		if want == "" {
+			var e *fetch.Error
+			if !errors.As(err, &e) || e.Code != fetch.ErrNotFound || !strings.Contains(e.Hint, "TEXT (text/plain)") {
+				t.Errorf("view %s: %v", view, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.ContentType != want {
+			t.Errorf("view %s is %s", view, resp.ContentType)
+		}
 	}
 }
 
@@ -285,11 +332,37 @@ func TestExplainTellsTheMessages(t *testing.T) {
 		"wais://h/db?a+b":     `SEARCH type 3 in database "db" for "a b"`,
 		"wais://h/":           `SEARCH type 3 in the directory of databases for "source"`,
 		"wais://h/db":         "SEARCH type 1 for the WSRC document found",
-		"wais://h/db/TEXT/id": `SEARCH type 1 in database "db" for document "id" as TEXT, octets 0 to 10000`,
+		"wais://h/db/TEXT/id": `SEARCH type 1 in database "db" for document "id" as TEXT, bytes 0 to 97952`,
 	} {
 		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(url)})
 		if err != nil || !strings.Contains(strings.Join(x.Steps, "\n"), want) {
 			t.Errorf("%s: %q, %v", url, x.Steps, err)
+		}
+	}
+}
+
+// Both directions are recorded in lines that say what the messages mean.
+func TestTheConversationIsRecorded(t *testing.T) {
+	t.Parallel()
+	s := start(t, library)
+	var rec fetchtest.Recording
+	c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, wais.Load)
+	defer c.Close()
+	for _, url := range []string{"wais://" + s.Addr + "/fruit?pear", s.Document("tools", "saw.txt"), "wais://" + s.Addr + "/nothing?x"} {
+		if resp, err := c.Get(t.Context(), url); err == nil {
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	}
+	var lines []string
+	for _, x := range rec.Exchanges() {
+		lines = append(lines, x.Lines...)
+	}
+	all := strings.Join(lines, "\n")
+	for _, want := range []string{"> INIT search, at most 100000 bytes a record\n< INIT accepted=true",
+		"> SEARCH type 3 in database \"fruit\" for \"pear\"\n< 2 documents", "\n< 25000 bytes of a document", "diagnostic "} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s\nwithout\n%s", all, want)
 		}
 	}
 }
