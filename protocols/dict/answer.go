@@ -11,42 +11,46 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// A Definition says where a definition is from. It is the Sys of the entries of
-// a define URL.
+// A Definition says where a definition comes from. It is the Sys of entries of a define URL.
 type Definition struct {
-	Word        string `json:"word"` // as the database spells it
+	Word        string `json:"word"` // as spelt in the database
 	Database    string `json:"database"`
-	Description string `json:"description"` // the database's name for people
+	Description string `json:"description"` // name of the database for people
 }
 
-// A Match is a word in a database. It is the Sys of the entries of a match URL.
+// A Match is a word in a database. It is the Sys of entries of a match URL.
 type Match struct {
 	Database string `json:"database"`
 	Word     string `json:"word"`
 }
 
-// A Database is what a server says of one of its databases. It is the Sys of
-// the entries of a URL without a path.
+// A Database is what a server says about one of its databases. It is the Sys of entries of a URL
+// without a path.
 type Database struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 }
 
-// An answer is the text that a server sends to a question: blocks, and a final
+// An answer is the text that a server sends in answer to a query: blocks of text, then a final
 // reply.
 type answer struct {
-	conn    *wire.Conn
-	release func() bool
-	lines   *wire.Lines
-	query   query
-	status  wire.Reply // which announced the answer
+	io.Closer
+	lines  *wire.Lines
+	query  query
+	status wire.Reply // reply that announced the answer
 
-	head  []byte     // comes before the block
-	block io.Reader  // that is being read
-	def   Definition // which the block holds
+	head  []byte     // text before the block
+	block io.Reader  // the current block; nil if there is none
+	def   Definition // the definition in the block
 	seen  int        // definitions so far
-	nth   int        // which one of its database def is
-	end   error      // io.EOF after the final reply, or why it did not come
+	// announced is the number of definitions; 0 if the server did not give it.
+	announced int
+	nth       int // position of def among the definitions in its database
+	// found holds the definitions not yet yielded, if the answer is listed.
+	found  []fetch.Entry
+	listed bool
+	base   uri.URI
+	end    error // io.EOF after the final reply, or why there was none
 }
 
 // begin reads up to the first block.
@@ -58,6 +62,7 @@ func (a *answer) begin() error {
 	a.status = reply
 	switch {
 	case a.query.verb == define && reply.Code == 150:
+		fmt.Sscanf(reply.Text(), "%d ", &a.announced) // RFC 2229, section 3.2.2; stays 0 if missing
 		if err := a.nextDefinition(); err != io.EOF {
 			return err
 		}
@@ -76,8 +81,8 @@ func (a *answer) begin() error {
 	return failure(reply, a.query)
 }
 
-// dot returns the block that begins. Servers in use do not double the dots at
-// the beginning of lines as RFC 2229, section 2.4.1, demands.
+// dot returns a reader for the next block. Servers do not always double leading dots, although RFC
+// 2229, section 2.4.1, requires it.
 func (a *answer) dot() io.Reader {
 	return a.lines.Reader().Dot(wire.DotOptions{Unstuff: wire.UnstuffDouble})
 }
@@ -104,8 +109,8 @@ func (a *answer) noSuch() error {
 		Reply: fetch.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())}}
 }
 
-// nextDefinition moves on to the next definition that was asked for. After the
-// last it returns io.EOF.
+// nextDefinition advances to the next definition that was asked for. After the last it returns
+// io.EOF.
 func (a *answer) nextDefinition() error {
 	if a.query.n > 0 && a.seen == a.query.n {
 		return io.EOF
@@ -117,6 +122,8 @@ func (a *answer) nextDefinition() error {
 			return cut(err)
 		case reply.Code == 250 && a.seen < a.query.n:
 			return a.noSuch()
+		case reply.Code == 250 && a.seen > 0 && a.seen < a.announced:
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%d definitions came, %d were announced", a.seen, a.announced)}
 		case reply.Code == 250:
 			return io.EOF
 		case reply.Code != 151:
@@ -138,6 +145,9 @@ func (a *answer) nextDefinition() error {
 		a.nth++
 		a.block = a.dot()
 		if a.seen >= a.query.n {
+			if a.listed {
+				a.found = append(a.found, a.definition(a.base))
+			}
 			a.head = []byte("From " + a.def.Description + " [" + a.def.Database + "]:\r\n\r\n")
 			return nil
 		}
@@ -147,7 +157,7 @@ func (a *answer) nextDefinition() error {
 	}
 }
 
-// next goes on after a block.
+// next continues after a block.
 func (a *answer) next() error {
 	if a.query.verb == define {
 		return a.nextDefinition()
@@ -162,7 +172,7 @@ func (a *answer) next() error {
 	return io.EOF
 }
 
-// cut makes the end of the connection, before the end of the answer, an error.
+// cut turns the end of the connection into an error, because it came before the end of the answer.
 func cut(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -195,39 +205,29 @@ func (a *answer) Read(p []byte) (int, error) {
 	}
 }
 
-// Close closes the connection without waiting for the server.
-func (a *answer) Close() error {
-	a.release()
-	return a.conn.Close()
-}
-
-// definitions yields an entry for each definition.
-func (a *answer) definitions(base uri.URI) iter.Seq2[fetch.Entry, error] {
-	return func(yield func(fetch.Entry, error) bool) {
-		for a.end == nil {
-			e := fetch.Entry{
-				URL: locate(base, definitionPath(a.query.word, a.def.Database, a.nth)), Name: a.def.Word,
-				Rel: "item", ContentType: "text/plain; charset=utf-8", Size: -1, Sys: a.def,
-			}
-			if !yield(e, nil) {
-				return
-			}
-			if _, a.end = io.Copy(io.Discard, a.block); a.end == nil {
-				a.end = a.nextDefinition()
-			}
-		}
-		if a.end != io.EOF {
-			yield(fetch.Entry{}, a.end)
-		}
+// definition returns the entry for the current definition.
+func (a *answer) definition(base uri.URI) fetch.Entry {
+	return fetch.Entry{
+		URL: locate(base, definitionPath(a.query.word, a.def.Database, a.nth)), Name: a.def.Word,
+		Rel: "item", ContentType: "text/plain; charset=utf-8", Size: -1, Sys: a.def,
 	}
 }
 
+// definitions yields an entry for each definition in r, the reader of the answer.
+func (a *answer) definitions(r io.Reader) iter.Seq2[fetch.Entry, error] {
+	return fetch.EntriesAlong(r, func() []fetch.Entry {
+		found := a.found
+		a.found = nil
+		return found
+	})
+}
+
 // members yields an entry for each line of a list of matches or databases.
-func (a *answer) members(base uri.URI) iter.Seq2[fetch.Entry, error] {
+func (q query) members(base uri.URI, r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		r := wire.NewReader(a, maxLine)
+		lines := wire.NewReader(r, maxLine)
 		for {
-			line, err := r.Line()
+			line, err := lines.Line()
 			if err == io.EOF {
 				return
 			}
@@ -235,22 +235,22 @@ func (a *answer) members(base uri.URI) iter.Seq2[fetch.Entry, error] {
 				yield(fetch.Entry{}, err)
 				return
 			}
-			if !yield(a.member(base, string(line)), nil) {
+			if !yield(q.member(base, string(line)), nil) {
 				return
 			}
 		}
 	}
 }
 
-// member reads a line of a list: the name of a database, and a word in it or
-// its description.
-func (a *answer) member(base uri.URI, line string) fetch.Entry {
+// member parses a line of a list: the name of a database, followed by a word in it or its
+// description.
+func (q query) member(base uri.URI, line string) fetch.Entry {
 	parts, err := fields(line)
 	if err != nil || len(parts) < 2 {
 		return fetch.Entry{Name: wire.Text(line), Kind: fetch.EntryText, Size: -1}
 	}
 	database, text := parts[0], parts[1]
-	if a.query.verb == match {
+	if q.verb == match {
 		return fetch.Entry{
 			URL: locate(base, definitionPath(text, database, 0)), Name: wire.Text(text), Rel: "item",
 			ContentType: "text/plain; charset=utf-8", Size: -1, Sys: Match{Database: database, Word: wire.Text(text)},

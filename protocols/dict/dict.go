@@ -1,5 +1,5 @@
-// Package dict is the driver for dictionary servers (RFC 2229): definitions of
-// words, lists of words that match, and the list of a server's databases.
+// Package dict is the driver for dictionary servers (RFC 2229): definitions of words, lists of
+// matching words, and the list of a server's databases.
 package dict
 
 import (
@@ -7,7 +7,8 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
-	"fmt"
+	"io"
+	"iter"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -16,9 +17,9 @@ import (
 
 const (
 	port    = 2628
-	maxLine = 8 << 10 // RFC 2229 allows 1024; definitions are of any length
-	// maxCommand is the longest line that a client may send, with its end
-	// (RFC 2229, section 2.3).
+	maxLine = 8 << 10 // RFC 2229 allows 1024 bytes; lines of definitions may have any length
+	// maxCommand is the longest line that a client may send, including CRLF (RFC 2229, section
+	// 2.3).
 	maxCommand = 1024
 	maxLogins  = 3
 )
@@ -40,17 +41,12 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	if req.Op != fetch.OpGet && req.Op != fetch.OpList {
-		return nil, fmt.Errorf("dict cannot %s: %w", req.Op, errors.ErrUnsupported)
-	}
-	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(port))
+	a := &answer{query: q, listed: q.verb == define && req.Op == fetch.OpList, base: req.URL}
+	err = d.env.Ask(ctx, fetch.Question{Addr: req.URL.HostPort(port)}, func(conn *fetch.Conn) error {
+		a.Closer, a.lines = conn, wire.NewLines(conn, maxLine)
+		return d.ask(ctx, req, a)
+	})
 	if err != nil {
-		return nil, err
-	}
-	a := &answer{conn: conn.(*wire.Conn), release: fetch.Bind(ctx, conn), lines: wire.NewLines(conn, maxLine), query: q}
-	a.lines.Trace = d.env.Trace()
-	if err := d.ask(ctx, req, a); err != nil {
-		a.Close()
 		return nil, err
 	}
 	resp := &fetch.Response{Body: a, Meta: fetch.Meta{
@@ -58,19 +54,16 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		Reply: fetch.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())},
 	}}
 	switch {
-	case q.verb == define && req.Op == fetch.OpList:
-		resp.Kind, resp.Entries = fetch.KindListing, a.definitions(req.URL)
+	case a.listed:
+		resp.Kind, resp.Parse = fetch.KindListing, a.definitions
 	case q.verb != define:
-		resp.Kind, resp.Entries = fetch.KindListing, a.members(req.URL)
+		resp.Kind, resp.Parse = fetch.KindListing, func(r io.Reader) iter.Seq2[fetch.Entry, error] { return q.members(req.URL, r) }
 	}
 	return resp, nil
 }
 
-// ask sends the command and reads up to the first line of what is asked for.
+// ask sends the command and reads up to the first line of the result.
 func (d *driver) ask(ctx context.Context, req *fetch.Request, a *answer) error {
-	timeouts := d.env.Timeouts()
-	a.conn.SetIdle(timeouts.Reply)
-	defer a.conn.SetIdle(timeouts.Idle)
 	banner, err := a.lines.Reply()
 	if err != nil {
 		return err
@@ -93,15 +86,15 @@ func (d *driver) ask(ctx context.Context, req *fetch.Request, a *answer) error {
 		return err
 	}
 	if a.query.user == "" {
-		if _, err := a.lines.Reply(); err != nil { // to CLIENT, which some servers do not know
+		if _, err := a.lines.Reply(); err != nil { // reply to CLIENT, which some servers do not support
 			return err
 		}
 	}
 	return a.begin()
 }
 
-// client returns the command that tells the server who asks. It must be sent,
-// and its reply says nothing (RFC 2229, section 3.6.1).
+// client returns the command that identifies the client. It must be sent, and its reply carries no
+// information (RFC 2229, section 3.6.1).
 func (d *driver) client() string {
 	name := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -115,14 +108,13 @@ func (d *driver) client() string {
 	return "CLIENT " + quote(name)
 }
 
-// login proves the user's identity by a digest of the password with the
-// server's message identifier (RFC 2229, section 3.11.1). The reply to CLIENT
-// is still to be read.
+// login authenticates the user with a digest of the server's message identifier and the password
+// (RFC 2229, section 3.11.1). The reply to CLIENT has not been read yet.
 func (d *driver) login(ctx context.Context, req *fetch.Request, a *answer, banner string) error {
 	id, ok := messageID(banner)
 	if !ok {
 		return &fetch.Error{Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 220, Text: wire.Text(banner)},
-			Err: errors.New("the server takes no logins"), Hint: "leave the user out of the URL"}
+			Err: errors.New("the server does not support logins"), Hint: "leave the user out of the URL"}
 	}
 	var refused error
 	for attempt := 1; attempt <= maxLogins; attempt++ {
@@ -139,7 +131,7 @@ func (d *driver) login(ctx context.Context, req *fetch.Request, a *answer, banne
 			return err
 		}
 		if attempt == 1 {
-			if _, err := a.lines.Reply(); err != nil { // to CLIENT
+			if _, err := a.lines.Reply(); err != nil { // reply to CLIENT
 				return err
 			}
 		}
@@ -166,7 +158,7 @@ func messageID(banner string) (string, bool) {
 	return banner[start : end+1], true
 }
 
-// failure returns what a reply says has gone wrong (RFC 2229, section 7.2).
+// failure returns the error that a reply reports (RFC 2229, section 7.2).
 func failure(r wire.Reply, q query) error {
 	e := &fetch.Error{Reply: fetch.Reply{Code: r.Code, Text: wire.Text(r.Text())}}
 	switch {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/dictd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/dictd"
 	"github.com/urlget/urlget/internal/transcript"
 	"github.com/urlget/urlget/protocols/dict"
 )
@@ -173,6 +173,7 @@ func TestRepliesAreErrors(t *testing.T) {
 		"S: 150 1\nS: 151 \"x":                             {fetch.ErrProtocol, false},
 		"S: 150 1\nS: 552 no match":                        {fetch.ErrNotFound, false},
 		"S: 150 1\nS: 250 but no":                          {"", false},
+		"S: 150 2\nS: 151 x y z\nS: text\nS: .\nS: 250 ok": {fetch.ErrProtocol, false},
 		"S: 150 1\nS!close":                                {fetch.ErrNetwork, true},
 		"S: 150 1\nS: 151 x y z\nS: text\nS!close":         {fetch.ErrTruncated, true},
 		"S: 150 1\nS: 151 x y z\nS: text\nS: .\nS!close":   {fetch.ErrTruncated, true},
@@ -213,12 +214,14 @@ func TestLogin(t *testing.T) {
 	t.Run("by a digest", func(t *testing.T) {
 		t.Parallel()
 		var trace []string
-		c := client(t, &fetch.Options{Trace: func(_ bool, line string) { trace = append(trace, line) }})
+		var rec fetchtest.Recording
+		c := client(t, &fetch.Options{Recorder: fetch.JoinRecorders(rec.Recorder,
+			fetch.Trace(func(_ bool, line string) { trace = append(trace, line) }))})
 		addr := play(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>secret")+"\nS: 250 ok\nS: 230 welcome\n"+found)
 		if _, err := get(t, c, "dict://joe;AUTH:secret@"+addr+"/d:dot"); err != nil {
 			t.Error(err)
 		}
-		if all := strings.Join(trace, "\n"); strings.Contains(all, digest("<1.2@lab>secret")) || !strings.Contains(all, `AUTH "joe" ****`) {
+		if all := strings.Join(trace, "\n"); rec.Shows(digest("<1.2@lab>secret")) || strings.Contains(all, digest("<1.2@lab>secret")) || !strings.Contains(all, `AUTH "joe" ****`) {
 			t.Errorf("trace:\n%s", all)
 		}
 	})
@@ -291,10 +294,15 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	fetchtest.Run(t, fetchtest.Harness{
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-			s := dictd.Start(t, func(word string) (string, bool) {
-				data, err := fs.ReadFile(tree, word)
-				return string(data), err == nil
+			words := make(map[string]string)
+			fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+				if err == nil && !d.IsDir() {
+					data, _ := fs.ReadFile(tree, name)
+					words[name] = string(data)
+				}
+				return err
 			})
+			s := dictd.Start(t, dictd.Options{Words: words})
 			return fetchtest.Site{
 				Load: dict.Load,
 				URL: func(name string) string {
@@ -310,10 +318,8 @@ func TestConformance(t *testing.T) {
 					}
 					return []byte("From The Tree [tree]:\r\n\r\n" + text)
 				},
-				Log: s.Log,
-				Fault: func(f fetchtest.Fault) {
-					s.Arm([]dictd.Fault{fetchtest.Cut: dictd.Cut, fetchtest.Stall: dictd.Stall, fetchtest.Noise: dictd.Noise}[f])
-				},
+				Log:   s.Log,
+				Fault: s.Fail,
 			}
 		},
 	})

@@ -8,8 +8,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// FuzzFields shows that a string survives being quoted, and that no line makes
-// the parser fail in another way than by an error.
+// FuzzFields shows that a string survives being quoted, and that no line makes the parser fail in
+// another way than by an error.
 func FuzzFields(f *testing.F) {
 	for _, s := range []string{`"a b" db "x \"y\""`, `'a' b`, `a\ b`, `"`, `\`, "", ` ""  '' `} {
 		f.Add(s)

@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A verb is what is asked of a server.
+// A verb says what is asked of a server.
 type verb byte
 
 const (
@@ -19,19 +19,19 @@ const (
 	match
 )
 
-// A query is what a URL asks (RFC 2229, section 5).
+// A query is the meaning of a URL (RFC 2229, section 5).
 type query struct {
-	host     string // with the port, if it is not the usual one
-	user     string // "" if nobody logs in
+	host     string // includes a non-default port
+	user     string // "" without a login
 	verb     verb
 	word     string
 	database string // "!" for the first with a match, "*" for all
-	strategy string // "." for the server's own
-	n        int    // which one of the answers; 0 means all
+	strategy string // "." for the server's default
+	n        int    // which of the results; 0 means all
 }
 
-// parseURL decodes a dict URL. In the path, colons divide; one that is part of
-// a word is encoded.
+// parseURL decodes a dict URL. Colons in the path are separators; one that is part of a word is
+// percent-encoded.
 func parseURL(u uri.URI) (query, error) {
 	q := query{host: strings.TrimSuffix(u.HostPort(port), ":2628"), database: "!", strategy: "."}
 	if u.Host() == "" {
@@ -40,7 +40,7 @@ func parseURL(u uri.URI) (query, error) {
 	login, _ := u.User()
 	user, mechanism, _ := strings.Cut(login, ";")
 	if q.user = user; mechanism != "" && mechanism != "*" && !strings.EqualFold(mechanism, "auth") {
-		return q, &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("no login by %q", mechanism), Hint: "AUTH is the only way to log in"}
+		return q, &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("unsupported login mechanism %q", mechanism), Hint: "AUTH is the only way to log in"}
 	}
 	path := u.URLPath()
 	if path == "" {
@@ -80,8 +80,8 @@ func parseURL(u uri.URI) (query, error) {
 	return q, nil
 }
 
-// fill puts the values into the fields, and one more into n. What is empty
-// keeps its default.
+// fill assigns the values to the fields, and one further value to n. Empty values leave the
+// defaults in place.
 func (q *query) fill(values []string, fields []*string) error {
 	for i, value := range values {
 		switch {
@@ -105,7 +105,7 @@ func malformed(format string, args ...any) error {
 	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
-// command returns the line that asks the question.
+// command returns the command line for the query.
 func (q query) command() string {
 	switch q.verb {
 	case define:
@@ -116,8 +116,8 @@ func (q query) command() string {
 	return "SHOW DB"
 }
 
-// definitionPath writes the url-path that asks for the definitions of a word in a
-// database, or for the n-th of them.
+// definitionPath returns the url-path for the definitions of a word in a database, or for the n-th
+// of them.
 func definitionPath(word, database string, n int) string {
 	path := "/d:" + uri.Escape(word) + ":" + uri.Escape(database)
 	if n > 0 {
@@ -126,13 +126,12 @@ func definitionPath(word, database string, n int) string {
 	return path
 }
 
-// quote writes a string of the protocol (RFC 2229, section 2.2).
+// quote returns s as a quoted string (RFC 2229, section 2.2).
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// isAtom reports whether s is a word that stands without quotes (RFC 2229,
-// section 2.2).
+// isAtom reports whether s may be written without quotes (RFC 2229, section 2.2).
 func isAtom(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r <= ' ' || r == 0x7f || r == '"' || r == '\'' || r == '\\'
@@ -141,13 +140,12 @@ func isAtom(s string) bool {
 
 var errFields = errors.New("unbalanced quotes")
 
-// fields splits a line into atoms and strings, whose quotes are taken off
-// (RFC 2229, section 2.2).
+// fields splits a line into atoms and quoted strings, without their quotes (RFC 2229, section 2.2).
 func fields(line string) ([]string, error) {
 	var (
 		out   []string
 		b     strings.Builder
-		quote byte // the one that is open, or 0
+		quote byte // the current opening quote, or 0
 		begun bool
 	)
 	for i := 0; i < len(line); i++ {

@@ -1,13 +1,13 @@
-// Package finger asks who is who on a machine (RFC 1288).
+// Package finger looks up the users of a machine (RFC 1288).
 //
 //	finger://host/user       about one user
 //	finger://user@host/      the same
 //	finger://host//W user    the same, in more words
 //	finger://host/           about all who are logged in
 //
-// The path is the request that is sent (draft-ietf-uri-url-finger). The answer
-// is text, with the line ends that the server sends. It ends when the server
-// closes the connection, so nobody can tell a cut answer from a whole one.
+// The path is the query to send (draft-ietf-uri-url-finger). The answer is text, with line endings
+// as the server sent them. It ends when the server closes the connection, so a truncated answer
+// cannot be told from a complete one.
 package finger
 
 import (
@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -26,8 +25,8 @@ import (
 
 const (
 	port = 79
-	// maxLine bounds the lines of an answer, in octets. Answers are for
-	// people; what has no lines is something else.
+	// maxLine bounds the lines of an answer, in bytes. Answers are text for people; longer lines
+	// mean that it is something else.
 	maxLine = 64 << 10
 )
 
@@ -50,16 +49,9 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	if req.Op != fetch.OpGet && req.Op != fetch.OpStat {
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.ErrUnsupported}
-	}
-	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(port))
-	if err != nil {
-		return nil, err
-	}
-	b := &body{conn: conn.(*wire.Conn), release: fetch.Bind(ctx, conn)}
-	if err := d.ask(b, query); err != nil {
-		b.Close()
+	b := &answer{}
+	ask := fetch.Question{Addr: req.URL.HostPort(port), Lines: []string{query}}
+	if err := d.env.Ask(ctx, ask, b.begin); err != nil {
 		return nil, err
 	}
 	resp := &fetch.Response{URL: req.URL, Body: b}
@@ -67,12 +59,12 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	resp.Name = fetch.SafeName(query)
 	if req.Op == fetch.OpStat {
 		b.Close()
-		resp.Body = http.NoBody
+		resp.Body = fetch.NoBody
 	}
 	return resp, nil
 }
 
-// request returns the line that a URL stands for.
+// request returns the query line for a URL.
 func request(u uri.URI) (string, error) {
 	if u.Host() == "" {
 		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("no host")}
@@ -84,7 +76,7 @@ func request(u uri.URI) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// People forget that the slash before the W is not the one after the host.
+	// Users tend to forget that the slash before W is not the one after the host.
 	if strings.HasPrefix(query, "W ") {
 		query = "/" + query
 	}
@@ -97,32 +89,23 @@ func request(u uri.URI) (string, error) {
 	return query, wire.CheckLine(query)
 }
 
-// ask sends the request and waits for the answer to begin.
-func (d *driver) ask(b *body, query string) error {
-	l := wire.NewLines(b.conn, 0)
-	l.Trace = d.env.Trace()
-	if err := l.Send(query); err != nil {
-		return err
-	}
-	b.r = l.Reader()
-	timeouts := d.env.Timeouts()
-	b.conn.SetIdle(timeouts.Reply)
-	defer b.conn.SetIdle(timeouts.Idle)
+// An answer is the body of a response.
+type answer struct {
+	io.Closer
+	r    *wire.Reader
+	line int // length of the current line so far
+}
+
+// begin waits for the answer to begin. The answer may be empty.
+func (b *answer) begin(conn *fetch.Conn) error {
+	b.Closer, b.r = conn, wire.NewReader(conn, 0)
 	if _, err := b.r.Peek(1); err != io.EOF {
 		return err
 	}
 	return nil
 }
 
-// A body is an answer.
-type body struct {
-	conn    *wire.Conn
-	release func() bool
-	r       *wire.Reader
-	line    int // octets of the line so far
-}
-
-func (b *body) Read(p []byte) (int, error) {
+func (b *answer) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	for rest := p[:n]; ; {
 		i := bytes.IndexByte(rest, '\n')
@@ -139,13 +122,6 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, &wire.LineTooLongError{Max: maxLine}
 	}
 	return n, err
-}
-
-// Close closes the connection without waiting for the server.
-func (b *body) Close() error {
-	b.release()
-	b.conn.Close()
-	return nil
 }
 
 // Explain implements fetch.Explainer.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/fingerd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/fingerd"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 				}
 				return err
 			})
-			s := fingerd.Start(t, answers)
+			s := fingerd.Start(t, fingerd.Options{Answers: answers})
 			return fetchtest.Site{
 				Load: Load,
 				URL: func(name string) string {
@@ -39,18 +39,12 @@ func TestConformance(t *testing.T) {
 					}
 					return "finger://" + s.Addr + "/" + uri.Escape(name)
 				},
-				Log: s.Log,
-				Fault: func(f fetchtest.Fault) {
-					if f == fetchtest.Cut {
-						s.Cut()
-					} else {
-						s.Stall()
-					}
-				},
+				Log:   s.Log,
+				Fault: s.Fail,
 			}
 		},
 		Skip: map[string]string{
-			"Noise":    "any octets are an answer",
+			"Noise":    "any bytes are an answer",
 			"NotFound": "that there is no such user is a text like others",
 		},
 	})
@@ -95,7 +89,7 @@ func TestURLs(t *testing.T) {
 func TestLineEndsStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	const answer = "Login: joe\nPlan:\r\n.\r\nlast\r"
-	s := fingerd.Start(t, map[string]string{"joe": answer})
+	s := fingerd.Start(t, fingerd.Options{Answers: map[string]string{"joe": answer}})
 	c := fetch.New(nil, Load)
 	defer c.Close()
 	resp, err := c.Get(t.Context(), "finger://joe@"+s.Addr+"/")
@@ -111,11 +105,11 @@ func TestLineEndsStayAsTheyAre(t *testing.T) {
 
 func TestALineWithoutEndIsRefused(t *testing.T) {
 	t.Parallel()
-	s := fingerd.Start(t, map[string]string{
+	s := fingerd.Start(t, fingerd.Options{Answers: map[string]string{
 		"long": "ok\n" + strings.Repeat("x", maxLine) + "\nok\n",
 		"more": "ok\n" + strings.Repeat("x", maxLine+1) + "\nok\n",
 		"rest": "ok\n" + strings.Repeat("x", 2*maxLine),
-	})
+	}})
 	c := fetch.New(nil, Load)
 	defer c.Close()
 	for user, want := range map[string]error{"long": nil, "more": fetch.ErrProtocol, "rest": fetch.ErrProtocol} {

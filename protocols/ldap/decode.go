@@ -8,14 +8,20 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// maxMessage is the size of the largest message that is taken: an entry with a
-// few photographs.
-const maxMessage = 64 << 20
+const (
+	// maxMessage is the size of the largest message accepted: an entry with a few photographs.
+	maxMessage = 16 << 20
+	// maxElements is how many values, attributes and references a message may contain. In memory,
+	// each takes more than the two bytes that it takes on the wire.
+	maxElements = 100_000
+	// maxIntermediate is how many messages in a row may carry no record.
+	maxIntermediate = 1000
+)
 
-// The tags of the messages that a server sends (RFC 4511, section 4).
+// Tags of messages that a server sends (RFC 4511, section 4).
 const (
 	tagInteger          = 0x02
-	tagOctets           = 0x04
+	tagBytes            = 0x04
 	tagEnumerated       = 0x0a
 	tagSequence         = 0x30
 	tagSet              = 0x31
@@ -28,23 +34,23 @@ const (
 	tagReferral         = 0xa3 // in a result
 )
 
-// An element is a value in BER with a tag of one octet and a definite length,
-// which is all that LDAP uses (RFC 4511, section 5.1).
+// An element is a BER value with a one-byte tag and a definite length, which is all that LDAP uses
+// (RFC 4511, section 5.1).
 type element struct {
 	tag     byte
 	content []byte
 }
 
-// A decoder takes elements off. After an error it has none.
+// A decoder reads consecutive elements. After an error there are no more.
 type decoder struct {
 	rest []byte
 	err  error
 }
 
-// more reports whether an element is left.
+// more reports whether there is another element.
 func (d *decoder) more() bool { return d.err == nil && len(d.rest) > 0 }
 
-// next takes off an element.
+// next reads an element.
 func (d *decoder) next() element {
 	r := bytes.NewReader(d.rest)
 	tag, n, err := readHeader(r)
@@ -60,7 +66,7 @@ func (d *decoder) next() element {
 	return e
 }
 
-// want takes off an element with this tag.
+// want reads an element with the given tag.
 func (d *decoder) want(tag byte) []byte {
 	e := d.next()
 	if d.err == nil && e.tag != tag {
@@ -72,7 +78,7 @@ func (d *decoder) want(tag byte) []byte {
 	return e.content
 }
 
-// integer takes off a number that is not negative.
+// integer reads a non-negative integer.
 func (d *decoder) integer(tag byte) int64 {
 	var n int64
 	content := d.want(tag)
@@ -100,11 +106,11 @@ func readHeader(r io.ByteReader) (tag byte, n int, err error) {
 	if first < 0x80 {
 		return tag, int(first), nil
 	}
-	octets := int(first & 0x7f)
-	if tag&0x1f == 0x1f || octets == 0 || octets > 4 {
-		return 0, 0, violation("what came is no LDAP")
+	length := int(first & 0x7f)
+	if tag&0x1f == 0x1f || length == 0 || length > 4 {
+		return 0, 0, violation("what the server sent is not LDAP")
 	}
-	for range octets {
+	for range length {
 		c, err := r.ReadByte()
 		if err != nil {
 			return 0, 0, unexpected(err)
@@ -112,22 +118,22 @@ func readHeader(r io.ByteReader) (tag byte, n int, err error) {
 		n = n<<8 | int(c)
 	}
 	if n > maxMessage {
-		return 0, 0, violation("a message of %d octets is announced, the limit is %d", n, maxMessage)
+		return 0, 0, violation("a message of %d bytes is announced, the limit is %d", n, maxMessage)
 	}
 	return tag, n, nil
 }
 
-// readMessage reads the content of the next message. The error is io.EOF only
-// if the stream ended before it began.
+// readMessage reads the content of the next message. The error is io.EOF only if the stream ended
+// before the message.
 func readMessage(r *bufio.Reader) ([]byte, error) {
 	tag, n, err := readHeader(r)
 	if err != nil {
 		return nil, err
 	}
 	if tag != tagSequence {
-		return nil, violation("what came is no LDAP")
+		return nil, violation("what the server sent is not LDAP")
 	}
-	var b bytes.Buffer // grows with what comes, not with what is announced
+	var b bytes.Buffer // grows with what arrives, not with the announced length
 	if _, err := io.CopyN(&b, r, int64(n)); err != nil {
 		return nil, unexpected(err)
 	}
@@ -141,8 +147,8 @@ func unexpected(err error) error {
 	return err
 }
 
-// parseMessage takes an LDAPMessage apart (RFC 4511, section 4.1.1). Controls
-// are passed over: none were asked for.
+// parseMessage parses an LDAPMessage (RFC 4511, section 4.1.1). It ignores controls, because none
+// are requested.
 func parseMessage(content []byte) (id int64, op element, err error) {
 	d := &decoder{rest: content}
 	id = d.integer(tagInteger)
@@ -150,7 +156,7 @@ func parseMessage(content []byte) (id int64, op element, err error) {
 	return id, op, d.err
 }
 
-// A record is one answer to a search: an entry, or references to other servers.
+// A record is one result of a search: an entry, or references to other servers.
 type record struct {
 	dn         string
 	attributes []attribute
@@ -162,29 +168,37 @@ type attribute struct {
 	values [][]byte
 }
 
-// parseEntry takes a SearchResultEntry apart (RFC 4511, section 4.5.2).
+// parseEntry parses a SearchResultEntry (RFC 4511, section 4.5.2).
 func parseEntry(content []byte) (record, error) {
 	d := &decoder{rest: content}
-	rec := record{dn: string(d.want(tagOctets))}
+	rec := record{dn: string(d.want(tagBytes))}
 	list := &decoder{rest: d.want(tagSequence), err: d.err}
+	elements := 0
 	for list.more() {
 		item := &decoder{rest: list.want(tagSequence), err: list.err}
-		a := attribute{name: string(item.want(tagOctets))}
+		a := attribute{name: string(item.want(tagBytes))}
 		set := &decoder{rest: item.want(tagSet), err: item.err}
 		for set.more() {
-			a.values = append(a.values, set.want(tagOctets))
+			a.values = append(a.values, set.want(tagBytes))
+			if elements++; elements > maxElements {
+				return rec, errElements
+			}
 		}
 		if list.err = set.err; list.err == nil && !isDescription(a.name) {
 			list.err = violation("%q cannot be the name of an attribute", a.name)
 		}
 		rec.attributes = append(rec.attributes, a)
+		if elements++; elements > maxElements {
+			return rec, errElements
+		}
 	}
 	return rec, list.err
 }
 
-// isDescription reports whether s can be the description of an attribute: a
-// name or a number, with options (RFC 4512, section 2.5). Some servers have
-// underscores in them.
+var errElements = violation("a message of more than %d elements", maxElements)
+
+// isDescription reports whether s can be an attribute description: a name or a number, with options
+// (RFC 4512, section 2.5). Underscores are accepted because some servers use them.
 func isDescription(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -198,12 +212,15 @@ func isDescription(s string) bool {
 	return s != ""
 }
 
-// parseReferences takes a list of URLs apart.
+// parseReferences parses a list of URLs.
 func parseReferences(content []byte) ([]string, error) {
 	var urls []string
 	d := &decoder{rest: content}
 	for d.more() {
-		urls = append(urls, wire.Text(string(d.want(tagOctets))))
+		urls = append(urls, wire.Text(string(d.want(tagBytes))))
+		if len(urls) > maxElements {
+			return nil, errElements
+		}
 	}
 	return urls, d.err
 }

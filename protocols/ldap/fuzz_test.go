@@ -10,8 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// FuzzLDIF shows that values come back from LDIF as they were, and add no line
-// of their own.
+// FuzzLDIF shows that values come back from LDIF as they were, and add no line of their own.
 func FuzzLDIF(f *testing.F) {
 	for _, s := range []string{"", "x", " x", "x ", ":x", "<x", "a\nb: c", "é", "\x00", strings.Repeat("long", 40)} {
 		f.Add(s)
@@ -44,8 +43,7 @@ func FuzzLDIF(f *testing.F) {
 	})
 }
 
-// FuzzMessage shows that what a server sends is taken or refused, whatever it
-// is.
+// FuzzMessage shows that what a server sends is taken or refused, whatever it is.
 func FuzzMessage(f *testing.F) {
 	f.Add(envelope(1, found("dc=t", "o", "x")))
 	f.Add(envelope(1, reference("ldap://h/")))
@@ -87,4 +85,12 @@ func FuzzURL(f *testing.F) {
 			t.Errorf("%q is no search", path)
 		}
 	})
+}
+
+// appendRecord appends a whole record as LDIF.
+func appendRecord(b []byte, rec record) []byte {
+	for part := range rec.ldif {
+		b = append(b, part...)
+	}
+	return b
 }

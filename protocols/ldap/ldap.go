@@ -1,15 +1,13 @@
-// Package ldap is the driver for ldap and ldaps: entries of a directory as LDIF
-// (RFC 4516, RFC 4511, RFC 2849), and what lies below an entry as a listing.
+// Package ldap is the driver for ldap and ldaps: directory entries as LDIF (RFC 4516, RFC 4511, RFC
+// 2849), and listings of the entries below one.
 package ldap
 
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const (
@@ -19,17 +17,17 @@ const (
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// StartTLS begins TLS on the connections of ldap before anything else is
-	// asked (RFC 4511, section 4.14).
+	// StartTLS upgrades connections of ldap URLs to TLS before anything else (RFC 4511, section
+	// 4.14).
 	StartTLS bool
-	// AllowClear lets passwords travel without TLS.
-	AllowClear bool
+	// AllowPlaintext allows passwords to be sent without TLS.
+	AllowPlaintext bool
 }
 
 // Load registers the driver with default options.
 func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With is like Load, with options.
 func With(opts Options) fetch.Loader {
 	return func(env *fetch.Env, reg *fetch.Registry) {
 		d := &driver{env, opts}
@@ -52,14 +50,12 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	if req.Op != fetch.OpGet && req.Op != fetch.OpList {
-		return nil, fmt.Errorf("ldap cannot %s: %w", req.Op, errors.ErrUnsupported)
-	}
 	s, err := d.connect(ctx, req, q)
 	if err != nil {
 		return nil, err
 	}
-	b := &body{session: s, query: q}
+	b := &records{session: s, query: q}
+	done := s.conn.ReplyTimeout(d.env.Timeouts().Reply)
 	if err := b.begin(); err != nil {
 		b.Close()
 		var away *referral
@@ -68,28 +64,30 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		}
 		return nil, err
 	}
-	s.raw.SetIdle(d.env.Timeouts().Idle)
-	resp := &fetch.Response{Body: b, Meta: fetch.Meta{ContentType: "text/x-ldif", Size: -1, Name: fetch.SafeName(q.dn + ".ldif")}}
+	done()
+	resp := &fetch.Response{Meta: fetch.Meta{ContentType: "text/x-ldif", Size: -1, Name: fetch.SafeName(q.dn + ".ldif")}}
+	resp.Body, resp.Parse = fetch.NewListing(b.parts(req.URL), b.Close)
 	if req.Op == fetch.OpList {
-		resp.Kind, resp.Entries = fetch.KindListing, b.entries(req.URL)
+		resp.Kind = fetch.KindListing
+	} else {
+		resp.Parse = nil // LDIF was asked for, which is a document
 	}
 	return resp, nil
 }
 
-// connect returns a session in which the search can be asked for.
+// connect returns a session that is ready for the search.
 func (d *driver) connect(ctx context.Context, req *fetch.Request, q query) (*session, error) {
 	secure := req.URL.Scheme() == "ldaps"
-	if q.user != "" && !secure && !d.opts.StartTLS && !d.opts.AllowClear {
-		return nil, &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password would travel in clear text"),
-			Hint: "use ldaps: or --starttls, or allow it with --allow-clear"}
+	if q.user != "" && !secure && !d.opts.StartTLS && !d.opts.AllowPlaintext {
+		return nil, &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password would travel in plaintext"),
+			Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use ldaps or StartTLS"}
 	}
 	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(defaultPort(req.URL)))
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(conn.(*wire.Conn), d.env.Trace())
-	s.raw.SetIdle(d.env.Timeouts().Reply)
-	s.release = fetch.Bind(ctx, conn)
+	conn.Bind(ctx)
+	s := newSession(conn)
 	if err := d.prepare(ctx, req, q, s, secure); err != nil {
 		s.Close()
 		return nil, err
@@ -106,19 +104,16 @@ func (d *driver) prepare(ctx context.Context, req *fetch.Request, q query, s *se
 	} else if !secure {
 		return d.bind(ctx, req, q, s)
 	}
-	conn, err := d.env.Handshake(ctx, s.raw, d.env.TLSConfig(req.URL.Host()))
-	if err != nil {
+	if err := d.env.Handshake(ctx, s.conn, d.env.TLSConfig(req.URL.Host())); err != nil {
 		return err
 	}
-	s.use(conn)
 	return d.bind(ctx, req, q, s)
 }
 
-// maxBinds bounds the passwords that are tried.
+// maxBinds bounds the number of passwords to try.
 const maxBinds = 3
 
-// bind proves the identity that the URL names. Without one the session stays
-// anonymous.
+// bind authenticates as the user in the URL. Without one, the session stays anonymous.
 func (d *driver) bind(ctx context.Context, req *fetch.Request, q query, s *session) error {
 	if q.user == "" {
 		return nil
@@ -132,7 +127,8 @@ func (d *driver) bind(ctx context.Context, req *fetch.Request, q query, s *sessi
 		case err != nil:
 			return err
 		case cred.Password == "":
-			// A server takes it for an anonymous login that succeeded (RFC 4513, section 5.1.2).
+			// A server would treat it as an anonymous login, which succeeds (RFC 4513, section
+			// 5.1.2).
 			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password is empty")}
 		}
 		refused = s.bind(q.user, cred.Password)

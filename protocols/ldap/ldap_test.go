@@ -2,13 +2,12 @@ package ldap
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"strings"
-	"sync"
 	"testing"
 
 	ber "github.com/go-asn1-ber/asn1-ber"
@@ -17,18 +16,15 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func client(t testing.TB, s *server, opts Options) *fetch.Client {
+func client(t testing.TB, opts Options) *fetch.Client {
 	t.Helper()
-	o := &fetch.Options{}
-	if s != nil {
-		o.TLS = &tls.Config{RootCAs: s.roots}
-	}
-	c := fetch.New(o, With(opts))
+	c := fetch.New(&fetch.Options{TLS: clientTLS}, With(opts))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -71,7 +67,7 @@ func TestEntriesAreLDIF(t *testing.T) {
 		reference("ldap://other/dc=u\nmail: x"),
 		found("cn=<b>,dc=t", "o", " x", "o", ":x", "o", "x "),
 		done(0)))
-	got, err := get(t, client(t, s, Options{}), "ldap://"+s.addr+"/dc=t?cn,%6Dail?sub?(cn=*)")
+	got, err := get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t?cn,%6Dail?sub?(cn=*)")
 	want := "version: 1\n\ndn: cn=Jane Doe,dc=t\ncn: Jane Doe\ndescription:: R3LDvMOfZQ==\njpegPhoto:: AAE=\nmail:\n" +
 		"sn;lang-de: " + strings.Repeat("x", 64) + "\n " + strings.Repeat("x", 75) + "\n " + strings.Repeat("x", 11) + "\n\n" +
 		"# search reference: ldap://other/dc=u\\nmail: x\n\ndn: cn=<b>,dc=t\no:: IHg=\no:: Ong=\no:: eCA=\n"
@@ -96,13 +92,13 @@ func TestListingsAreTheLevelBelow(t *testing.T) {
 		}
 		send(done(0))
 	})
-	c := client(t, s, Options{})
+	c := client(t, Options{})
 	for path, want := range map[string]string{
 		"":                "listing dc=a dc%3Da\nlisting dc=b dc%3Db",
 		"dc=t":            "listing ou=x/y ou%3Dx%2Fy,DC%3Dt\nobject cn=a\\, b cn%3Da%5C,%20b,dc%3Dt\nlisting ldap://other/dc=u dc=u\nlisting dc=elsewhere dc%3Delsewhere",
 		"dc=t??sub?(a=b)": "listing ou=x/y ou%3Dx%2Fy,DC%3Dt\nobject cn=a\\, b cn%3Da%5C,%20b,dc%3Dt\nlisting ldap://other/dc=u dc=u\nlisting dc=elsewhere dc%3Delsewhere",
 	} {
-		got, err := list(t, c, "ldap://"+s.addr+"/"+path)
+		got, err := list(t, c, "ldap://"+s.Addr+"/"+path)
 		if err != nil || strings.Join(got, "\n") != want {
 			t.Errorf("%q: %v\n%s\nwant\n%s", path, err, strings.Join(got, "\n"), want)
 		}
@@ -122,7 +118,7 @@ func TestResultsAreErrors(t *testing.T) {
 			"with an address": {ending(ldap.ApplicationSearchResultDone, code, "dc=t", "why")},
 		} {
 			s := start(t, false, say(ops...))
-			_, err := get(t, client(t, s, Options{}), "ldap://"+s.addr+"/dc=t")
+			_, err := get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t")
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != want && code != 10 || e.Retry != (want == fetch.ErrBusy) || code != 10 && e.Reply.Code != int(code) {
 				t.Errorf("%d %s: %v, want %v", code, name, err, want)
@@ -148,7 +144,7 @@ func TestWhatIsNoAnswerIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, false, say(tt.ops...))
-			if _, err := get(t, client(t, s, Options{}), "ldap://"+s.addr+"/dc=t"); !errors.Is(err, tt.want) {
+			if _, err := get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t"); !errors.Is(err, tt.want) {
 				t.Errorf("%v, want %v", err, tt.want)
 			}
 		})
@@ -158,8 +154,8 @@ func TestWhatIsNoAnswerIsAnError(t *testing.T) {
 func TestReferralsAreFollowed(t *testing.T) {
 	t.Parallel()
 	last := start(t, false, say(found("dc=u", "o", "here"), done(0)))
-	s := start(t, false, say(ending(ldap.ApplicationSearchResultDone, 10, "", "", "ldap://"+last.addr+"/dc=u")))
-	got, err := get(t, client(t, s, Options{}), "ldap://"+s.addr+"/dc=t")
+	s := start(t, false, say(ending(ldap.ApplicationSearchResultDone, 10, "", "", "ldap://"+last.Addr+"/dc=u")))
+	got, err := get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t")
 	if err != nil || !strings.Contains(got, "o: here") {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -174,19 +170,19 @@ func TestLogins(t *testing.T) {
 		want                 fetch.Code
 		log                  string
 	}{
-		"over TLS":             {"ldaps", user + ":secret@", "", Options{}, "", "bind cn=joe,dc=t secret\nsearch dc=t 0 []"},
-		"after StartTLS":       {"ldap", user + ":secret@", "", Options{StartTLS: true}, "", "extended 1.3.6.1.4.1.1466.20037\nbind cn=joe,dc=t secret\nsearch dc=t 0 []"},
-		"in clear":             {"ldap", user + ":secret@", "", Options{}, fetch.ErrAuth, ""},
-		"in clear, if allowed": {"ldap", user + ":secret@", "", Options{AllowClear: true}, "", "bind cn=joe,dc=t secret\nsearch dc=t 0 []"},
-		"refused":              {"ldaps", user + ":wrong@", "", Options{}, fetch.ErrAuth, "bind cn=joe,dc=t wrong"},
-		"without a password":   {"ldaps", user + ":@", "", Options{}, fetch.ErrAuth, ""},
-		"with nobody to ask":   {"ldaps", "", "????!bindname=" + user, Options{}, fetch.ErrAuth, ""},
-		"anonymous":            {"ldaps", "", "", Options{}, "", "search dc=t 0 []"},
+		"over TLS":              {"ldaps", user + ":secret@", "", Options{}, "", "bind cn=joe,dc=t secret\nsearch dc=t 0 []"},
+		"after StartTLS":        {"ldap", user + ":secret@", "", Options{StartTLS: true}, "", "extended 1.3.6.1.4.1.1466.20037\nbind cn=joe,dc=t secret\nsearch dc=t 0 []"},
+		"plaintext":             {"ldap", user + ":secret@", "", Options{}, fetch.ErrAuth, ""},
+		"plaintext, if allowed": {"ldap", user + ":secret@", "", Options{AllowPlaintext: true}, "", "bind cn=joe,dc=t secret\nsearch dc=t 0 []"},
+		"refused":               {"ldaps", user + ":wrong@", "", Options{}, fetch.ErrAuth, "bind cn=joe,dc=t wrong"},
+		"without a password":    {"ldaps", user + ":@", "", Options{}, fetch.ErrAuth, ""},
+		"with nobody to ask":    {"ldaps", "", "????!bindname=" + user, Options{}, fetch.ErrAuth, ""},
+		"anonymous":             {"ldaps", "", "", Options{}, "", "search dc=t 0 []"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, tt.scheme == "ldaps", say(found("dc=t", "o", "x"), done(0)))
-			_, err := get(t, client(t, s, tt.opts), tt.scheme+"://"+tt.login+s.addr+"/dc=t"+tt.query)
+			_, err := get(t, client(t, tt.opts), tt.scheme+"://"+tt.login+s.Addr+"/dc=t"+tt.query)
 			if tt.want == "" && err != nil || tt.want != "" && !errors.Is(err, tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -201,9 +197,10 @@ func TestAnotherPasswordIsTried(t *testing.T) {
 	t.Parallel()
 	s := start(t, true, say(found("dc=t", "o", "x"), done(0)))
 	var trace strings.Builder
+	var rec fetchtest.Recording
 	c := fetch.New(&fetch.Options{
-		TLS:   &tls.Config{RootCAs: s.roots},
-		Trace: func(_ bool, line string) { trace.WriteString(line + "\n") },
+		TLS:      clientTLS,
+		Recorder: fetch.JoinRecorders(rec.Recorder, fetch.Trace(func(_ bool, line string) { trace.WriteString(line + "\n") })),
 		Credentials: fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 			if ch.Mechanism != "ldap" || ch.User != "cn=joe" {
 				t.Errorf("challenge %+v", ch)
@@ -212,17 +209,34 @@ func TestAnotherPasswordIsTried(t *testing.T) {
 		}),
 	}, Load)
 	defer c.Close()
-	if _, err := get(t, c, "ldaps://"+s.addr+"/dc=t????bindname=cn=joe"); err != nil {
+	if _, err := get(t, c, "ldaps://"+s.Addr+"/dc=t????bindname=cn=joe"); err != nil {
 		t.Error(err)
 	}
-	if strings.Contains(trace.String(), "secret") || !strings.Contains(trace.String(), `search "dc=t"`) {
+	if rec.Shows("secret") || rec.Shows("wrong") || strings.Contains(trace.String(), "secret") || !strings.Contains(trace.String(), `search "dc=t"`) {
 		t.Errorf("trace:\n%s", trace.String())
+	}
+}
+
+// Both directions are recorded in lines that say what the messages mean.
+func TestTheConversationIsRecorded(t *testing.T) {
+	t.Parallel()
+	s := start(t, false, say(found("dc=t", "o", "x", "cn", "y"), reference("ldap://h/dc=u"), done(0)))
+	var rec fetchtest.Recording
+	c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, Load)
+	defer c.Close()
+	if _, err := get(t, c, "ldap://"+s.Addr+"/dc=t"); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`> search "dc=t" scope=base filter=(objectClass=*)`, `< entry "dc=t" with 2 attributes`,
+		`< reference to ["ldap://h/dc=u"]`, "< Success"}
+	if got := rec.Exchanges()[0].Lines; strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("lines %q, want %q", got, want)
 	}
 }
 
 func TestBadURLs(t *testing.T) {
 	t.Parallel()
-	c := client(t, nil, Options{})
+	c := client(t, Options{})
 	for _, url := range []string{
 		"ldap:///dc=t", "ldap://127.0.0.1:1025/dc=t??three", "ldap://127.0.0.1:1025/dc=t???(cn=", "ldap://127.0.0.1:1025/dc=t????x?y",
 		"ldap://127.0.0.1:1025/dc=t????!x", "ldap://127.0.0.1:1025/a%0Ab", "ldap://127.0.0.1:1025/?%00", "ldap://127.0.0.1:1025/???%0D",
@@ -235,7 +249,7 @@ func TestBadURLs(t *testing.T) {
 
 func TestExplainSaysWhatIsAsked(t *testing.T) {
 	t.Parallel()
-	x, err := client(t, nil, Options{StartTLS: true}).Explain(&fetch.Request{URL: uri.MustParse("ldap://cn%3Djoe:secret@h/dc=t?cn?one?(sn=x)")})
+	x, err := client(t, Options{StartTLS: true}).Explain(&fetch.Request{URL: uri.MustParse("ldap://cn%3Djoe:secret@h/dc=t?cn?one?(sn=x)")})
 	want := "StartTLS\nbind \"cn=joe\" with a password\nsearch \"dc=t\" scope=one filter=(sn=x) attributes=cn"
 	if err != nil || strings.Join(x.Steps, "\n") != want {
 		t.Errorf("%v, %v", x, err)
@@ -245,15 +259,15 @@ func TestExplainSaysWhatIsAsked(t *testing.T) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"ldap", "ldaps"} {
-		var roots tls.Config
+		skip := map[string]string{"Dialer": "LDIF in base64 is longer than what the connection carries"}
+		if scheme == "ldaps" {
+			skip["Recorded"] = "the server's log describes messages, which cannot be found in bytes"
+		}
 		fetchtest.Run(t, fetchtest.Harness{
-			Options: &fetch.Options{TLS: &roots},
-			Skip:    map[string]string{"Dialer": "LDIF in base64 is longer than what the connection carries"},
+			Options: &fetch.Options{TLS: clientTLS},
+			Skip:    skip,
 			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-				var mu sync.Mutex
-				fault := fetchtest.Fault(255)
-				var s *server
-				s = start(t, scheme == "ldaps", func(q search, send func(*ber.Packet)) {
+				s := start(t, scheme == "ldaps", func(q search, send func(*ber.Packet)) {
 					dn, err := ldap.ParseDN(q.dn)
 					if err != nil {
 						send(done(ldap.LDAPResultInvalidDNSyntax))
@@ -264,25 +278,9 @@ func TestConformance(t *testing.T) {
 						send(done(ldap.LDAPResultNoSuchObject))
 						return
 					}
-					mu.Lock()
-					f := fault
-					fault = 255
-					mu.Unlock()
-					if f == fetchtest.Noise {
-						send(ber.NewString(ber.ClassUniversal, ber.TypePrimitive, ber.TagOctetString, "noise", ""))
-						return
-					}
 					send(found(q.dn, "o", string(content)))
-					switch f {
-					case fetchtest.Cut:
-						send(nil)
-					case fetchtest.Stall:
-						<-s.quit
-					default:
-						send(done(0))
-					}
+					send(done(0))
 				})
-				roots.RootCAs = s.roots
 				dn := func(name string) string { return "cn=" + ldap.EscapeDN(name) }
 				return fetchtest.Site{
 					Load: Load,
@@ -290,17 +288,14 @@ func TestConformance(t *testing.T) {
 						if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
 							return "" // an entry says what is below by a search, not by its name
 						}
-						return scheme + "://" + s.addr + "/" + uri.Escape(dn(name))
+						return scheme + "://" + s.Addr + "/" + uri.Escape(dn(name))
 					},
 					Want: func(name string, content []byte) []byte {
 						return appendRecord([]byte(header), record{dn: dn(name), attributes: []attribute{{"o", [][]byte{content}}}})
 					},
 					Log: s.Log,
-					Fault: func(f fetchtest.Fault) {
-						mu.Lock()
-						fault = f
-						mu.Unlock()
-					},
+					// A part of an entry is no content: faults strike behind it.
+					Fault: func(f fetchtest.Fault) { s.Arm(servers.Failure{Fault: f, After: math.MaxInt64}) },
 				}
 			},
 		})

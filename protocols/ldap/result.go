@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// A result is how a server ends an operation (RFC 4511, section 4.1.9).
+// A result is how a server concludes an operation (RFC 4511, section 4.1.9).
 type result struct {
 	code      int64
 	matchedDN string
@@ -23,7 +23,7 @@ type result struct {
 func parseResult(content []byte) (result, error) {
 	d := &decoder{rest: content}
 	r := result{code: d.integer(tagEnumerated)}
-	r.matchedDN, r.text = wire.Text(string(d.want(tagOctets))), wire.Text(string(d.want(tagOctets)))
+	r.matchedDN, r.text = wire.Text(string(d.want(tagBytes))), wire.Text(string(d.want(tagBytes)))
 	for d.more() {
 		if e := d.next(); d.err == nil && e.tag == tagReferral {
 			r.referrals, d.err = parseReferences(e.content)
@@ -32,7 +32,7 @@ func parseResult(content []byte) (result, error) {
 	return r, d.err
 }
 
-// String returns the code, its meaning and what the server adds.
+// String returns the code, its meaning and the server's message.
 func (r result) String() string { return r.reply().String() }
 
 func (r result) reply() fetch.Reply {
@@ -46,7 +46,7 @@ func (r result) reply() fetch.Reply {
 	return fetch.Reply{Code: int(r.code), Text: text}
 }
 
-// classes are the classes of the codes that have one of their own.
+// classes lists the result codes that have an error class.
 var classes = map[fetch.Code][]int64{
 	fetch.ErrAuth: {ldap.LDAPResultAuthMethodNotSupported, ldap.LDAPResultStrongAuthRequired, ldap.LDAPResultConfidentialityRequired,
 		ldap.LDAPResultInappropriateAuthentication, ldap.LDAPResultInvalidCredentials},
@@ -58,7 +58,7 @@ var classes = map[fetch.Code][]int64{
 	fetch.ErrURL:       {ldap.LDAPResultInvalidDNSyntax, ldap.LDAPResultInappropriateMatching},
 }
 
-// hints say what can be done about some codes.
+// hints suggests what to do about some result codes.
 var hints = map[int64]string{
 	ldap.LDAPResultConfidentialityRequired:     "use ldaps: or --starttls",
 	ldap.LDAPResultInsufficientAccessRights:    "log in, as in ldaps://DN@HOST/",
@@ -68,7 +68,7 @@ var hints = map[int64]string{
 	ldap.LDAPResultAdminLimitExceeded:          "ask for less, by a filter",
 }
 
-// err returns what the result says has gone wrong, or nil.
+// err returns the error that the result reports, or nil.
 func (r result) err() error {
 	e := &fetch.Error{Code: fetch.ErrServer, Reply: r.reply(), Hint: hints[r.code]}
 	switch {

@@ -5,50 +5,48 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 
 	ber "github.com/go-asn1-ber/asn1-ber"
 	"github.com/go-ldap/ldap/v3"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
 )
 
-// A session is a connection with one request outstanding. It reads when its
-// user does, so that a slow reader slows the server down and not the memory.
+// A session is a connection with one request outstanding. It reads only when its user does, so that
+// a slow reader slows the server down instead of using memory.
 type session struct {
-	raw     *wire.Conn
-	conn    net.Conn // raw, or TLS over it
-	release func() bool
-	r       *bufio.Reader
-	id      int64 // of the last request
-	trace   func(sent bool, line string)
+	conn *fetch.Conn
+	r    *bufio.Reader
+	id   int64 // of the last request
 }
 
-func newSession(conn *wire.Conn, trace func(bool, string)) *session {
-	if trace == nil {
-		trace = func(bool, string) {}
+func newSession(conn *fetch.Conn) *session {
+	return &session{conn: conn, r: bufio.NewReaderSize(conn, 32<<10)}
+}
+
+func (s *session) trace(sent bool, format string, args ...any) {
+	if trace := s.conn.Trace(); trace != nil {
+		trace(sent, fmt.Sprintf(format, args...))
 	}
-	s := &session{raw: conn, trace: trace, release: func() bool { return true }}
-	s.use(conn)
-	return s
 }
-
-// use goes on over conn.
-func (s *session) use(conn net.Conn) { s.conn, s.r = conn, bufio.NewReaderSize(conn, 32<<10) }
 
 // send sends a request; shown describes it for the trace.
 func (s *session) send(op *ber.Packet, shown string) error {
 	s.id++
-	p := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
-	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, s.id, ""))
-	p.AppendChild(op)
-	s.trace(true, shown)
-	_, err := s.conn.Write(p.Bytes())
+	s.trace(true, "%s", shown)
+	_, err := s.conn.Write(s.message(op))
 	return err
 }
 
-// receive returns the next answer to the request.
+// message encodes a request with the current message ID.
+func (s *session) message(op *ber.Packet) []byte {
+	p := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
+	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, s.id, ""))
+	p.AppendChild(op)
+	return p.Bytes()
+}
+
+// receive returns the next response to the request.
 func (s *session) receive() (element, error) {
 	content, err := readMessage(s.r)
 	if err != nil {
@@ -58,11 +56,12 @@ func (s *session) receive() (element, error) {
 	switch {
 	case err != nil:
 		return op, err
-	case id == 0 && op.tag == tagExtendedResponse: // RFC 4511, section 4.4.1: it is about to disconnect
+	case id == 0 && op.tag == tagExtendedResponse: // RFC 4511, section 4.4.1: the server is about to disconnect
 		r, err := parseResult(op.content)
 		if err != nil {
 			return op, err
 		}
+		s.trace(false, "notice of disconnection: %v", r)
 		if err := r.err(); err != nil {
 			return op, err
 		}
@@ -73,7 +72,7 @@ func (s *session) receive() (element, error) {
 	return op, nil
 }
 
-// done reads an answer that consists of a result alone.
+// done reads a response that consists only of a result.
 func (s *session) done(tag byte) error {
 	op, err := s.receive()
 	if err != nil {
@@ -86,25 +85,31 @@ func (s *session) done(tag byte) error {
 	if err != nil {
 		return err
 	}
-	s.trace(false, r.String())
+	s.trace(false, "%v", r)
 	return r.err()
 }
 
 // bind logs in (RFC 4511, section 4.2).
 func (s *session) bind(user, password string) error {
-	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationBindRequest, nil, "")
-	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(3), ""))
-	p.AppendChild(octets(user))
-	p.AppendChild(ber.NewString(ber.ClassContext, ber.TypePrimitive, 0, password, ""))
-	if err := s.send(p, bindStep(user)); err != nil {
+	s.id++
+	s.trace(true, "%s", bindStep(user))
+	if _, err := s.conn.WriteMasked(s.message(bindRequest(user, password)), s.message(bindRequest(user, "****"))); err != nil {
 		return err
 	}
 	return s.done(tagBindResponse)
 }
 
+func bindRequest(user, password string) *ber.Packet {
+	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationBindRequest, nil, "")
+	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(3), ""))
+	p.AppendChild(octetString(user))
+	p.AppendChild(ber.NewString(ber.ClassContext, ber.TypePrimitive, 0, password, ""))
+	return p
+}
+
 func bindStep(user string) string { return fmt.Sprintf("bind %q with a password", user) }
 
-// startTLS asks for TLS, which the caller then begins.
+// startTLS requests TLS. The handshake is up to the caller.
 func (s *session) startTLS() error {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationExtendedRequest, nil, "")
 	p.AppendChild(ber.NewString(ber.ClassContext, ber.TypePrimitive, 0, "1.3.6.1.4.1.1466.20037", ""))
@@ -118,17 +123,14 @@ func (s *session) startTLS() error {
 		}
 		return err
 	}
-	if s.r.Buffered() > 0 { // it could be taken for a protected answer
+	if s.r.Buffered() > 0 { // it might be mistaken for a protected response
 		return violation("data came before TLS")
 	}
 	return nil
 }
 
 // Close closes the connection without waiting for the server.
-func (s *session) Close() error {
-	s.release()
-	return s.raw.Close()
-}
+func (s *session) Close() error { return s.conn.Close() }
 
 func violation(format string, args ...any) error {
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}

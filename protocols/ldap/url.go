@@ -11,24 +11,23 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A query is the search that a URL stands for (RFC 4516, section 2).
+// A query is the search that a URL describes (RFC 4516, section 2).
 type query struct {
-	user       string // the DN to log in as; "" for nobody
-	dn         string // at which the search starts
+	user       string // the DN to log in as; "" for none
+	dn         string // the base of the search
 	attributes []string
 	scope      int // as in a SearchRequest
 	filter     string
 	compiled   *ber.Packet
-	list       bool // what lies below is wanted, not the content
-	// roots asks for the tops of the server's trees, which its root DSE names
-	// (RFC 4512, section 5.1).
+	list       bool // list what is below dn instead of retrieving content
+	// roots asks for the naming contexts of the server, which the root DSE contains (RFC 4512,
+	// section 5.1).
 	roots bool
 }
 
 var scopes = []string{ldap.ScopeBaseObject: "base", ldap.ScopeSingleLevel: "one", ldap.ScopeWholeSubtree: "sub"}
 
-// parseURL decodes an ldap URL. For a listing, a URL without a scope means the
-// level below.
+// parseURL decodes an ldap URL. For a listing, the default scope is the level below.
 func parseURL(u uri.URI, list bool) (query, error) {
 	q := query{filter: "(objectClass=*)", list: list}
 	if u.Host() == "" {
@@ -92,9 +91,8 @@ func (q *query) parseScope(text string) error {
 	return nil
 }
 
-// parseExtensions reads the one extension that is in use, the name to log in
-// as. Critical ones that are not known must not be passed over (RFC 4516,
-// section 2).
+// parseExtensions parses the only extension in use, the name to log in as. Unknown extensions must
+// not be ignored if they are critical (RFC 4516, section 2).
 func (q *query) parseExtensions(text string) error {
 	for ext := range strings.SplitSeq(text, ",") {
 		rest, critical := strings.CutPrefix(ext, "!")
@@ -126,11 +124,10 @@ func (q query) String() string {
 	return s
 }
 
-// packet returns the SearchRequest (RFC 4511, section 4.5.1), without limits
-// on size and time.
+// packet returns the SearchRequest (RFC 4511, section 4.5.1), without limits on size and time.
 func (q query) packet() *ber.Packet {
 	p := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchRequest, nil, "")
-	p.AppendChild(octets(q.dn))
+	p.AppendChild(octetString(q.dn))
 	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, int64(q.scope), ""))
 	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, int64(ldap.NeverDerefAliases), ""))
 	p.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(0), ""))
@@ -139,12 +136,12 @@ func (q query) packet() *ber.Packet {
 	p.AppendChild(q.compiled)
 	names := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
 	for _, name := range q.attributes {
-		names.AppendChild(octets(name))
+		names.AppendChild(octetString(name))
 	}
 	p.AppendChild(names)
 	return p
 }
 
-func octets(s string) *ber.Packet {
+func octetString(s string) *ber.Packet {
 	return ber.NewString(ber.ClassUniversal, ber.TypePrimitive, ber.TagOctetString, s, "")
 }

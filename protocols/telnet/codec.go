@@ -15,7 +15,7 @@ const (
 	cmdIAC  = 255
 )
 
-// The options that have an answer here other than no.
+// The options that are not simply refused.
 const (
 	optBinary = 0  // RFC 856
 	optEcho   = 1  // RFC 857
@@ -31,7 +31,7 @@ const (
 	ttypeSend = 1
 )
 
-// maxSubneg bounds what is kept of a subnegotiation, in octets.
+// maxSubneg bounds what is kept of a subnegotiation, in bytes.
 const maxSubneg = 4 << 10
 
 var commandNames = map[byte]string{
@@ -57,7 +57,7 @@ func nameOf(names map[byte]string, b byte) string {
 	return fmt.Sprint(b)
 }
 
-// A signal is what a decoder found between octets of data.
+// A signal is what a decoder found between bytes of data.
 type signal uint8
 
 const (
@@ -78,8 +78,8 @@ const (
 	inSubnegIAC
 )
 
-// A decoder takes the octets of one direction apart (RFC 854). It remembers
-// where it is in a command, but never more than maxSubneg octets.
+// A decoder separates the data of one direction from its commands (RFC 854). It holds no more than
+// maxSubneg bytes.
 type decoder struct {
 	// binary says that data is as it is, without CR NUL (RFC 856).
 	binary bool
@@ -92,8 +92,8 @@ type decoder struct {
 	skipped bool   // the subnegotiation was longer than maxSubneg
 }
 
-// next decodes from src to dst up to the next signal. It returns how much it
-// read and wrote, and stops earlier only when src or dst ends.
+// next decodes from src to dst up to the next signal. It returns how much it read and wrote, and
+// stops earlier only when src or dst ends.
 func (d *decoder) next(dst, src []byte) (written, read int, sig signal) {
 	for read < len(src) {
 		c := src[read]
@@ -141,8 +141,7 @@ func (d *decoder) next(dst, src []byte) (written, read int, sig signal) {
 	return written, read, noSignal
 }
 
-// startCommand takes the octet after IAC, and reports whether it is a whole
-// command.
+// startCommand takes the byte after IAC, and reports whether it is a whole command.
 func (d *decoder) startCommand(c byte) bool {
 	d.command = c
 	switch c {
@@ -157,8 +156,8 @@ func (d *decoder) startCommand(c byte) bool {
 	return true
 }
 
-// subneg takes an octet of a subnegotiation. A command within it ends it: its
-// own end got lost.
+// subneg takes a byte of a subnegotiation. A command within it ends it, as its own end must have
+// been lost.
 func (d *decoder) subneg(c byte) signal {
 	switch {
 	case d.state == inSubnegOption:
@@ -186,18 +185,18 @@ func (d *decoder) subneg(c byte) signal {
 	return noSignal
 }
 
-// An encoder prepares data for the wire: 255 is doubled, and unless binary is
-// set, a carriage return without a line feed is followed by NUL (RFC 854).
+// An encoder prepares data for the wire: 255 is doubled, and unless binary is set, a carriage
+// return without a line feed is followed by NUL (RFC 854).
 type encoder struct {
 	binary bool
 	// lineEnds makes CR LF of a line feed alone.
 	lineEnds bool
 
-	afterCR bool // a CR was the last octet, and its NUL is still owed
+	afterCR bool // a CR was the last byte, and its NUL is still to be written
 }
 
-// encode appends the encoded p to dst. If more may follow at once, a CR at the
-// end waits for what that is.
+// encode appends the encoded p to dst. If more may follow at once, a CR at the end is kept back
+// until it is known what follows.
 func (e *encoder) encode(dst, p []byte, more bool) []byte {
 	for _, c := range p {
 		if e.afterCR && c != '\n' && !e.binary {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// decode takes a whole stream apart, in pieces of size octets, and writes what
-// it finds: data as it is, signals in brackets.
+// decode takes a whole stream apart, in pieces of size bytes, and writes what it finds: data as it
+// is, signals in brackets.
 func decode(d *decoder, src string, size int) string {
 	var out strings.Builder
 	dst := make([]byte, size)
@@ -36,7 +36,7 @@ func TestDecoder(t *testing.T) {
 		{"two of them", "\r\x00\r\x00", "\r\r"},
 		{"CR before something else stays", "a\rb", "a\rb"},
 		{"NUL elsewhere is data", "a\x00b", "a\x00b"},
-		{"octets above 127", "caf\xe9\xfe\x80", "caf\xe9\xfe\x80"},
+		{"bytes above 127", "caf\xe9\xfe\x80", "caf\xe9\xfe\x80"},
 		{"255 is doubled", "a\xff\xffb", "a\xffb"},
 		{"255 between CR and NUL", "\r\xff\xff\x00", "\r\xff\x00"},
 		{"a command between CR and NUL", "\r\xff\xf1\x00x", "\r[NOP]x"},
@@ -99,8 +99,8 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// FuzzCodec checks that pieces make no difference, that memory is bounded, and
-// that what was encoded is decoded to the same.
+// FuzzCodec checks that pieces make no difference, that memory is bounded, and that what was
+// encoded is decoded to the same.
 func FuzzCodec(f *testing.F) {
 	for _, s := range []string{"", "a\r\x00b\r\n", "\xff\xff\xff\xfd\x18", "\xff\xfa\x18\x01\xff\xf0", "\xff\xfa\xff\xfa\xff", "\xff", "\r\xff\xff\x00"} {
 		f.Add([]byte(s), false)
@@ -110,10 +110,10 @@ func FuzzCodec(f *testing.F) {
 		whole := &decoder{binary: binary}
 		want := decode(whole, string(data), len(data)+1)
 		if got := decode(&decoder{binary: binary}, string(data), 1); got != want {
-			t.Errorf("octet by octet %q, at once %q", got, want)
+			t.Errorf("byte by byte %q, at once %q", got, want)
 		}
 		if len(whole.payload) > maxSubneg {
-			t.Errorf("%d octets kept", len(whole.payload))
+			t.Errorf("%d bytes kept", len(whole.payload))
 		}
 		e := encoder{binary: binary}
 		if got := decode(&decoder{binary: binary}, string(e.encode(nil, data, false)), len(data)+1); got != string(data) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"sync"
 	"time"
@@ -14,26 +13,24 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// maxQueued bounds the answers that wait until the server takes them, in
-// octets. Each answers something that the server sent, so a server that asks
-// and does not read is the only one to reach it.
+// maxQueued bounds the answers that wait to be sent, in bytes. Only a server that asks and does not
+// read can reach it, as each answers something that the server sent.
 const maxQueued = 64 << 10
 
-// A link is a telnet connection: data in both directions, with the options
-// negotiated beside. One goroutine may read while others write.
+// A link is a telnet connection: data in both directions, and the negotiation of options. One
+// goroutine may read while others write.
 type link struct {
-	conn    *wire.Conn
-	release func() bool // of the context
-	accept  func(command, option byte) bool
-	term    string // the terminal type to tell
-	record  *transcript
+	conn   *fetch.Conn
+	accept func(command, option byte) bool
+	term   string // the terminal type to tell
+	record *transcript
 
 	// The reader's.
 	in      decoder
 	raw     []byte // the buffer of what was received
 	pending []byte // the part of raw that is not decoded yet
-	// inRecord says that what read returned belongs to a binary record: the
-	// options that make it so may change with every command.
+	// inRecord says that what read returned belongs to a binary record: the options that make it so
+	// may change with every command.
 	inRecord bool
 
 	sending sync.Mutex // held while the connection is written to
@@ -46,16 +43,17 @@ type link struct {
 	flushing bool
 	columns  int // of the window; 0 if there is none
 	rows     int
-	local    []byte // what the reader is to find before what the server sends
-	woken    bool   // the reader is to return errWoken
+	local    []byte // is read before what the server sends
+	woken    bool   // the reader has to return errWoken
 }
 
-func newLink(ctx context.Context, conn net.Conn, record *transcript) *link {
-	return &link{conn: conn.(*wire.Conn), release: fetch.Bind(ctx, conn), record: record, raw: make([]byte, 16<<10)}
+func newLink(ctx context.Context, conn *fetch.Conn, record *transcript) *link {
+	conn.Bind(ctx)
+	return &link{conn: conn, record: record, raw: make([]byte, 16<<10)}
 }
 
-// read decodes data to p. It returns at the end of a record too (eor), and
-// when there is local data to be read.
+// read decodes data to p. It returns at the end of a record too (eor), and when there is local data
+// to be read.
 func (l *link) read(p []byte) (n int, eor bool, err error) {
 	for {
 		if len(l.pending) == 0 {
@@ -78,11 +76,11 @@ func (l *link) read(p []byte) (n int, eor bool, err error) {
 	}
 }
 
-// errWoken is what a reader gets that was woken.
+// errWoken is the error of a reader that was woken.
 var errWoken = errors.New("woken")
 
-// receive reads from the connection into pending, unless there is local data
-// for p, now or while it waits.
+// receive reads from the connection into pending, unless there is local data for p, now or while it
+// waits.
 func (l *link) receive(p []byte) (int, error) {
 	for {
 		l.mu.Lock()
@@ -121,8 +119,8 @@ func (l *link) receive(p []byte) (int, error) {
 	}
 }
 
-// show puts p before what the server sends next, and wakes the reader. It is
-// lost if too much waits already.
+// show puts p before what the server sends next, and wakes the reader. It is lost if too much is
+// waiting already.
 func (l *link) show(p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +131,7 @@ func (l *link) show(p []byte) {
 	l.conn.SetReadDeadline(time.Unix(1, 0))
 }
 
-// wake has the reader return errWoken, once nothing is left to decode.
+// wake makes the reader return errWoken once nothing is left to decode.
 func (l *link) wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,7 +159,7 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 	switch sig {
 	case sigCommand:
 		l.record.command(false, l.in.command)
-		return l.in.command == cmdEOR, nil // the others ask for nothing that matters here
+		return l.in.command == cmdEOR, nil // no other asks for an action
 	case sigNegotiate:
 		l.record.command(false, l.in.command, l.in.option)
 		if answer := l.opts.heard(l.in.command, l.in.option, l.accept(l.in.command, l.in.option)); answer != 0 {
@@ -184,7 +182,7 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 	return false, nil
 }
 
-// agreed does what follows from the new state of an option.
+// agreed applies the new state of an option.
 func (l *link) agreed(option byte) {
 	switch option {
 	case optBinary:
@@ -195,7 +193,7 @@ func (l *link) agreed(option byte) {
 	}
 }
 
-// tellSize queues the size of the window, if the server wants it (RFC 1073).
+// tellSize queues the size of the window if the server wants to know it (RFC 1073).
 func (l *link) tellSize() {
 	if l.opts.us[optNAWS].on() && l.columns > 0 {
 		l.subneg(optNAWS, []byte{byte(l.columns >> 8), byte(l.columns), byte(l.rows >> 8), byte(l.rows)})
@@ -215,11 +213,11 @@ func (l *link) subneg(option byte, payload []byte) {
 	l.queue = append(l.queue, cmdIAC, cmdSE)
 }
 
-// flush sends answers until there are none. It runs beside the reader, which
-// must go on: a server may refuse to read before its own output is taken.
+// flush sends answers until there are none. It runs in a goroutine of its own, as the reader must
+// go on: a server may not read before its own output has been read.
 func (l *link) flush() {
 	for {
-		err := l.send(nil)
+		err := l.send(false, nil)
 		l.mu.Lock()
 		if err != nil || len(l.queue) == 0 {
 			l.flushing = false
@@ -230,21 +228,27 @@ func (l *link) flush() {
 	}
 }
 
-// send writes the answers that wait, and then what compose appends.
-func (l *link) send(compose func(dst []byte) []byte) error {
+// send writes the queued answers, and then what compose appends. If that was typed, it may be a
+// password, so the client's record does not get it.
+func (l *link) send(typed bool, compose func(dst []byte) []byte) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
 	l.mu.Lock()
 	out := l.queue
 	l.queue = nil
+	answers := len(out)
 	if compose != nil {
 		out = compose(out)
 	}
 	l.mu.Unlock()
+	recorded := out
+	if typed {
+		recorded = out[:answers]
+	}
 	if len(out) == 0 {
 		return nil
 	}
-	_, err := l.conn.Write(out)
+	_, err := l.conn.WriteMasked(out, recorded)
 	if err != nil {
 		return sessionError(err)
 	}
@@ -257,7 +261,7 @@ func (l *link) write(p []byte, more bool) (int, error) {
 		chunk := p[sent:min(len(p), sent+32<<10)]
 		last := sent+len(chunk) == len(p)
 		l.record.data(true, chunk)
-		err := l.send(func(dst []byte) []byte { return l.out.encode(dst, chunk, more || !last) })
+		err := l.send(true, func(dst []byte) []byte { return l.out.encode(dst, chunk, more || !last) })
 		if err != nil {
 			return sent, err
 		}
@@ -270,7 +274,7 @@ func (l *link) write(p []byte, more bool) (int, error) {
 func (l *link) sendRecord(p []byte) error {
 	l.record.data(true, p)
 	l.record.command(true, cmdEOR)
-	return l.send(func(dst []byte) []byte {
+	return l.send(true, func(dst []byte) []byte {
 		dst = (&encoder{binary: true}).encode(dst, p, false)
 		return append(dst, cmdIAC, cmdEOR)
 	})
@@ -279,11 +283,11 @@ func (l *link) sendRecord(p []byte) error {
 // sendCommand sends a command without option.
 func (l *link) sendCommand(command byte) error {
 	l.record.command(true, command)
-	return l.send(func(dst []byte) []byte { return append(dst, cmdIAC, command) })
+	return l.send(false, func(dst []byte) []byte { return append(dst, cmdIAC, command) })
 }
 
-// resize notes the size of the window and tells the server. A size beyond what
-// the message can say is cut off.
+// resize notes the size of the window and tells the server. A size that the message has no room for
+// is reduced.
 func (l *link) resize(columns, rows int) error {
 	if columns < 0 || rows < 0 {
 		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a window of %d by %d", columns, rows)}
@@ -292,12 +296,11 @@ func (l *link) resize(columns, rows int) error {
 	l.columns, l.rows = min(columns, 1<<16-1), min(rows, 1<<16-1)
 	l.tellSize()
 	l.mu.Unlock()
-	return l.send(nil)
+	return l.send(false, nil)
 }
 
 // Close ends the connection without waiting for the server.
 func (l *link) Close() error {
-	l.release()
 	l.conn.Close()
 	return nil
 }

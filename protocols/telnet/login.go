@@ -6,8 +6,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// maxPrompt bounds the end of the output in which a prompt is looked for, in
-// octets.
+// maxPrompt is how much of the latest output is searched for a prompt, in bytes.
 const maxPrompt = 128
 
 var (
@@ -15,16 +14,15 @@ var (
 	passwordPrompt = regexp.MustCompile(`(?i)(password|passphrase|passcode)[^\n:>]*[:>]\s*$`)
 )
 
-// A greeter answers the prompts for a user name and a password, each once: a
-// second prompt means that the answer was refused, and then it is the user's
-// turn.
-type greeter struct {
+// A loginAnswerer answers the prompts for a user name and a password, each once: a second prompt
+// means that the answer was refused, and then the user has to answer.
+type loginAnswerer struct {
 	cred fetch.Credential
 	tail []byte
 }
 
 // answer takes output of the server and returns what to send, or nil.
-func (g *greeter) answer(p []byte) []byte {
+func (g *loginAnswerer) answer(p []byte) []byte {
 	if g == nil || g.cred == (fetch.Credential{}) {
 		return nil
 	}

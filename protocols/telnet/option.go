@@ -1,7 +1,7 @@
 package telnet
 
-// A side is one side of one option, in the states of RFC 1143, section 7: what
-// we do, or what the peer does.
+// A side is one side of one option, in the states of RFC 1143, section 7: what we do, or what the
+// peer does.
 type side struct {
 	state    sideState
 	opposite bool // the queue bit: when the answer is there, the opposite is asked for
@@ -18,8 +18,8 @@ const (
 
 func (s sideState) String() string { return [...]string{"no", "yes", "want no", "want yes"}[s] }
 
-// A reply is what a side has to say: nothing, or that the option is to be on
-// or off. For our own side that is WILL or WONT, for the peer's DO or DONT.
+// A reply is what to say about a side: nothing, or that the option should be on or off. For our own
+// side that is WILL or WONT, for the peer's DO or DONT.
 type reply uint8
 
 const (
@@ -28,8 +28,8 @@ const (
 	sayOff
 )
 
-// heard takes what the peer says of the side: on is WILL or DO, off is WONT or
-// DONT. Accept tells whether the option may be on.
+// heard takes what the peer says about the side: on is WILL or DO, off is WONT or DONT. Accept
+// tells whether the option may be on.
 func (s *side) heard(on, accept bool) reply {
 	switch s.state {
 	case stateNo:
@@ -48,8 +48,8 @@ func (s *side) heard(on, accept bool) reply {
 		s.state = stateNo
 		return sayOff
 	case stateWantNo:
-		// An "on" here answers nothing that was asked; the RFC takes it for
-		// the end of the request too, so that no loop can come of it.
+		// An "on" here does not answer what was asked. The RFC takes it for the end of the request
+		// too, so that no loop can arise.
 		switch {
 		case !on && s.opposite:
 			s.state, s.opposite = stateWantYes, false
@@ -98,8 +98,7 @@ type options struct {
 	us, him [256]side
 }
 
-// heard takes a WILL, WONT, DO or DONT and returns the command to answer with;
-// 0 for none.
+// heard takes a WILL, WONT, DO or DONT and returns the command to answer with; 0 for none.
 func (o *options) heard(command, option byte, accept bool) byte {
 	if command == cmdWILL || command == cmdWONT {
 		return [...]byte{silent: 0, sayOn: cmdDO, sayOff: cmdDONT}[o.him[option].heard(command == cmdWILL, accept)]
@@ -107,8 +106,8 @@ func (o *options) heard(command, option byte, accept bool) byte {
 	return ours(o.us[option].heard(command == cmdDO, accept))
 }
 
-// ours returns the command that says r of our own side.
+// ours returns the command that says r about our own side.
 func ours(r reply) byte { return [...]byte{silent: 0, sayOn: cmdWILL, sayOff: cmdWONT}[r] }
 
-// on reports whether the side is in effect: asking is not yet having.
+// on reports whether the side is in effect, not just asked for.
 func (s *side) on() bool { return s.state == stateYes }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os/user"
 	"sync"
 	"syscall"
@@ -17,18 +16,18 @@ import (
 
 const (
 	rloginPort = 513
-	// Servers trust clients that come from these ports (RFC 1282), as they
-	// are reserved to programs of the system's own.
+	// Servers trust clients that come from these ports (RFC 1282), as they are reserved to programs
+	// of the system's own.
 	highestTrusted, lowestTrusted = 1023, 1016
-	// windowWanted is the urgent octet by which a server asks for the size of
-	// the window, now and whenever it changes (RFC 1282).
+	// windowWanted is the urgent byte by which a server asks for the size of the window, now and
+	// whenever it changes (RFC 1282).
 	windowWanted = 0x80
-	// maxRefusal bounds the reason of a refusal, in octets.
+	// maxRefusal bounds the reason of a refusal, in bytes.
 	maxRefusal = 512
 )
 
 func (d *driver) rlogin(ctx context.Context, u uri.Telnet, req *fetch.Request) (io.ReadWriteCloser, error) {
-	g, err := d.greeter(ctx, req.URL)
+	g, err := d.loginAnswerer(ctx, req.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +48,8 @@ func (d *driver) rlogin(ctx context.Context, u uri.Telnet, req *fetch.Request) (
 	if err != nil {
 		return nil, err
 	}
-	s := &rlogin{conn: conn.(*wire.Conn), release: fetch.Bind(ctx, conn), greeter: g,
-		record: newTranscript(d.opts.Transcript, d.env.Trace())}
+	conn.Bind(ctx)
+	s := &rlogin{conn: conn, login: g, record: newTranscript(d.opts.Transcript, d.env.Trace(ctx))}
 	timeouts := d.env.Timeouts()
 	s.conn.SetIdle(timeouts.Reply)
 	if err := s.hello(hello, trusted); err != nil {
@@ -61,7 +60,7 @@ func (d *driver) rlogin(ctx context.Context, u uri.Telnet, req *fetch.Request) (
 	return s, nil
 }
 
-// localUser returns the name of who runs this program.
+// localUser returns the name of the user who runs this program.
 func localUser() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -69,9 +68,8 @@ func localUser() string {
 	return "unknown"
 }
 
-// dialTrusted connects from a port that servers trust, or from another if none
-// can be had.
-func (d *driver) dialTrusted(ctx context.Context, addr string) (conn net.Conn, trusted bool, err error) {
+// dialTrusted connects from a port that servers trust, or from any other if none is free.
+func (d *driver) dialTrusted(ctx context.Context, addr string) (conn *fetch.Conn, trusted bool, err error) {
 	for port := uint16(highestTrusted); port >= lowestTrusted; port-- {
 		conn, err := d.env.DialFrom(ctx, "tcp", addr, port)
 		switch {
@@ -89,20 +87,18 @@ func (d *driver) dialTrusted(ctx context.Context, addr string) (conn net.Conn, t
 	return conn, false, err
 }
 
-// An rlogin is a session of that protocol: octets as they are, with the size
-// of the window between them.
+// An rlogin is an rlogin session: plain bytes, with the size of the window among them.
 type rlogin struct {
-	conn    *wire.Conn
-	release func() bool
-	greeter *greeter // nil if it is not to log in
-	record  *transcript
+	conn   *fetch.Conn
+	login  *loginAnswerer // nil if there is no login
+	record *transcript
 
 	mu            sync.Mutex
 	columns, rows int
 	wanted        bool // the server wants to know them
 }
 
-// hello says who is there, and waits for the server's agreement, a NUL.
+// hello sends the user names and waits for the server's consent, a NUL.
 func (s *rlogin) hello(fields []string, trusted bool) error {
 	out := []byte{0}
 	for _, f := range fields {
@@ -125,7 +121,7 @@ func (s *rlogin) hello(fields []string, trusted bool) error {
 			text = append(reply, text...)
 		}
 		return &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: wire.Text(string(text))},
-			Err: errors.New("the server let nobody in")}
+			Err: errors.New("the server accepted no login")}
 	case trusted || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET):
 		return err
 	}
@@ -133,9 +129,9 @@ func (s *rlogin) hello(fields []string, trusted bool) error {
 		Hint: "rlogin servers talk only to clients at ports below 1024, which take the system's permission"}
 }
 
-// Read returns what the server sends. The end is that of the connection.
+// Read returns what the server sends, up to the end of the connection.
 func (s *rlogin) Read(p []byte) (int, error) {
-	if octet, ok := urgent(s.conn); ok && octet&windowWanted != 0 {
+	if c, ok := urgent(s.conn); ok && c&windowWanted != 0 {
 		s.mu.Lock()
 		s.wanted = true
 		err := s.tellSize()
@@ -146,7 +142,7 @@ func (s *rlogin) Read(p []byte) (int, error) {
 	}
 	n, err := s.conn.Read(p)
 	s.record.data(false, p[:n])
-	if word := s.greeter.answer(p[:n]); word != nil {
+	if word := s.login.answer(p[:n]); word != nil {
 		if _, err := s.Write(word); err != nil {
 			return n, err
 		}
@@ -163,7 +159,7 @@ func (s *rlogin) Read(p []byte) (int, error) {
 // Write sends p.
 func (s *rlogin) Write(p []byte) (int, error) {
 	s.record.data(true, p)
-	n, err := s.conn.Write(p)
+	n, err := s.conn.WriteMasked(p, nil) // it may be a password
 	if err != nil {
 		return n, sessionError(err)
 	}
@@ -172,7 +168,6 @@ func (s *rlogin) Write(p []byte) (int, error) {
 
 // Close ends the session without waiting for the server.
 func (s *rlogin) Close() error {
-	s.release()
 	s.conn.Close()
 	return nil
 }

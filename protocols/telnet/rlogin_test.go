@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/testserver/telnetd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/telnetd"
 )
 
 func TestRlogin(t *testing.T) {
@@ -49,7 +49,7 @@ func TestRloginRefused(t *testing.T) {
 		{"with a text", "rlogind: go away\n", "rlogind: go away"},
 	}
 	for _, tt := range tests {
-		server := telnetd.Start(t, func(c *telnetd.Conn) { c.Send(tt.reply) })
+		server := telnetd.Start(t, telnetd.Options{Script: func(c *telnetd.Conn) { c.Send(tt.reply) }})
 		client := fetch.New(nil, Load)
 		_, err := client.Dial(t.Context(), "rlogin://joe@"+server.Addr)
 		if fetch.CodeOf(err) != fetch.ErrRefused || !strings.Contains(err.Error(), tt.want) {

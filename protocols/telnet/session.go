@@ -12,12 +12,12 @@ import (
 
 // A session is a network virtual terminal.
 //
-// Whether somebody types is known by Resize, which has to come first: then a
-// CR is the Enter key, and goes out at once. Else the input is text, in which a
-// CR LF may be torn between two calls of Write.
+// A call of Resize, which has to come first, tells that somebody types: then a CR is the Enter key,
+// and is sent at once. Otherwise the input is text, in which CR LF may be split between two calls
+// of Write.
 type session struct {
 	link     *link
-	greeter  *greeter // nil if it is not to log in
+	login    *loginAnswerer // nil if there is no login
 	terminal atomic.Bool
 }
 
@@ -39,14 +39,14 @@ func newSession(l *link, opts Options) *session {
 	return s
 }
 
-// Read returns what the server sends. The end is that of the connection.
+// Read returns what the server sends, up to the end of the connection.
 func (s *session) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
 	for {
 		n, _, err := s.link.read(p)
-		if word := s.greeter.answer(p[:n]); word != nil {
+		if word := s.login.answer(p[:n]); word != nil {
 			if _, err := s.link.write(word, false); err != nil {
 				return n, err
 			}
@@ -57,8 +57,8 @@ func (s *session) Read(p []byte) (int, error) {
 	}
 }
 
-// Write sends p. What is typed is shown here if the server does not echo it,
-// and then Enter ends a line (RFC 854).
+// Write sends p. If the server does not echo what is typed, it is echoed locally, and Enter ends a
+// line (RFC 854).
 func (s *session) Write(p []byte) (int, error) {
 	if !s.terminal.Load() {
 		return s.link.write(p, true)

@@ -1,29 +1,29 @@
-// Package telnet opens interactive sessions: telnet (RFC 854), rlogin
-// (RFC 1282) and tn3270 (RFC 1576).
+// Package telnet opens interactive sessions: telnet (RFC 854), rlogin (RFC 1282) and tn3270 (RFC
+// 1576).
 //
 //	telnet://user@host:port/
 //	rlogin://user@host/
 //	tn3270://host/
 //
-// The user and password of such a URL are advice (RFC 1738, section 3.8), which
-// is sent only if Options.Login says so; rlogin always tells a user name, and
-// tn3270 never does.
+// The user and password of such a URL are advice (RFC 1738, section 3.8), which is sent only if
+// Options.Login says so. Rlogin always sends a user name, tn3270 never does.
 //
-// A tn3270 session gives screens, not octets. A caller that calls Resize first
-// has a terminal: it reads what draws the screen there, and writes what the
-// keys of an ANSI terminal send, which package tn3270 explains. Any other
-// reads the screen as UTF-8 text, once for every record of the host that
-// changes it, with an empty line before all but the first. It writes text to be
-// typed at the cursor, in which a tab leads to the next field and a line feed
-// is the Enter key; Write waits while the host keeps the keyboard locked.
+// A tn3270 session gives screens, not bytes. A caller that calls Resize first has a terminal: it
+// reads what draws the screen there, and writes what the keys of an ANSI terminal send, which
+// package tn3270 explains. Any other caller reads the screen as UTF-8 text, once for every record
+// of the host that changes it, with an empty line before all but the first. It writes text to be
+// typed at the cursor, in which a tab leads to the next field and a line feed is the Enter key;
+// Write waits while the host keeps the keyboard locked.
 //
-// A session has an end when the server closes the connection; nobody can tell
-// whether it had more to say.
+// What is typed may be a password. A client's Recorder gets all that the server sends, and of what
+// is sent to it the negotiation only; Options.Transcript gets everything.
+//
+// A session ends when the server closes the connection. Whether it had more to send cannot be
+// known.
 package telnet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -39,18 +39,16 @@ const telnetPort = 23
 
 // Options configures the driver.
 type Options struct {
-	// TermType is the terminal type to tell servers. Empty means that of the
-	// environment variable TERM, or "unknown".
+	// TermType is the terminal type to tell servers. Empty means that of the environment variable
+	// TERM, or "unknown".
 	TermType string
-	// CRLF sends the line ends of input as CR LF. Otherwise a line feed alone
-	// is sent as it is.
+	// CRLF sends the line ends of input as CR LF. Otherwise a line feed alone is sent as it is.
 	CRLF bool
-	// Login answers the first prompts for a user name and a password with
-	// those of the URL, or of the client's Credentials. The password travels
-	// in clear.
+	// Login answers the first prompts for a user name and a password with those of the URL, or of
+	// the client's Credentials. The password travels in plaintext.
 	Login bool
-	// Transcript, if not nil, receives both directions of each session, the
-	// option negotiation in words. It holds all that is typed, passwords too.
+	// Transcript, if not nil, receives both directions of each session, the option negotiation in
+	// words. It holds all that is typed, passwords too.
 	Transcript io.Writer
 }
 
@@ -81,21 +79,18 @@ func With(opts Options) fetch.Loader {
 			{"tn3270", "a full-screen session on an IBM mainframe", telnetPort, d.tn3270},
 		} {
 			reg.Register(fetch.Scheme{Name: s.name, Port: s.port, Ops: []fetch.Op{fetch.OpDial}, Summary: s.summary,
-				Driver: &opener{open: s.open}})
+				Driver: &schemeDriver{open: s.open}})
 		}
 	}
 }
 
-// An opener is the driver of one scheme.
-type opener struct {
+// A schemeDriver is the driver of one scheme.
+type schemeDriver struct {
 	open func(context.Context, uri.Telnet, *fetch.Request) (io.ReadWriteCloser, error)
 }
 
 // Open implements fetch.Driver.
-func (o *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-	if req.Op != fetch.OpDial {
-		return nil, &fetch.Error{Code: fetch.ErrInteractive, Err: errors.ErrUnsupported}
-	}
+func (o *schemeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	u, err := uri.ParseTelnet(req.URL)
 	if err != nil {
 		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
@@ -110,7 +105,7 @@ func (o *opener) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 }
 
 // Explain implements fetch.Explainer.
-func (o *opener) Explain(req *fetch.Request) ([]string, error) {
+func (o *schemeDriver) Explain(req *fetch.Request) ([]string, error) {
 	if _, err := uri.ParseTelnet(req.URL); err != nil {
 		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
 	}
@@ -124,7 +119,7 @@ type driver struct {
 }
 
 func (d *driver) telnet(ctx context.Context, u uri.Telnet, req *fetch.Request) (io.ReadWriteCloser, error) {
-	g, err := d.greeter(ctx, req.URL)
+	g, err := d.loginAnswerer(ctx, req.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +128,7 @@ func (d *driver) telnet(ctx context.Context, u uri.Telnet, req *fetch.Request) (
 		return nil, err
 	}
 	s := newSession(l, d.opts)
-	s.greeter = g
+	s.login = g
 	return s, nil
 }
 
@@ -144,11 +139,11 @@ func (d *driver) dial(ctx context.Context, u uri.Telnet) (*link, error) {
 		return nil, err
 	}
 	inlineUrgent(conn)
-	return newLink(ctx, conn, newTranscript(d.opts.Transcript, d.env.Trace())), nil
+	return newLink(ctx, conn, newTranscript(d.opts.Transcript, d.env.Trace(ctx))), nil
 }
 
-// greeter returns what logs in; nil if nothing is to.
-func (d *driver) greeter(ctx context.Context, u uri.URI) (*greeter, error) {
+// loginAnswerer returns what logs in, or nil if nothing does.
+func (d *driver) loginAnswerer(ctx context.Context, u uri.URI) (*loginAnswerer, error) {
 	if !d.opts.Login {
 		return nil, nil
 	}
@@ -160,13 +155,13 @@ func (d *driver) greeter(ctx context.Context, u uri.URI) (*greeter, error) {
 	if err := wire.CheckLine(cred.User + cred.Password); err != nil {
 		return nil, err
 	}
-	return &greeter{cred: cred}, nil
+	return &loginAnswerer{cred: cred}, nil
 }
 
 // hostPort returns the address of a session.
 func hostPort(u uri.Telnet) string { return net.JoinHostPort(u.Host, strconv.Itoa(int(u.Port))) }
 
 var (
-	_ fetch.Driver    = (*opener)(nil)
-	_ fetch.Explainer = (*opener)(nil)
+	_ fetch.Driver    = (*schemeDriver)(nil)
+	_ fetch.Explainer = (*schemeDriver)(nil)
 )

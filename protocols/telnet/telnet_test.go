@@ -12,19 +12,19 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/testserver/telnetd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/telnetd"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The suite of fetchtest is for resources that have a content. What it asks of
-// them, these tests ask in the part that fits sessions: Close does not
-// wait, the context ends reads, nothing is left behind.
+// The suite of fetchtest is for resources that have a content. What it asks of them, these tests
+// ask in the part that fits sessions: Close does not wait, the context ends reads, nothing is left
+// behind.
 
 // dial opens a session with a server that follows script.
 func dial(t *testing.T, ctx context.Context, scheme string, opts Options, script func(*telnetd.Conn)) io.ReadWriteCloser {
 	t.Helper()
-	server := telnetd.Start(t, script)
+	server := telnetd.Start(t, telnetd.Options{Script: script})
 	client := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Idle: -1}}, With(opts))
 	t.Cleanup(func() { client.Close() })
 	s, err := client.Dial(ctx, scheme+"://joe:secret@"+server.Addr+"/")
@@ -48,7 +48,7 @@ func expect(t *testing.T, r io.Reader, want string) {
 func expectEnd(t *testing.T, r io.Reader) {
 	t.Helper()
 	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-		t.Fatalf("read %d octets and %v, want the end", n, err)
+		t.Fatalf("read %d bytes and %v, want the end", n, err)
 	}
 }
 
@@ -291,14 +291,14 @@ func TestOptionFlood(t *testing.T) {
 			t.Parallel()
 			s := dial(t, t.Context(), "telnet", Options{}, func(c *telnetd.Conn) { c.Flood(flood) })
 			if n, err := io.Copy(io.Discard, s); n != 0 || fetch.CodeOf(err) != fetch.ErrProtocol {
-				t.Errorf("%d octets, %v", n, err)
+				t.Errorf("%d bytes, %v", n, err)
 			}
 		})
 	}
 }
 
-// TestOptionFloodAnswered has the server read: then nothing is wrong, each
-// question gets one answer.
+// TestOptionFloodAnswered has the server read: then nothing is wrong, each question gets one
+// answer.
 func TestOptionFloodAnswered(t *testing.T) {
 	t.Parallel()
 	const times = 100_000
@@ -330,12 +330,12 @@ func TestEndlessSubnegotiation(t *testing.T) {
 	expect(t, s, "done")
 	runtime.ReadMemStats(&after)
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 2<<20 {
-		t.Errorf("%d octets allocated", grown)
+		t.Errorf("%d bytes allocated", grown)
 	}
 }
 
-// TestServerThatOnlyWritesUntilRead has both sides full: what waits to be sent
-// must not keep the session from reading.
+// TestServerThatOnlyWritesUntilRead has both sides full: what waits to be sent must not keep the
+// session from reading.
 func TestServerThatOnlyWritesUntilRead(t *testing.T) {
 	t.Parallel()
 	const size = 16 << 20

@@ -13,15 +13,14 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/telnet/tn3270"
+	"github.com/urlget/urlget/internal/codec/tn3270"
 )
 
 const (
-	// displayType is the terminal type that tells a host to send the 3270 data
-	// stream, for 24 lines of 80 characters (RFC 1576).
+	// displayType is the terminal type that tells a host to send the 3270 data stream, for 24 lines
+	// of 80 characters (RFC 1576).
 	displayType = "IBM-3278-2"
-	// maxRecord bounds a record of the host, in octets. A screen takes a few
-	// thousand.
+	// maxRecord bounds a record of the host, in bytes. A screen takes a few thousand.
 	maxRecord = 64 << 10
 )
 
@@ -60,9 +59,8 @@ type display struct {
 	keys    []byte // the beginning of a key or character
 }
 
-// Read returns the screen whenever the host changes it, and on a terminal
-// whenever typing does. What a host says before it has agreed to send records
-// is text.
+// Read returns the screen whenever the host changes it, and on a terminal whenever typing does.
+// What a host sends before it has agreed to send records is text.
 func (s *display) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -105,7 +103,7 @@ func (s *display) draw() {
 // received collects a record, and applies it when it is complete.
 func (s *display) received(p []byte, eor bool) error {
 	if len(s.record)+len(p) > maxRecord {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a record of more than %d octets", maxRecord)}
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a record of more than %d bytes", maxRecord)}
 	}
 	s.record = append(s.record, p...)
 	if !eor {
@@ -145,7 +143,7 @@ func (s *display) apply(record []byte) (answer []byte, err error) {
 	return answer, nil
 }
 
-// plainText leaves out the control characters but tabs and line ends.
+// plainText removes control characters other than tabs and line ends.
 func plainText(p []byte) []byte {
 	var out []byte
 	for _, c := range p {
@@ -167,7 +165,7 @@ func (s *display) Write(p []byte) (int, error) {
 	for len(s.keys) > 0 && utf8.FullRune(s.keys) {
 		r, n := utf8.DecodeRune(s.keys)
 		if err := s.enter(r); err != nil {
-			s.keys = nil // the caller knows that they were not typed
+			s.keys = nil // the error tells the caller that they were not typed
 			return 0, err
 		}
 		s.keys = s.keys[n:]
@@ -175,8 +173,8 @@ func (s *display) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// press does what the keys of a terminal say. They are lost while the keyboard
-// is locked, but for those that free it.
+// press acts on the keys of a terminal. While the keyboard is locked, only those count that unlock
+// it.
 func (s *display) press() error {
 	for len(s.keys) > 0 {
 		k, n := tn3270.ParseKey(s.keys)
@@ -202,7 +200,7 @@ func (s *display) press() error {
 	return nil
 }
 
-// enter types a character of a text, as soon as the keyboard is free.
+// enter types a character of a text, as soon as the keyboard is unlocked.
 func (s *display) enter(r rune) error {
 	if r != '\n' && r != '\t' && unicode.IsControl(r) {
 		return nil
@@ -234,8 +232,8 @@ func (s *display) enter(r rune) error {
 	return nil
 }
 
-// attention sends what a key tells the host. The screen stays as it is
-// meanwhile, so that the order of what is sent is that of the keys.
+// attention sends a key to the host. The screen is locked meanwhile, so that keys are sent in the
+// order in which they were pressed.
 func (s *display) attention(key tn3270.AID) error {
 	if record := s.screen.Press(key); record != nil && s.link.records() {
 		return s.link.sendRecord(record)
@@ -249,8 +247,7 @@ func (s *display) Close() error {
 	return s.link.Close()
 }
 
-// Resize implements fetch.Terminal. The host is not told: its screen has one
-// size.
+// Resize implements fetch.Terminal. The host is not told: its screen has one size.
 func (s *display) Resize(columns, rows int) error {
 	if columns <= 0 || rows <= 0 {
 		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a window of %d by %d", columns, rows)}
@@ -262,8 +259,8 @@ func (s *display) Resize(columns, rows int) error {
 	return nil
 }
 
-// Break implements fetch.Terminal: it sends the command BRK, which hosts take
-// for the Attn key (RFC 1576).
+// Break implements fetch.Terminal: it sends the command BRK, which hosts take for the Attn key (RFC
+// 1576).
 func (s *display) Break() error { return s.link.sendCommand(cmdBRK) }
 
 // Status implements fetch.Terminal.

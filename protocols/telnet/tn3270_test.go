@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/testserver/telnetd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/telnetd"
 )
 
 const eor = "\xff\xef"
@@ -169,12 +169,11 @@ func TestDisplayEndlessRecord(t *testing.T) {
 		c.Flood(strings.Repeat("\x40", 4096))
 	}))
 	if n, err := io.Copy(io.Discard, s); n != 0 || fetch.CodeOf(err) != fetch.ErrProtocol {
-		t.Errorf("%d octets, %v", n, err)
+		t.Errorf("%d bytes, %v", n, err)
 	}
 }
 
-// TestDisplayWriteEnds has a text wait for a keyboard that the host keeps
-// locked.
+// TestDisplayWriteEnds has a text wait for a keyboard that the host keeps locked.
 func TestDisplayWriteEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -24,7 +24,7 @@ type transcript struct {
 	err   error
 }
 
-// newTranscript returns nil if nobody listens.
+// newTranscript returns nil if neither is set.
 func newTranscript(w io.Writer, trace func(sent bool, line string)) *transcript {
 	if w == nil && trace == nil {
 		return nil

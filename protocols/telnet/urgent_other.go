@@ -4,8 +4,7 @@ package telnet
 
 import "net"
 
-// inlineUrgent does nothing: where there is no such socket option, a telnet
-// synch is not understood.
+// inlineUrgent does nothing: without the socket option, a telnet synch is not understood.
 func inlineUrgent(net.Conn) {}
 
 // urgent finds nothing.

@@ -6,22 +6,21 @@ import (
 	"net"
 	"syscall"
 
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch"
 )
 
-// inlineUrgent keeps urgent octets in the stream: the data mark of a telnet
-// synch is one (RFC 854), and an IAC before it would otherwise swallow what
-// follows.
+// inlineUrgent keeps urgent bytes in the stream: the data mark of a telnet synch is one (RFC 854),
+// and an IAC before it would otherwise swallow what follows.
 func inlineUrgent(conn net.Conn) {
 	if raw := socket(conn); raw != nil {
 		raw.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_OOBINLINE, 1) })
 	}
 }
 
-// urgent waits until there is something to read, and returns the urgent octet
-// that came beside it. It has to be taken first: reading drops it. The deadline
-// that the connection has bounds the wait; the read that follows tells why.
-func urgent(conn net.Conn) (octet byte, ok bool) {
+// urgent waits until there is something to read, and returns the urgent byte that came with it. It
+// has to be called before Read, which drops that byte. The wait ends with the deadline of the
+// connection, and then the Read that follows returns the error.
+func urgent(conn net.Conn) (c byte, ok bool) {
 	raw := socket(conn)
 	if raw == nil {
 		return 0, false
@@ -29,18 +28,18 @@ func urgent(conn net.Conn) (octet byte, ok bool) {
 	buf := make([]byte, 1)
 	raw.Read(func(fd uintptr) bool {
 		if n, _, err := syscall.Recvfrom(int(fd), buf, syscall.MSG_OOB); err == nil && n == 1 {
-			octet, ok = buf[0], true
+			c, ok = buf[0], true
 			return true
 		}
 		_, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK)
 		return err != syscall.EAGAIN
 	})
-	return octet, ok
+	return c, ok
 }
 
 // socket returns the socket of conn, nil if it has none of its own.
 func socket(conn net.Conn) syscall.RawConn {
-	if c, ok := conn.(*wire.Conn); ok {
+	if c, ok := conn.(*fetch.Conn); ok {
 		conn = c.NetConn()
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {

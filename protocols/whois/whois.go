@@ -1,15 +1,13 @@
-// Package whois is the driver for whois: one question to a directory server,
-// and its answer as text (RFC 3912). A server that refers to another is
-// followed there.
+// Package whois is the driver for whois: a query to a directory server, and its answer as text (RFC
+// 3912). Referrals to another server are followed.
 package whois
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"net"
+	"strconv"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -30,7 +28,7 @@ func Load(env *fetch.Env, reg *fetch.Registry) {
 
 type driver struct{ env *fetch.Env }
 
-// question returns the line to send: the path, after its first slash.
+// question returns the query line for a URL: its path, without the first slash.
 func question(u uri.URI) (string, error) {
 	q, err := uri.Unescape(u.URLPath())
 	switch {
@@ -50,16 +48,9 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	if req.Op != fetch.OpGet {
-		return nil, fmt.Errorf("whois cannot %s: %w", req.Op, errors.ErrUnsupported)
-	}
-	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(port))
-	if err != nil {
-		return nil, err
-	}
-	a := &answer{conn: conn, release: fetch.Bind(ctx, conn)}
-	if err := a.ask(q, d.env); err != nil {
-		a.Close()
+	a := &answer{}
+	ask := fetch.Question{Addr: req.URL.HostPort(port), Lines: []string{q}}
+	if err := d.env.Ask(ctx, ask, a.begin); err != nil {
 		return nil, err
 	}
 	resp := &fetch.Response{
@@ -72,8 +63,8 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-// refer asks the server that this one referred to. If that does not work, its
-// own answer is better than none.
+// refer asks the server that the answer refers to. If that fails, the first server's own answer is
+// better than none.
 func (d *driver) refer(ctx context.Context, req *fetch.Request, next uri.URI, own *fetch.Response) *fetch.Response {
 	resp, err := d.env.Open(ctx, &fetch.Request{URL: next, Op: req.Op, From: req.URL})
 	own.Header = map[string][]string{"Referral": {next.String()}}
@@ -86,62 +77,61 @@ func (d *driver) refer(ctx context.Context, req *fetch.Request, next uri.URI, ow
 	return resp
 }
 
-// maxScan bounds how much of an answer is searched for a referral. Longer ones
-// are lists, not records.
+// maxScan bounds how much of an answer is searched for a referral, in bytes. Longer answers are
+// lists rather than records.
 const maxScan = 64 << 10
 
-// An answer is what a server says: the part that was searched, and the rest.
+// An answer is the body of a response.
 type answer struct {
-	conn    net.Conn
-	release func() bool
-	head    []byte
-	read    int
-	whole   bool // head is all there is
+	io.Reader
+	io.Closer
+	head  []byte // the part to be searched
+	whole bool   // head is the complete answer
 }
 
-func (a *answer) ask(q string, env *fetch.Env) error {
-	if err := wire.CheckLine(q); err != nil {
-		return err
-	}
-	if trace := env.Trace(); trace != nil {
-		trace(true, q)
-	}
-	if c, ok := a.conn.(*wire.Conn); ok {
-		c.SetIdle(env.Timeouts().Reply)
-		defer c.SetIdle(env.Timeouts().Idle)
-	}
-	if _, err := io.WriteString(a.conn, q+"\r\n"); err != nil {
-		return err
-	}
-	var err error
-	a.head, err = io.ReadAll(io.LimitReader(a.conn, maxScan))
+func (a *answer) begin(conn *fetch.Conn) (err error) {
+	a.Closer = conn
+	a.head, err = io.ReadAll(io.LimitReader(conn, maxScan))
 	a.whole = err == nil && len(a.head) < maxScan
-	return err
-}
-
-// Read implements io.Reader.
-func (a *answer) Read(p []byte) (int, error) {
-	if a.read < len(a.head) {
-		n := copy(p, a.head[a.read:])
-		a.read += n
-		return n, nil
+	a.Reader = io.MultiReader(bytes.NewReader(a.head), conn)
+	if err != nil {
+		return err
 	}
-	if a.whole {
-		return 0, io.EOF
+	return a.rwhoisError()
+}
+
+// rwhoisError returns the error that an RWhois server reports: its answers begin with a banner, and
+// errors are lines such as "%error 230 No Objects Found" (RFC 2167, appendix B).
+func (a *answer) rwhoisError() error {
+	if !bytes.HasPrefix(a.head, []byte("%rwhois ")) {
+		return nil
 	}
-	return a.conn.Read(p)
+	for line := range bytes.Lines(a.head) {
+		text, ok := bytes.CutPrefix(line, []byte("%error "))
+		if !ok {
+			continue
+		}
+		number, said, _ := strings.Cut(strings.TrimSpace(wire.Text(string(text))), " ")
+		code, err := strconv.Atoi(number)
+		if err != nil {
+			continue
+		}
+		e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: code, Text: said}}
+		switch {
+		case code == 230:
+			e.Code = fetch.ErrNotFound
+		case code >= 300 && code < 400:
+			e.Code = fetch.ErrRefused
+		}
+		return e
+	}
+	return nil
 }
 
-// Close closes the connection.
-func (a *answer) Close() error {
-	a.release()
-	return a.conn.Close()
-}
-
-// referralFields are the names under which servers name a better one.
+// referralFields are the names of fields that refer to another server.
 var referralFields = []string{"refer", "referralserver", "registrar whois server", "whois server", "whois"}
 
-// referral finds the server that the answer refers to.
+// referral returns the URL of the server that the answer refers to.
 func (a *answer) referral(from uri.URI, q string) (uri.URI, bool) {
 	if !a.whole {
 		return uri.URI{}, false
@@ -164,8 +154,8 @@ func (a *answer) referral(from uri.URI, q string) (uri.URI, bool) {
 	return uri.URI{}, false
 }
 
-// server makes a URL of "host", "host:port" or "whois://host[:port]". Other
-// kinds of servers (rwhois) are not ours to ask.
+// server returns a URL for "host", "host:port" or "whois://host[:port]". Servers of other protocols
+// (rwhois) are not supported.
 func server(value, q string) (uri.URI, bool) {
 	if scheme, rest, ok := strings.Cut(value, "://"); ok {
 		if !strings.EqualFold(scheme, "whois") {

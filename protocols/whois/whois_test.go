@@ -1,12 +1,11 @@
 package whois_test
 
 import (
-	"bufio"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,62 +13,19 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/whoisd"
 	"github.com/urlget/urlget/protocols/whois"
-
-	"io/fs"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A server answers each question by a function, which may hang.
-type server struct {
-	addr string
-	mu   sync.Mutex
-	log  []string
-}
-
-func start(t testing.TB, answer func(q string, c net.Conn, quit <-chan struct{})) *server {
+// start starts a server that gives everybody the same answer.
+func start(t testing.TB, answer func() string) *whoisd.Server {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{addr: l.Addr().String()}
-	quit := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() {
-				defer c.Close()
-				q, err := bufio.NewReader(c).ReadString('\n')
-				if err != nil {
-					return
-				}
-				q = strings.TrimRight(q, "\r\n")
-				s.mu.Lock()
-				s.log = append(s.log, q)
-				s.mu.Unlock()
-				answer(q, c, quit)
-			})
-		}
-	})
-	t.Cleanup(func() { l.Close(); close(quit); wg.Wait() })
-	return s
+	return whoisd.Start(t, whoisd.Options{Answer: func(string) string { return answer() }})
 }
 
-func (s *server) Log() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.log...)
-}
-
-func say(text string) func(string, net.Conn, <-chan struct{}) {
-	return func(_ string, c net.Conn, _ <-chan struct{}) { io.WriteString(c, text) }
-}
+func say(text string) func() string { return func() string { return text } }
 
 func get(t *testing.T, c *fetch.Client, url string) (string, error) {
 	resp, err := c.Get(t.Context(), url)
@@ -83,40 +39,22 @@ func get(t *testing.T, c *fetch.Client, url string) (string, error) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	fault := fetchtest.Fault(255)
 	fetchtest.Run(t, fetchtest.Harness{
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-			s := start(t, func(q string, c net.Conn, quit <-chan struct{}) {
-				mu.Lock()
-				f := fault
-				fault = 255
-				mu.Unlock()
-				data, err := fs.ReadFile(tree, q)
-				switch {
-				case err != nil:
-				case f == fetchtest.Stall:
-					c.Write(data[:len(data)/2])
-					<-quit
-				default:
-					c.Write(data)
-				}
-			})
+			s := whoisd.Start(t, whoisd.Options{Answer: func(query string) string {
+				data, _ := fs.ReadFile(tree, query)
+				return string(data)
+			}})
 			return fetchtest.Site{
 				Load: whois.Load,
 				URL: func(name string) string {
 					if _, err := fs.ReadFile(tree, name); err != nil {
 						return "" // there are no directories, and "no match" is a text
 					}
-					u := "whois://" + s.addr + "/"
-					return u + escape(name)
+					return s.URL + "/" + escape(name)
 				},
-				Log: s.Log,
-				Fault: func(f fetchtest.Fault) {
-					mu.Lock()
-					fault = f
-					mu.Unlock()
-				},
+				Log:   s.Log,
+				Fault: s.Fail,
 			}
 		},
 		Skip: map[string]string{
@@ -142,21 +80,21 @@ func escape(s string) string {
 func TestReferralsAreFollowed(t *testing.T) {
 	t.Parallel()
 	last := start(t, say("domain: EXAMPLE\r\nwhois server: "+"\r\n"))
-	host, port, _ := net.SplitHostPort(last.addr)
+	host, port, _ := net.SplitHostPort(last.Addr)
 	for name, line := range map[string]string{
-		"as IANA says it":         "refer:        " + last.addr,
-		"as ARIN says it":         "ReferralServer:  whois://" + last.addr + "/",
-		"as registries say it":    "   Registrar WHOIS Server: " + last.addr + "\r\n",
+		"as IANA says it":         "refer:        " + last.Addr,
+		"as ARIN says it":         "ReferralServer:  whois://" + last.Addr + "/",
+		"as registries say it":    "   Registrar WHOIS Server: " + last.Addr + "\r\n",
 		"with a host and a port":  "whois: " + net.JoinHostPort(host, port),
-		"behind a useless one":    "whois: rwhois://x:1\nrefer: " + last.addr,
-		"and one to a wrong name": "refer: not a host\nrefer: " + last.addr,
+		"behind a useless one":    "whois: rwhois://x:1\nrefer: " + last.Addr,
+		"and one to a wrong name": "refer: not a host\nrefer: " + last.Addr,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, say(line+"\n"))
 			c := fetch.New(nil, whois.Load)
 			defer c.Close()
-			got, err := get(t, c, "whois://"+s.addr+"/example.org")
+			got, err := get(t, c, "whois://"+s.Addr+"/example.org")
 			if err != nil || !strings.HasPrefix(got, "domain: EXAMPLE") {
 				t.Errorf("%q, %v", got, err)
 			}
@@ -166,12 +104,9 @@ func TestReferralsAreFollowed(t *testing.T) {
 
 func TestAnAnswerSurvivesABadReferral(t *testing.T) {
 	t.Parallel()
-	var self *server
+	var self *whoisd.Server
 	ready := make(chan struct{})
-	self = start(t, func(_ string, c net.Conn, _ <-chan struct{}) {
-		<-ready
-		io.WriteString(c, "whois: "+self.addr+"\nthe record\n")
-	})
+	self = start(t, func() string { <-ready; return "whois: " + self.Addr + "\nthe record\n" })
 	close(ready)
 	for name, text := range map[string]string{
 		"to itself":             "",
@@ -179,9 +114,9 @@ func TestAnAnswerSurvivesABadReferral(t *testing.T) {
 		"to a forbidden port":   "refer: 127.0.0.1:25\nthe record\n",
 		"to a name of nobody's": "refer: nobody.invalid\nthe record\n",
 	} {
-		addr := self.addr
+		addr := self.Addr
 		if text != "" {
-			addr = start(t, say(text)).addr
+			addr = start(t, say(text)).Addr
 		}
 		c := fetch.New(nil, whois.Load)
 		got, err := get(t, c, "whois://"+addr+"/x")
@@ -194,14 +129,14 @@ func TestAnAnswerSurvivesABadReferral(t *testing.T) {
 
 func TestReferralsInACircleEnd(t *testing.T) {
 	t.Parallel()
-	var a, b *server
+	var a, b *whoisd.Server
 	ready := make(chan struct{})
-	a = start(t, func(_ string, c net.Conn, _ <-chan struct{}) { <-ready; io.WriteString(c, "refer: "+b.addr+"\n") })
-	b = start(t, func(_ string, c net.Conn, _ <-chan struct{}) { <-ready; io.WriteString(c, "refer: "+a.addr+"\n") })
+	a = start(t, func() string { <-ready; return "refer: " + b.Addr + "\n" })
+	b = start(t, func() string { <-ready; return "refer: " + a.Addr + "\n" })
 	close(ready)
 	c := fetch.New(&fetch.Options{MaxRedirects: 4}, whois.Load)
 	defer c.Close()
-	if _, err := get(t, c, "whois://"+a.addr+"/x"); err != nil {
+	if _, err := get(t, c, "whois://"+a.Addr+"/x"); err != nil {
 		t.Error(err)
 	}
 	if n := len(a.Log()) + len(b.Log()); n != 5 {
@@ -221,5 +156,27 @@ func TestBadURLs(t *testing.T) {
 		if _, err := get(t, c, url); !errors.Is(err, code) {
 			t.Errorf("%s: %v, want %v", url, err, code)
 		}
+	}
+}
+
+// RWhois servers are asked as whois servers are, and have a way to say that something went wrong.
+func TestErrorsOfRWhois(t *testing.T) {
+	t.Parallel()
+	const banner = "%rwhois V-1.5:003fff:00 rwhois.example (by Network Solutions, Inc. V-1.5.9.5)\n"
+	for answer, want := range map[string]fetch.Code{
+		banner + "%error 230 No Objects Found\n":          fetch.ErrNotFound,
+		banner + "%error 331 Invalid Query Syntax\n":      fetch.ErrRefused,
+		banner + "%error 400 Directive Not Available\n":   fetch.ErrServer,
+		banner + "network:ID:NET-1\n\n%ok\n":              "",
+		"%error 230 No Objects Found\n":                   "", // in another's answer it is a text
+		banner + "network:Comment:%error 230 is a text\n": "",
+	} {
+		s := start(t, say(answer))
+		c := fetch.New(nil, whois.Load)
+		text, err := get(t, c, s.URL+"/x")
+		if fetch.CodeOf(err) != want || want == "" && text != answer {
+			t.Errorf("%q: %q, %v, want class %q", answer, text, err, want)
+		}
+		c.Close()
 	}
 }

@@ -10,28 +10,25 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An Entry names an entry of a directory. It is the Sys of the entries of a
-// listing.
+// An Entry names an entry of a directory. It is the Sys of the entries of a listing.
 type Entry struct {
 	DN string `json:"dn"`
 }
 
-// A body is the records that a search finds, as LDIF.
-type body struct {
+// records are the result of a search.
+type records struct {
 	*session
 	query query
 
-	rest  []byte  // of the LDIF
-	ahead *record // the first, which was read before it is wanted
-	end   error   // io.EOF after the result, or why it did not come
+	ahead *record // the first record, which begin has read
+	end   error   // io.EOF after the result, or why there was none
 }
 
-// begin asks, and reads up to the first record.
-func (b *body) begin() error {
+// begin sends the request and reads the first record.
+func (b *records) begin() error {
 	if err := b.send(b.query.packet(), b.query.String()); err != nil {
 		return err
 	}
-	b.rest = []byte(header)
 	rec, err := b.receiveRecord()
 	switch {
 	case err == io.EOF && !b.query.list:
@@ -47,7 +44,7 @@ func (b *body) begin() error {
 }
 
 // next returns the next record. After the last it returns io.EOF.
-func (b *body) next() (record, error) {
+func (b *records) next() (record, error) {
 	if rec := b.ahead; rec != nil {
 		b.ahead = nil
 		return *rec, nil
@@ -67,28 +64,32 @@ func (b *body) next() (record, error) {
 	return record{}, err
 }
 
-// receiveRecord reads the next record. The error is io.EOF if the server said
-// that there are no more.
-func (b *body) receiveRecord() (record, error) {
-	for {
+// receiveRecord reads the next record. The error is io.EOF if the server says that there are no
+// more.
+func (b *records) receiveRecord() (record, error) {
+	for range maxIntermediate {
 		op, err := b.receive()
 		if err != nil {
 			return record{}, unexpected(err)
 		}
 		switch op.tag {
 		case tagEntry:
-			return parseEntry(op.content)
+			rec, err := parseEntry(op.content)
+			b.trace(false, "entry %q with %d attributes", rec.dn, len(rec.attributes))
+			return rec, err
 		case tagReference:
 			urls, err := parseReferences(op.content)
+			b.trace(false, "reference to %q", urls)
 			return record{references: urls}, err
 		case tagIntermediate:
+			b.trace(false, "intermediate response")
 			continue
 		case tagDone:
 			r, err := parseResult(op.content)
 			if err != nil {
 				return record{}, err
 			}
-			b.trace(false, r.String())
+			b.trace(false, "%v", r)
 			if err := r.err(); err != nil {
 				return record{}, err
 			}
@@ -96,45 +97,37 @@ func (b *body) receiveRecord() (record, error) {
 		}
 		return record{}, violation("an answer of kind %#x does not belong to a search", op.tag)
 	}
+	return record{}, violation("%d messages in a row say nothing", maxIntermediate)
 }
 
-// Read implements io.Reader.
-func (b *body) Read(p []byte) (int, error) {
-	if len(b.rest) == 0 {
-		rec, err := b.next()
-		if err != nil {
-			return 0, err
+// parts yields the LDIF and the entries of each record.
+func (b *records) parts(base uri.URI) iter.Seq2[fetch.Part, error] {
+	return func(yield func(fetch.Part, error) bool) {
+		if !yield(fetch.Part{Text: []byte(header)}, nil) {
+			return
 		}
-		b.rest = appendRecord(b.rest, rec)
-	}
-	n := copy(p, b.rest)
-	b.rest = b.rest[n:]
-	return n, nil
-}
-
-// entries yields an entry for each record.
-func (b *body) entries(base uri.URI) iter.Seq2[fetch.Entry, error] {
-	return func(yield func(fetch.Entry, error) bool) {
 		for {
 			rec, err := b.next()
 			if err == io.EOF {
 				return
 			}
 			if err != nil {
-				yield(fetch.Entry{}, err)
+				yield(fetch.Part{}, err)
 				return
 			}
-			for _, e := range b.describe(base, rec) {
-				if !yield(e, nil) {
+			part := fetch.Part{Entries: b.describe(base, rec)}
+			for part.Text = range rec.ldif {
+				if !yield(part, nil) {
 					return
 				}
+				part.Entries = nil
 			}
 		}
 	}
 }
 
 // describe returns the entries for a record.
-func (b *body) describe(base uri.URI, rec record) []fetch.Entry {
+func (b *records) describe(base uri.URI, rec record) []fetch.Entry {
 	var list []fetch.Entry
 	for _, text := range rec.references {
 		e := fetch.Entry{Name: text, Kind: fetch.EntryText, Size: -1}
@@ -157,8 +150,7 @@ func (b *body) describe(base uri.URI, rec record) []fetch.Entry {
 	return list
 }
 
-// kind tells whether there are entries below. If the server did not tell, there
-// may be.
+// kind says whether there are entries below this one. If the server does not say, there may be.
 func (r record) kind() fetch.EntryKind {
 	for _, a := range r.attributes {
 		if strings.EqualFold(a.name, "hasSubordinates") && len(a.values) == 1 && strings.EqualFold(string(a.values[0]), "FALSE") {
@@ -168,8 +160,7 @@ func (r record) kind() fetch.EntryKind {
 	return fetch.EntryListing
 }
 
-// member describes the entry dn, which is named without what it shares with
-// the entry above.
+// member returns the entry for dn. Its name omits the part that dn shares with the entry above.
 func member(base uri.URI, dn, above string, kind fetch.EntryKind) fetch.Entry {
 	e := fetch.Entry{Name: dn, Kind: kind, Rel: "item", ContentType: "text/x-ldif", Size: -1, Sys: Entry{DN: dn}}
 	if n := len(dn) - len(above) - 1; above != "" && n > 0 && dn[n] == ',' && strings.EqualFold(dn[n+1:], above) {

@@ -1,0 +1,25 @@
+package finger_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/fingerd"
+	"github.com/urlget/urlget/protocols/finger"
+)
+
+func Example() {
+	s, err := fingerd.New(fingerd.Options{Answers: map[string]string{"alice": "Login: alice\r\nNo plan.\r\n"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	c := fetch.New(nil, finger.Load)
+	defer c.Close()
+	text, err := c.ReadAll(context.Background(), s.URL+"/alice", 0)
+	fmt.Printf("%q %v\n", text, err)
+	// Output:
+	// "Login: alice\r\nNo plan.\r\n" <nil>
+}

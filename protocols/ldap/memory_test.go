@@ -1,0 +1,91 @@
+package ldap
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// tlv returns an element in BER with a long length.
+func tlv(tag byte, content ...[]byte) []byte {
+	all := bytes.Join(content, nil)
+	return append(binary.BigEndian.AppendUint32([]byte{tag, 0x84}, uint32(len(all))), all...)
+}
+
+// TestMessagesTakeLittleMemory sends the largest messages that are taken, full of what is shortest.
+// It measures the heap, so it runs alone.
+func TestMessagesTakeLittleMemory(t *testing.T) {
+	const most = 64 << 20
+	room := maxMessage - 1000
+	name, dn := tlv(tagBytes, []byte("cn")), tlv(tagBytes, []byte("cn=x"))
+	value := []byte{tagBytes, 0}
+	empty := tlv(tagSequence, name, tlv(tagSet))
+	tests := map[string]struct {
+		op   []byte
+		want error
+	}{
+		"values":       {tlv(tagEntry, dn, tlv(tagSequence, tlv(tagSequence, name, tlv(tagSet, bytes.Repeat(value, room/2))))), fetch.ErrProtocol},
+		"attributes":   {tlv(tagEntry, dn, tlv(tagSequence, bytes.Repeat(empty, room/len(empty)))), fetch.ErrProtocol},
+		"references":   {tlv(tagReference, bytes.Repeat(value, room/2)), fetch.ErrProtocol},
+		"one value":    {tlv(tagEntry, dn, tlv(tagSequence, tlv(tagSequence, name, tlv(tagSet, tlv(tagBytes, make([]byte, room)))))), nil},
+		"many values":  {tlv(tagEntry, dn, tlv(tagSequence, tlv(tagSequence, name, tlv(tagSet, bytes.Repeat(value, maxElements-1))))), nil},
+		"too large":    {tlv(tagEntry, make([]byte, maxMessage)), fetch.ErrProtocol},
+		"intermediate": {nil, fetch.ErrProtocol},
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(most)) // so that garbage does not count
+	for name, tt := range tests {
+		message := tlv(tagSequence, []byte{tagInteger, 1, 1}, tt.op)
+		done := tlv(tagSequence, []byte{tagInteger, 1, 1}, tlv(tagDone, []byte{tagEnumerated, 1, 0}, []byte{tagBytes, 0}, []byte{tagBytes, 0}))
+		if tt.op == nil {
+			message = bytes.Repeat(tlv(tagSequence, []byte{tagInteger, 1, 1}, tlv(tagIntermediate)), 2*maxIntermediate)
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			c.Read(make([]byte, 1000))
+			c.Write(message)
+			c.Write(done)
+			io.Copy(io.Discard, c)
+		}()
+		var before, now runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		peak := uint64(0)
+		c := fetch.New(nil, Load)
+		resp, err := c.Get(t.Context(), "ldap://"+l.Addr().String()+"/cn=x")
+		if err == nil {
+			buf := make([]byte, 1<<20)
+			for err == nil {
+				_, err = resp.Body.Read(buf)
+				runtime.ReadMemStats(&now)
+				peak = max(peak, now.HeapAlloc-min(now.HeapAlloc, before.HeapAlloc))
+			}
+			if err == io.EOF {
+				err = nil
+			}
+			resp.Body.Close()
+		}
+		c.Close()
+		l.Close()
+		runtime.ReadMemStats(&now)
+		peak = max(peak, now.HeapAlloc-min(now.HeapAlloc, before.HeapAlloc))
+		if !errors.Is(err, tt.want) || peak > most {
+			t.Errorf("%s: %v, want class %q; up to %d MiB of memory", name, err, tt.want, peak>>20)
+		}
+	}
+}
