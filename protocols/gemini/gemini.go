@@ -1,0 +1,229 @@
+// Package gemini retrieves gemini URLs: one request line and one response per connection, over TLS
+// (the Gemini network protocol and its hypertext format, gemtext).
+//
+// A page of gemtext is a document; listed, it yields its links. Content ends with the close_notify
+// of TLS, so a truncated response is detected.
+//
+// Most servers have self-signed certificates. The first certificate of a server is remembered with
+// its host and port, and a different one is an error until the first expires ("trust on first
+// use"): see [Options.Certificates]. The name, the dates and the issuer in the certificate do not
+// matter then. If Options.TLS of the client has RootCAs, certificates are verified with those
+// instead, and nothing is remembered; with InsecureSkipVerify, nothing is checked.
+package gemini
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+const (
+	port = 1965
+	// maxURL bounds the URL in a request, and maxMeta the text after the status of a response, in
+	// bytes.
+	maxURL  = 1024
+	maxMeta = 1024
+)
+
+// Options configures the driver. The zero value is the default.
+type Options struct {
+	// Certificates is the name of a file in which certificates of servers are remembered, one per
+	// line: "host:port sha256 FINGERPRINT EXPIRY". The file and its directory are created when
+	// needed, and lines are only appended. If it is "", certificates are remembered for the life of
+	// the client.
+	Certificates string
+}
+
+// Load registers the scheme gemini.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is like Load, with options.
+func With(opts Options) fetch.Loader {
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{
+			Name:    "gemini",
+			Port:    port,
+			Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+			Summary: "pages and files by the Gemini protocol, over TLS",
+			Driver:  &driver{env: env, known: &known{file: opts.Certificates}},
+		})
+	}
+}
+
+type driver struct {
+	env   *fetch.Env
+	known *known
+}
+
+// A request is the URL to send.
+type request struct {
+	host, addr string
+	url        string // without the query
+	query      string // with the question mark; or ""
+	secret     bool   // the query must not be shown
+}
+
+// parse returns the request for a URL: in ASCII, without the fragment.
+func parse(u uri.URI) (request, error) {
+	bad := func(text string) (request, error) {
+		return request{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(text)}
+	}
+	host := u.Host()
+	if host == "" {
+		return bad("the URL names no host")
+	}
+	if _, ok := u.User(); ok {
+		return bad("a gemini URL has no user")
+	}
+	req := request{host: host, addr: u.HostPort(port)}
+	if strings.Contains(host, ":") {
+		address, _, _ := strings.Cut(host, "%") // a zone has a meaning on this machine only
+		host = "[" + address + "]"
+	}
+	req.url = "gemini://" + host
+	if p := u.Port(port); p != port {
+		req.url += ":" + strconv.Itoa(int(p))
+	}
+	path := u.Path()
+	if path == "" {
+		path = "/"
+	}
+	req.url += ascii(path)
+	if query, ok := u.Query(); ok {
+		req.query = "?" + ascii(query)
+	}
+	return req, req.check()
+}
+
+// check returns an error if the request must not be sent.
+func (r request) check() error {
+	if n := len(r.url) + len(r.query); n > maxURL {
+		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the URL has %d bytes, and a server takes %d", n, maxURL)}
+	}
+	return wire.CheckLine(r.url + r.query)
+}
+
+// shown returns the request as it may be shown.
+func (r request) shown() string {
+	if r.secret {
+		return r.url + "?********"
+	}
+	return r.url + r.query
+}
+
+// ascii percent-encodes non-ASCII bytes in a part of a URL.
+func ascii(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if c < 0x80 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	out, err := parse(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	a, err := d.ask(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	if answer, ok := a.filledIn(req.Form); ok {
+		a.Close()
+		out.query, out.secret = "?"+uri.Escape(answer), a.status == sensitiveInput
+		if err := out.check(); err != nil {
+			return nil, err
+		}
+		if a, err = d.ask(ctx, out); err != nil {
+			return nil, err
+		}
+	}
+	resp, err := a.response(req)
+	if err != nil {
+		a.Close()
+		return nil, err
+	}
+	if req.Op == fetch.OpStat || len(resp.Location) > 0 {
+		a.Close()
+		resp.Body, resp.Parse = fetch.NoBody, nil
+	}
+	return resp, nil
+}
+
+// ask sends a request and reads the header of the response.
+func (d *driver) ask(ctx context.Context, req request) (*answer, error) {
+	cfg := d.env.TLSConfig(req.host)
+	if d.env.Foreign(ctx) {
+		cfg.Certificates, cfg.GetClientCertificate = nil, nil // they are for what the user named
+	}
+	var refusal error
+	first := cfg.RootCAs == nil && !cfg.InsecureSkipVerify
+	if first {
+		cfg.InsecureSkipVerify = true // certificates are checked by known instead
+		also := cfg.VerifyConnection
+		cfg.VerifyConnection = func(state tls.ConnectionState) error {
+			refusal = d.known.check(req.addr, state.PeerCertificates[0])
+			if refusal != nil || also == nil {
+				return refusal
+			}
+			return also(state)
+		}
+	}
+	line := req.url + req.query + "\r\n"
+	question := fetch.Question{Addr: req.addr, TLS: cfg, Data: line, Shown: req.shown() + "\r\n"}
+	var a *answer
+	err := d.env.Ask(ctx, question, func(conn *fetch.Conn) (err error) {
+		if first {
+			// Only the completed handshake proves that the certificate is the server's own.
+			d.remember(req.addr, conn.TLS())
+		}
+		a, err = readAnswer(conn)
+		return err
+	})
+	if refusal != nil {
+		return nil, refusal
+	}
+	return a, err
+}
+
+func (d *driver) remember(addr string, state *tls.ConnectionState) {
+	if state == nil {
+		return
+	}
+	if err := d.known.remember(addr, state.PeerCertificates[0]); err != nil {
+		d.env.Logger().Warn("the certificate of "+addr+" is not remembered for the next time", "error", err)
+	}
+}
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	out, err := parse(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	steps := []string{"start TLS, and compare the certificate with the one that is remembered", fmt.Sprintf("send %q", out.shown())}
+	if req.Op == fetch.OpStat {
+		steps = append(steps, "close the connection after the header")
+	}
+	return steps, nil
+}
+
+var (
+	_ fetch.Driver    = (*driver)(nil)
+	_ fetch.Explainer = (*driver)(nil)
+	_ io.WriterTo     = (*answer)(nil)
+)
