@@ -1,0 +1,340 @@
+package sftp
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// maxTries is how often a password may be wrong, for each of the two methods that send one.
+const maxTries = 3
+
+// A login is the authentication at one host.
+type login struct {
+	driver  *driver
+	ctx     context.Context // of the request, without the connect timeout
+	clock   *clock
+	hop     hop
+	foreign bool
+
+	agent     net.Conn
+	offered   bool     // a key or a password has been offered
+	passwords []string // the answers so far, one per attempt
+	locked    string   // a file with a key whose passphrase nobody supplied
+	keyErr    error    // why the host key was rejected
+	stopped   error    // why the login cannot continue, whatever the server says
+}
+
+// note adds a line to the trace.
+func (l *login) note(sent bool, text string) {
+	if trace := l.driver.env.Trace(l.ctx); trace != nil {
+		trace(sent, text)
+	}
+}
+
+// config returns the configuration of the SSH connection.
+func (l *login) config() (*ssh.ClientConfig, error) {
+	if l.hop.user == "" {
+		cred, err := l.credential("", 1)
+		if err != nil || cred.User == "" {
+			return nil, &fetch.Error{Code: fetch.ErrAuth, Reason: fetch.Reason{Kind: fetch.ReasonSSHLogin, Host: l.hop.host},
+				Err: errors.New("no user name to log in with"), Hint: "name the user in the URL"}
+		}
+		l.hop.user, l.passwords = cred.User, []string{cred.Password}
+	}
+	check, algorithms, err := l.hostKeys()
+	if err != nil {
+		return nil, err
+	}
+	l.note(true, "log in as "+l.hop.user)
+	keys := ssh.PublicKeysCallback(l.signers)
+	interactive := ssh.RetryableAuthMethod(ssh.KeyboardInteractive(l.interactive()), maxTries)
+	password := ssh.RetryableAuthMethod(ssh.PasswordCallback(l.password()), maxTries)
+	cfg := &ssh.ClientConfig{
+		User:              l.hop.user,
+		Auth:              []ssh.AuthMethod{keys, interactive, password},
+		HostKeyCallback:   check,
+		HostKeyAlgorithms: algorithms,
+		ClientVersion:     "SSH-2.0-urlget",
+	}
+	if _, given := l.hop.url.Password(); given {
+		cfg.Auth = []ssh.AuthMethod{password, interactive, keys}
+	}
+	return cfg, nil
+}
+
+// done releases what only the login needs.
+func (l *login) done() {
+	if l.agent != nil {
+		l.agent.Close()
+	}
+}
+
+// credential asks for a user and password.
+func (l *login) credential(question string, attempt int) (fetch.Credential, error) {
+	resume := l.clock.pause()
+	defer resume()
+	cred, err := l.driver.env.Credential(l.clock.ctx, fetch.Challenge{URL: l.hop.url, Mechanism: "ssh", Realm: question,
+		User: l.hop.user, Attempt: attempt})
+	if err != nil && fetch.CodeOf(err) != fetch.ErrAuth {
+		l.stopped = err
+	}
+	return cred, err
+}
+
+// secret returns the password for an attempt. Both methods that take passwords are given the same
+// ones.
+func (l *login) secret(question string, attempt int) (string, error) {
+	for len(l.passwords) < attempt {
+		cred, err := l.credential(question, len(l.passwords)+1)
+		if err != nil {
+			return "", err
+		}
+		if cred.User != "" && cred.User != l.hop.user {
+			return "", fetch.ErrAuth // it belongs to another user
+		}
+		if cred.Password == "" {
+			return "", fetch.ErrAuth
+		}
+		l.passwords = append(l.passwords, cred.Password)
+	}
+	l.offered = true
+	return l.passwords[attempt-1], nil
+}
+
+// password answers the method "password" (RFC 4252, section 8).
+func (l *login) password() func() (string, error) {
+	attempt := 0
+	return func() (string, error) {
+		attempt++
+		l.note(true, "password ****")
+		return l.secret("", attempt)
+	}
+}
+
+// interactive answers the method "keyboard-interactive" (RFC 4256): the first question with the
+// password, and others with further answers of the credentials.
+func (l *login) interactive() ssh.KeyboardInteractiveChallenge {
+	attempt := 0
+	return func(_, _ string, questions []string, _ []bool) ([]string, error) {
+		answers := make([]string, len(questions))
+		for i, q := range questions {
+			q = strings.TrimSpace(fetch.Printable(q))
+			l.note(false, "the server asks: "+q)
+			attempt++
+			answer, err := l.secret(q, attempt)
+			if err != nil {
+				return nil, err
+			}
+			l.note(true, "answer ****")
+			answers[i] = answer
+		}
+		return answers, nil
+	}
+}
+
+// defaultIdentities are the key files in ~/.ssh that are tried by default.
+var defaultIdentities = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
+
+// maxIdentity bounds private key files, in bytes.
+const maxIdentity = 1 << 20
+
+// signers returns the keys to try, in order: those of the options, of the agent, and of the
+// configuration file.
+func (l *login) signers() ([]ssh.Signer, error) {
+	if l.foreign {
+		return nil, nil
+	}
+	d := l.driver
+	var all []ssh.Signer
+	add := func(s ssh.Signer) {
+		for _, other := range all {
+			if bytes.Equal(other.PublicKey().Marshal(), s.PublicKey().Marshal()) {
+				return
+			}
+		}
+		all = append(all, l.recorded(s))
+	}
+	for _, file := range d.opts.Identities {
+		s, err := l.identity(file)
+		if err != nil {
+			l.stopped = settingsError("%w", err)
+			return nil, l.stopped
+		}
+		add(s)
+	}
+	for _, s := range l.agentKeys() {
+		add(s)
+	}
+	files := l.hop.identities
+	if files == nil {
+		for _, name := range defaultIdentities {
+			files = append(files, inHome(name))
+		}
+	}
+	for _, file := range files {
+		s, err := l.identity(file)
+		switch {
+		case err == nil:
+			add(s)
+		case !errors.Is(err, fs.ErrNotExist):
+			d.env.Logger().Info("a key is of no use", "file", file, "error", err)
+		}
+	}
+	l.offered = l.offered || len(all) > 0
+	return all, nil
+}
+
+// agentKeys returns the keys of the agent, if there is one.
+func (l *login) agentKeys() []ssh.Signer {
+	socket := os.Getenv("SSH_AUTH_SOCK")
+	if socket == "" || l.driver.opts.NoAgent {
+		return nil
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(l.clock.ctx, "unix", socket)
+	if err == nil {
+		l.agent = conn
+		context.AfterFunc(l.clock.ctx, func() { conn.Close() })
+		var keys []ssh.Signer
+		if keys, err = agent.NewClient(conn).Signers(); err == nil {
+			return keys
+		}
+	}
+	l.driver.env.Logger().Info("the SSH agent does not answer", "error", err)
+	return nil
+}
+
+// identity reads a private key from a file. If the key is encrypted, the passphrase is requested
+// only once the server has said that it accepts the key.
+func (l *login) identity(file string) (ssh.Signer, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	pem, err := io.ReadAll(io.LimitReader(f, maxIdentity))
+	if err != nil {
+		return nil, err
+	}
+	s, err := ssh.ParsePrivateKey(pem)
+	var locked *ssh.PassphraseMissingError
+	switch {
+	case err == nil:
+		return s, nil
+	case !errors.As(err, &locked):
+		return nil, fmt.Errorf("%s: %w", file, err)
+	case locked.PublicKey != nil:
+		return &lockedKey{login: l, file: file, pem: pem, public: locked.PublicKey}, nil
+	}
+	return l.unlock(file, pem)
+}
+
+// unlock requests the passphrase of a key and decrypts it.
+func (l *login) unlock(file string, pem []byte) (ssh.Signer, error) {
+	l.locked = file
+	if l.driver.opts.Passphrase == nil {
+		return nil, fmt.Errorf("%s is protected by a passphrase", file)
+	}
+	resume := l.clock.pause()
+	defer resume()
+	passphrase, err := l.driver.opts.Passphrase(l.clock.ctx, file)
+	if err != nil {
+		if fetch.CodeOf(err) == fetch.ErrInterrupted {
+			l.stopped = err
+		}
+		return nil, err
+	}
+	s, err := ssh.ParsePrivateKeyWithPassphrase(pem, []byte(passphrase))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	l.locked = ""
+	return s, nil
+}
+
+// A lockedKey is a private key protected by a passphrase.
+type lockedKey struct {
+	login  *login
+	file   string
+	pem    []byte
+	public ssh.PublicKey
+	opened ssh.Signer
+}
+
+// PublicKey implements ssh.Signer.
+func (k *lockedKey) PublicKey() ssh.PublicKey { return k.public }
+
+// Sign implements ssh.Signer.
+func (k *lockedKey) Sign(r io.Reader, data []byte) (*ssh.Signature, error) {
+	return k.SignWithAlgorithm(r, data, "")
+}
+
+// SignWithAlgorithm implements ssh.AlgorithmSigner.
+func (k *lockedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+	if k.opened == nil {
+		s, err := k.login.unlock(k.file, k.pem)
+		if err != nil {
+			return nil, err
+		}
+		k.opened = s
+	}
+	return signWith(k.opened, r, data, algorithm)
+}
+
+// signWith signs with the given algorithm; "" means the default of the key.
+func signWith(s ssh.Signer, r io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+	if r == nil {
+		r = rand.Reader
+	}
+	if as, ok := s.(ssh.AlgorithmSigner); ok && algorithm != "" {
+		return as.SignWithAlgorithm(r, data, algorithm)
+	}
+	return s.Sign(r, data)
+}
+
+// recorded returns s, with a trace line whenever it signs.
+func (l *login) recorded(s ssh.Signer) ssh.Signer { return &recordedKey{s, l} }
+
+type recordedKey struct {
+	ssh.Signer
+	login *login
+}
+
+// Sign implements ssh.Signer.
+func (k *recordedKey) Sign(r io.Reader, data []byte) (*ssh.Signature, error) {
+	return k.SignWithAlgorithm(r, data, "")
+}
+
+// SignWithAlgorithm implements ssh.AlgorithmSigner.
+func (k *recordedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+	key := k.PublicKey()
+	k.login.note(true, "key "+key.Type()+" "+ssh.FingerprintSHA256(key))
+	return signWith(k.Signer, r, data, algorithm)
+}
+
+// refused returns the error for a login that the server rejected.
+func (l *login) refused() error {
+	e := &fetch.Error{Code: fetch.ErrAuth, Reason: fetch.Reason{Kind: fetch.ReasonSSHLogin, Host: l.hop.host},
+		Err:  fmt.Errorf("the server did not take the login as %s", l.hop.user),
+		Hint: "start the SSH agent, name a key, or give a password"}
+	if !l.offered {
+		e.Err = fmt.Errorf("there is neither a key nor a password to log in with as %s", l.hop.user)
+	}
+	if l.locked != "" {
+		e.Reason, e.Hint = fetch.Reason{}, l.locked+" is protected by a passphrase: add the key to the SSH agent"
+	}
+	return e
+}

@@ -1,0 +1,288 @@
+package sftp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// connect connects to the server of p, hop by hop, and starts SFTP. All of it must happen within
+// the connect timeout, not counting the time that users take to answer prompts.
+func (d *driver) connect(ctx context.Context, p *route) (_ *session, err error) {
+	c := newClock(ctx, d.env.Timeouts().Connect)
+	defer c.stop()
+	l := &chain{times: d.env.Timeouts()}
+	// When the time is up, closing the connection ends all waits.
+	halt := context.AfterFunc(c.ctx, l.close)
+	defer func() {
+		if !halt() && err == nil {
+			err = context.Cause(c.ctx)
+		}
+		if err == nil {
+			return
+		}
+		l.close()
+		if cause := context.Cause(c.ctx); cause != nil && !errors.Is(err, cause) {
+			switch fetch.CodeOf(err) {
+			case "", fetch.ErrNetwork, fetch.ErrProtocol:
+				err = cause
+			}
+		}
+	}()
+	for i, h := range p.hops {
+		if err := d.reach(c.ctx, l, h); err != nil {
+			return nil, err
+		}
+		lg := &login{driver: d, ctx: ctx, clock: c, hop: h, foreign: p.foreign}
+		if err := d.handshake(l, lg); err != nil {
+			if len(p.hops) > 1 {
+				err = atHop(err, h, i < len(p.hops)-1)
+			}
+			return nil, err
+		}
+	}
+	return l.subsystem()
+}
+
+// atHop adds to err which of several hosts it concerns.
+func atHop(err error, h hop, before bool) error {
+	var e *fetch.Error
+	if !before || !errors.As(err, &e) {
+		return err
+	}
+	dup := *e
+	dup.Err = fmt.Errorf("at %s, on the way: %w", h.addr(), e.Err)
+	return &dup
+}
+
+// A clock limits the time for connecting. It can be paused.
+type clock struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer // nil without a limit
+	left   time.Duration
+	begun  time.Time
+}
+
+func newClock(ctx context.Context, limit time.Duration) *clock {
+	c := &clock{left: limit, begun: time.Now()}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	if limit > 0 {
+		c.timer = time.AfterFunc(limit, func() {
+			c.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no connection within %v", limit)})
+		})
+	}
+	return c
+}
+
+// pause stops the clock while the user is prompted, until resume is called.
+func (c *clock) pause() (resume func()) {
+	if c.timer == nil || !c.timer.Stop() {
+		return func() {}
+	}
+	c.left -= time.Since(c.begun)
+	return func() {
+		c.begun = time.Now()
+		c.timer.Reset(max(c.left, time.Second))
+	}
+}
+
+func (c *clock) stop() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.cancel(nil)
+}
+
+// A chain is the connection to a server, possibly through others.
+type chain struct {
+	times    fetch.Timeouts
+	conn     *fetch.Conn // to the first hop
+	raw      net.Conn    // to the hop reached so far
+	ssh      ssh.Conn    // over raw; nil before the handshake
+	progress atomic.Int64
+	closing  atomic.Pointer[fetch.Conn]
+}
+
+// close closes the connection to the first hop, and thereby all others. It does not wait.
+func (l *chain) close() {
+	if c := l.closing.Load(); c != nil {
+		c.Close()
+	}
+}
+
+// reach connects to a hop, through the previous one if there is one.
+func (d *driver) reach(ctx context.Context, l *chain, h hop) error {
+	if l.conn == nil {
+		conn, err := d.env.Dial(ctx, "tcp", h.addr())
+		if err != nil {
+			return err
+		}
+		conn.Record(context.Background(), fetch.Taps{}) // the bytes are encrypted
+		conn.SetIdle(0)                                 // an idle connection in the pool has nothing to read
+		l.conn, l.raw = conn, &metered{Conn: conn, chain: l}
+		l.closing.Store(conn)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return nil
+	}
+	payload := ssh.Marshal(struct {
+		Host   string
+		Port   uint32
+		Origin string
+		From   uint32
+	}{h.host, uint32(h.port), "127.0.0.1", 0})
+	ch, reqs, err := l.ssh.OpenChannel("direct-tcpip", payload) // RFC 4254, section 7.2
+	if err != nil {
+		var refused *ssh.OpenChannelError
+		if errors.As(err, &refused) {
+			return &fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("the host before it cannot connect to %s: %w", h.addr(), err)}
+		}
+		return lost(err)
+	}
+	go ssh.DiscardRequests(reqs)
+	go io.Copy(io.Discard, ch.Stderr())
+	l.raw = &tunnel{Channel: ch, addr: tunnelAddr(h.addr())}
+	return nil
+}
+
+// handshake performs the SSH handshake with the hop.
+func (d *driver) handshake(l *chain, lg *login) error {
+	cfg, err := lg.config()
+	if err != nil {
+		return err
+	}
+	conn, chans, reqs, err := ssh.NewClientConn(l.raw, lg.hop.addr(), cfg)
+	lg.done()
+	if err != nil {
+		return lg.explain(err)
+	}
+	l.ssh = conn
+	go ssh.DiscardRequests(reqs)
+	go func() {
+		for c := range chans {
+			c.Reject(ssh.Prohibited, "not a server")
+		}
+	}()
+	return nil
+}
+
+// subsystem starts SFTP on the connection (RFC 4254, section 6.5).
+func (l *chain) subsystem() (*session, error) {
+	ch, reqs, err := l.ssh.OpenChannel("session", nil)
+	if err != nil {
+		return nil, noSFTP(err)
+	}
+	go ssh.DiscardRequests(reqs)
+	go io.Copy(io.Discard, ch.Stderr())
+	granted, err := ch.SendRequest("subsystem", true, ssh.Marshal(struct{ Name string }{"sftp"}))
+	if err != nil {
+		return nil, noSFTP(err)
+	}
+	if !granted {
+		return nil, &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server has no SFTP for this user")}
+	}
+	s := newSession(ch, l.close, l.times, &l.progress)
+	if _, behind := l.raw.(*tunnel); !behind {
+		s.peer = l.conn
+	}
+	s.remote = l.raw.RemoteAddr()
+	if err := s.greet(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func noSFTP(err error) error {
+	var refused *ssh.OpenChannelError
+	if errors.As(err, &refused) {
+		return &fetch.Error{Code: fetch.ErrRefused, Err: err}
+	}
+	return lost(err)
+}
+
+// lost returns the error for a connection that failed while being established.
+func lost(err error) error {
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("the connection was lost: %w", err)}
+}
+
+// A metered connection records when data arrives, and limits the time of a write. The idle timeout
+// of fetch.Conn is not suitable, because it would end idle connections in the pool.
+type metered struct {
+	*fetch.Conn
+	chain *chain
+}
+
+func (m *metered) Read(p []byte) (int, error) {
+	n, err := m.Conn.Read(p)
+	if n > 0 {
+		m.chain.progress.Store(time.Now().UnixNano())
+	}
+	return n, err
+}
+
+func (m *metered) Write(p []byte) (int, error) {
+	if idle := m.chain.times.Idle; idle > 0 {
+		m.Conn.SetWriteDeadline(time.Now().Add(idle))
+	}
+	return m.Conn.Write(p)
+}
+
+// A tunnel is a connection made by another SSH server.
+type tunnel struct {
+	ssh.Channel
+	addr net.Addr
+}
+
+func (t *tunnel) LocalAddr() net.Addr              { return t.addr }
+func (t *tunnel) RemoteAddr() net.Addr             { return t.addr }
+func (t *tunnel) SetDeadline(time.Time) error      { return os.ErrNoDeadline }
+func (t *tunnel) SetReadDeadline(time.Time) error  { return os.ErrNoDeadline }
+func (t *tunnel) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }
+
+type tunnelAddr string
+
+func (tunnelAddr) Network() string  { return "tcp" }
+func (a tunnelAddr) String() string { return string(a) }
+
+// explain classifies the failure of a handshake.
+func (l *login) explain(err error) error {
+	var negotiation *ssh.AlgorithmNegotiationError
+	text := strings.TrimPrefix(err.Error(), "ssh: handshake failed: ")
+	switch {
+	case l.keyErr != nil:
+		return l.keyErr
+	case l.stopped != nil:
+		return l.stopped
+	case l.locked != "":
+		return l.refused()
+	case errors.As(err, &negotiation):
+		return &fetch.Error{Code: fetch.ErrTLS, Err: errors.New(text)}
+	case strings.Contains(text, "unable to authenticate"), fetch.CodeOf(err) == fetch.ErrAuth,
+		strings.Contains(strings.ToLower(text), "authentication failures"):
+		return l.refused()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection before the login was complete")}
+	case fetch.CodeOf(err) != "":
+		return err
+	}
+	var network net.Error
+	if errors.As(err, &network) || errors.Is(err, net.ErrClosed) {
+		return lost(err)
+	}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New(text)}
+}

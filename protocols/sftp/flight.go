@@ -1,0 +1,185 @@
+package sftp
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/filexfer"
+)
+
+// A flight is the set of outstanding requests of one response. One goroutine sends and waits;
+// another may end it.
+type flight struct {
+	ctx     context.Context
+	session *session
+	trace   func(sent bool, line string) // nil if there is no trace
+	release func()                       // ends the use of the session
+
+	stop chan struct{} // closed by end
+
+	mu     sync.Mutex
+	open   map[*request]bool // sent but not answered
+	handle string            // of the open file or directory
+	ended  bool
+}
+
+func newFlight(ctx context.Context, s *session, trace func(bool, string), release func()) *flight {
+	return &flight{ctx: ctx, session: s, trace: trace, release: release, stop: make(chan struct{}), open: make(map[*request]bool)}
+}
+
+// send sends a request, for which the caller must wait.
+func (f *flight) send(t filexfer.Type, fields ...any) *request {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended {
+		return &request{typ: t, answer: make(chan answer, 1)} // wait returns the error
+	}
+	r := f.session.send(t, fields...)
+	f.open[r] = true
+	return r
+}
+
+// wait waits for the answer.
+func (f *flight) wait(r *request) (answer, error) {
+	a, err := f.session.wait(f.ctx, f.stop, r)
+	if err == nil {
+		f.mu.Lock()
+		delete(f.open, r)
+		f.mu.Unlock()
+	}
+	return a, err
+}
+
+// ask sends a request and waits for an answer of the given type. Any other answer is an error.
+func (f *flight) ask(want filexfer.Type, t filexfer.Type, fields ...any) (answer, error) {
+	if f.trace != nil {
+		f.trace(true, describe(t, fields))
+	}
+	return f.expect(want, f.send(t, fields...))
+}
+
+// expect waits for an answer of the given type to r.
+func (f *flight) expect(want filexfer.Type, r *request) (answer, error) {
+	a, err := f.wait(r)
+	if err != nil {
+		return answer{}, err
+	}
+	if a.Type == want {
+		return a, nil
+	}
+	err = f.refused(r, a)
+	a.release()
+	return answer{}, err
+}
+
+// refused returns the error for an answer of an unexpected type.
+func (f *flight) refused(r *request, a answer) error {
+	if a.Type != filexfer.TypeStatus {
+		return violation("the answer to %v is %v", r.typ, a.Type)
+	}
+	fields := a.Fields()
+	code, text := filexfer.Code(fields.Uint32()), ""
+	if fields.More() {
+		text = fields.Text()
+	}
+	if fields.Err() != nil {
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fields.Err()}
+	}
+	if f.trace != nil {
+		f.trace(false, fmt.Sprintf("STATUS %d %s", code, text))
+	}
+	return refusal(r.typ, code, text)
+}
+
+// stat requests the attributes of path, following symbolic links.
+func (f *flight) stat(path string) (filexfer.Attrs, error) {
+	a, err := f.ask(filexfer.TypeAttrs, filexfer.TypeStat, path)
+	return f.attrs(a, err)
+}
+
+// attrs parses the attributes in an answer.
+func (f *flight) attrs(a answer, err error) (filexfer.Attrs, error) {
+	if err != nil {
+		return filexfer.Attrs{}, err
+	}
+	defer a.release()
+	fields := a.Fields()
+	info := fields.Attrs()
+	if err := fields.Err(); err != nil {
+		return info, &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+	}
+	if f.trace != nil {
+		f.trace(false, fmt.Sprintf("ATTRS %v %d", info.FileMode(), info.Size))
+	}
+	return info, nil
+}
+
+// openHandle opens a file or directory. It is closed by end.
+func (f *flight) openHandle(t filexfer.Type, fields ...any) (string, error) {
+	a, err := f.ask(filexfer.TypeHandle, t, fields...)
+	if err != nil {
+		return "", err
+	}
+	defer a.release()
+	h := a.Fields()
+	handle := h.Text()
+	if h.Err() != nil || len(handle) > maxHandle {
+		return "", violation("a malformed handle")
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended {
+		f.session.forget(filexfer.TypeClose, handle)
+	} else {
+		f.handle = handle
+	}
+	return handle, nil
+}
+
+// maxHandle bounds a handle, in bytes (section 3 of the draft).
+const maxHandle = 256
+
+// closeHandle closes the open file or directory once no more of it is wanted. The channel is closed
+// when the request has been sent.
+func (f *flight) closeHandle() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	handle := f.handle
+	if f.ended || handle == "" {
+		return nil
+	}
+	f.handle = ""
+	return f.session.forget(filexfer.TypeClose, handle)
+}
+
+// end closes the open file or directory and ends the use of the session. It does not wait.
+func (f *flight) end() {
+	f.mu.Lock()
+	if f.ended {
+		f.mu.Unlock()
+		return
+	}
+	f.ended = true
+	close(f.stop)
+	for r := range f.open {
+		f.session.abandon(r)
+	}
+	if f.handle != "" {
+		f.session.forget(filexfer.TypeClose, f.handle)
+	}
+	f.mu.Unlock()
+	f.release()
+}
+
+// describe returns a line for the trace of a request.
+func describe(t filexfer.Type, fields []any) string {
+	line := t.String()
+	if len(fields) > 0 {
+		if name, ok := fields[0].(string); ok && t != filexfer.TypeFstat {
+			line += " " + name
+		}
+	}
+	return line
+}

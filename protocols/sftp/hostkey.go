@@ -1,0 +1,142 @@
+package sftp
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/skeema/knownhosts"
+	"golang.org/x/crypto/ssh"
+	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// systemKnownHosts holds host keys for all users of the machine.
+const systemKnownHosts = "/etc/ssh/ssh_known_hosts"
+
+// maxKnownHosts bounds known_hosts files, in bytes.
+const maxKnownHosts = 64 << 20
+
+// knownHosts returns the known_hosts files. New keys are added to the first.
+func (d *driver) knownHosts() []string {
+	if d.opts.KnownHosts != nil {
+		return d.opts.KnownHosts
+	}
+	files := []string{systemKnownHosts}
+	if own := inHome("known_hosts"); own != "" {
+		files = append([]string{own}, files...)
+	}
+	return files
+}
+
+// hostKeys returns the callback that checks the host key of the hop, and the algorithms to request.
+// Those of known keys come first, so that the server presents one of them.
+func (l *login) hostKeys() (ssh.HostKeyCallback, []string, error) {
+	var files []string
+	for _, name := range l.driver.knownHosts() {
+		switch info, err := os.Stat(name); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, nil, settingsError("%w", err)
+		case info.Size() > maxKnownHosts:
+			return nil, nil, settingsError("%s is larger than %d bytes", name, maxKnownHosts)
+		default:
+			files = append(files, name)
+		}
+	}
+	db, err := knownhosts.NewDB(files...)
+	if err != nil {
+		return nil, nil, settingsError("%w", err)
+	}
+	algorithms := db.HostKeyAlgorithms(l.hop.addr())
+	for _, name := range ssh.SupportedAlgorithms().HostKeys {
+		// A certificate helps only if its authority is known.
+		if !isCertificate(name) && !slices.Contains(algorithms, name) {
+			algorithms = append(algorithms, name)
+		}
+	}
+	check := db.HostKeyCallback()
+	return func(addr string, remote net.Addr, key ssh.PublicKey) error {
+		l.note(false, "host key "+key.Type()+" "+ssh.FingerprintSHA256(key))
+		l.keyErr = l.judge(check(addr, remote, key), addr, key)
+		return l.keyErr
+	}, algorithms, nil
+}
+
+func isCertificate(algorithm string) bool { return strings.Contains(algorithm, "-cert-v01@") }
+
+// judge decides what to do with a key, given the result of looking it up in the files.
+func (l *login) judge(err error, addr string, key ssh.PublicKey) error {
+	var revoked *xknownhosts.RevokedError
+	var known *xknownhosts.KeyError
+	host := knownhosts.Normalize(addr)
+	print := ssh.FingerprintSHA256(key)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &revoked):
+		return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKeyChanged, Host: host},
+			Err:  fmt.Errorf("the host key of %s, %s, is revoked (%s:%d)", host, print, revoked.Revoked.Filename, revoked.Revoked.Line),
+			Hint: "do not log in: somebody else may have the key"}
+	case errors.As(err, &known) && len(known.Want) > 0:
+		want := known.Want[0]
+		return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKeyChanged, Host: host},
+			Err: fmt.Errorf("the host key of %s has changed: it is %s (%s) and not %s (%s:%d)", host, print, key.Type(),
+				ssh.FingerprintSHA256(want.Key), want.Filename, want.Line),
+			Hint: "somebody may listen in between; if the server has a new key, ask who runs it for the fingerprint, and remove the old line"}
+	case !errors.As(err, &known):
+		return &fetch.Error{Code: fetch.ErrTLS, Err: fmt.Errorf("the host key of %s: %w", host, err)}
+	}
+	if l.driver.opts.TrustKey != nil && !l.foreign {
+		resume := l.clock.pause()
+		defer resume()
+		trusted, err := l.driver.opts.TrustKey(l.clock.ctx, HostKey{Host: host, Type: key.Type(), Fingerprint: print})
+		if err != nil {
+			return err
+		}
+		if trusted {
+			return l.driver.remember(addr, key)
+		}
+	}
+	return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKey, Host: host},
+		Err:  fmt.Errorf("the host key of %s is not known: %s (%s)", host, print, key.Type()),
+		Hint: "compare the fingerprint with what the server's owner says, and add the key to a known_hosts file"}
+}
+
+// remember adds a key to the first known_hosts file.
+func (d *driver) remember(addr string, key ssh.PublicKey) error {
+	files := d.knownHosts()
+	if len(files) == 0 {
+		return nil
+	}
+	d.trusting.Lock()
+	defer d.trusting.Unlock()
+	if err := os.MkdirAll(filepath.Dir(files[0]), 0o700); err != nil {
+		return settingsError("%w", err)
+	}
+	f, err := os.OpenFile(files[0], os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return settingsError("%w", err)
+	}
+	line := knownhosts.Line([]string{addr}, key) + "\n"
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		var last [1]byte
+		if _, err := f.ReadAt(last[:], info.Size()-1); err == nil && last[0] != '\n' {
+			line = "\n" + line
+		}
+	}
+	_, err = f.WriteString(line)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return settingsError("%w", err)
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package sftp
+
+import (
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/filexfer"
+)
+
+// listType is the media type of a directory: one URL per line (RFC 2483, section 5).
+const listType = "text/uri-list"
+
+// ahead is the number of requests for names to keep in flight.
+const ahead = 4
+
+// Sys is the additional information about an entry of a listing.
+type Sys struct {
+	Mode string  `json:"mode,omitempty"` // as shown by ls: "-rw-r--r--"
+	UID  *uint32 `json:"uid,omitempty"`
+	GID  *uint32 `json:"gid,omitempty"`
+	// Target is the target of a symbolic link. The other fields of the entry then describe what the
+	// link leads to.
+	Target string `json:"target,omitempty"`
+}
+
+// directory returns the response for a directory.
+func (d *driver) directory(f *flight, t *target, info filexfer.Attrs) (*fetch.Response, error) {
+	base := t.directory()
+	meta := fetch.Meta{Kind: fetch.KindListing, ContentType: listType, Size: -1, Name: fetch.SafeName(t.name())}
+	meta.ModTime = info.ModTime()
+	resp := &fetch.Response{Meta: meta, URL: member(base, "", false), Body: fetch.NoBody}
+	if t.req.Op == fetch.OpStat {
+		return resp, nil
+	}
+	handle, err := f.openHandle(filexfer.TypeOpendir, t.path)
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{flight: f, handle: handle, base: base, path: t.path}
+	resp.Body, resp.Parse = fetch.NewListing(l.parts, func() error { f.end(); return nil })
+	return resp, nil
+}
+
+// A listing reads the members of a directory.
+type listing struct {
+	flight     *flight
+	handle     string
+	base, path string
+	queue      []*request
+}
+
+// parts yields a line and an entry for each member.
+func (l *listing) parts(yield func(fetch.Part, error) bool) {
+	defer l.flight.end()
+	for {
+		files, err := l.next()
+		if err != nil {
+			yield(fetch.Part{}, truncated(err, 0, -1))
+			return
+		}
+		if files == nil {
+			return
+		}
+		members, err := l.members(files)
+		if err != nil {
+			yield(fetch.Part{}, truncated(err, 0, -1))
+			return
+		}
+		for _, m := range members {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+// next waits for the next names. It returns nil at the end.
+func (l *listing) next() ([]filexfer.File, error) {
+	for len(l.queue) < ahead {
+		l.queue = append(l.queue, l.flight.send(filexfer.TypeReaddir, l.handle))
+	}
+	r := l.queue[0]
+	l.queue = l.queue[1:]
+	a, err := l.flight.wait(r)
+	if err != nil {
+		return nil, err
+	}
+	defer a.release()
+	if a.Type != filexfer.TypeName {
+		if a.Type == filexfer.TypeStatus && filexfer.Code(a.Fields().Uint32()) == filexfer.CodeEOF {
+			return nil, l.drain()
+		}
+		return nil, l.flight.refused(r, a)
+	}
+	fields := a.Fields()
+	files := fields.Files()
+	if fields.Err() != nil || len(files) == 0 {
+		return nil, violation("a list of names that is malformed or empty")
+	}
+	return files, nil
+}
+
+// drain waits for the answers to requests sent ahead, so that the connection can be reused.
+func (l *listing) drain() error {
+	for _, r := range l.queue {
+		a, err := l.flight.wait(r)
+		if err != nil {
+			return err
+		}
+		a.release()
+	}
+	l.queue = nil
+	return nil
+}
+
+// A link holds the requests about a symbolic link.
+type link struct{ target, info *request }
+
+// members returns the parts for the names. The requests about symbolic links are sent together.
+func (l *listing) members(files []filexfer.File) ([]fetch.Part, error) {
+	links := make(map[int]link)
+	for i, file := range files {
+		if file.Attrs.Has(filexfer.HasMode) && file.Attrs.Mode&0o170000 == filexfer.ModeLink && isName(file.Name) {
+			path := strings.TrimSuffix(l.path, "/") + "/" + file.Name
+			links[i] = link{l.flight.send(filexfer.TypeReadlink, path), l.flight.send(filexfer.TypeStat, path)}
+		}
+	}
+	parts := make([]fetch.Part, 0, len(files))
+	for i, file := range files {
+		if file.Name == "." || file.Name == ".." {
+			continue
+		}
+		if !isName(file.Name) {
+			return nil, violation("%q is not the name of a member", file.Name)
+		}
+		sys := sysOf(file.Attrs)
+		if k, ok := links[i]; ok {
+			var err error
+			if file.Attrs, sys.Target, err = l.follow(k); err != nil {
+				return nil, err
+			}
+		}
+		e := l.entry(file, sys)
+		if e.URL.IsZero() {
+			continue // too long for a URL
+		}
+		parts = append(parts, fetch.Part{Text: []byte(e.URL.String() + "\r\n"), Entries: []fetch.Entry{e}})
+	}
+	return parts, nil
+}
+
+// isName reports whether name is a valid name of a member. Anything else would lead elsewhere.
+func isName(name string) bool { return name != "" && !strings.ContainsAny(name, "/\x00") }
+
+// follow waits for the answers about a link. If the link is dangling, nothing is known about its
+// target.
+func (l *listing) follow(k link) (filexfer.Attrs, string, error) {
+	target := ""
+	a, err := l.flight.wait(k.target)
+	if err != nil {
+		return filexfer.Attrs{}, "", err
+	}
+	if a.Type == filexfer.TypeName {
+		if files := a.Fields().Files(); len(files) == 1 {
+			target = files[0].Name
+		}
+	}
+	a.release()
+	if a, err = l.flight.wait(k.info); err != nil {
+		return filexfer.Attrs{}, "", err
+	}
+	defer a.release()
+	if a.Type != filexfer.TypeAttrs {
+		return filexfer.Attrs{}, target, nil
+	}
+	fields := a.Fields()
+	info := fields.Attrs()
+	return info, target, fields.Err()
+}
+
+func sysOf(a filexfer.Attrs) *Sys {
+	sys := &Sys{}
+	if a.Has(filexfer.HasMode) {
+		sys.Mode = a.FileMode().String()
+	}
+	if a.Has(filexfer.HasOwner) {
+		sys.UID, sys.GID = &a.UID, &a.GID
+	}
+	return sys
+}
+
+// entry returns the entry for a member.
+func (l *listing) entry(file filexfer.File, sys *Sys) fetch.Entry {
+	mode := file.Attrs.FileMode()
+	e := fetch.Entry{Name: file.Name, Rel: "item", Size: -1, ModTime: file.Attrs.ModTime(), Sys: *sys}
+	e.URL = member(l.base, file.Name, mode.IsDir())
+	switch {
+	case mode.IsDir():
+		e.Kind, e.ContentType = fetch.EntryListing, listType
+	case mode.IsRegular() && file.Attrs.Has(filexfer.HasSize):
+		e.Size, e.ContentType = int64(file.Attrs.Size), fetch.TypeByName(file.Name)
+	default:
+		e.ContentType = fetch.TypeByName(file.Name)
+	}
+	return e
+}

@@ -1,0 +1,351 @@
+package sftp
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/sftpd"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// hostKey returns a new key for a server.
+func hostKey(t testing.TB) ssh.Signer {
+	t.Helper()
+	key, err := sftpd.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// hostLine returns a line of known hosts.
+func hostLine(hosts string, key ssh.PublicKey) string {
+	return hosts + " " + string(ssh.MarshalAuthorizedKey(key))
+}
+
+func TestHostKeys(t *testing.T) {
+	t.Parallel()
+	key, other, authority := hostKey(t), hostKey(t), hostKey(t)
+	cert := &ssh.Certificate{Key: key.PublicKey(), CertType: ssh.HostCert, ValidPrincipals: []string{"127.0.0.1"}, ValidBefore: ssh.CertTimeInfinity}
+	if err := cert.SignCert(rand.Reader, authority); err != nil {
+		t.Fatal(err)
+	}
+	certified, err := ssh.NewCertSigner(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := sftpd.Start(t, sftpd.Options{Tree: tree(), HostKeys: []ssh.Signer{key}})
+	signed := sftpd.Start(t, sftpd.Options{Tree: tree(), HostKeys: []ssh.Signer{certified}})
+	unknown, differs := fetch.ReasonHostKey, fetch.ReasonHostKeyChanged
+	name := func(s *sftpd.Server) string { return knownhosts.Normalize(s.Addr) }
+	for _, tt := range []struct {
+		name   string
+		server *sftpd.Server
+		lines  string
+		want   fetch.ReasonKind // "" if the key is taken
+	}{
+		{"known", plain, hostLine(name(plain), key.PublicKey()), ""},
+		{"known among others", plain, "# comment\n\n" + hostLine("elsewhere", other.PublicKey()) + hostLine(name(plain), key.PublicKey()), ""},
+		{"hashed", plain, hostLine(knownhosts.HashHostname(name(plain)), key.PublicKey()), ""},
+		{"by a pattern", plain, hostLine("127.0.0.*", key.PublicKey()), ""},
+		{"one of two", plain, hostLine(name(plain), other.PublicKey()) + hostLine(name(plain), key.PublicKey()), ""},
+		{"no file", plain, "", unknown},
+		{"of another port", plain, hostLine("[127.0.0.1]:1", key.PublicKey()), unknown},
+		{"of another host", plain, hostLine("elsewhere", key.PublicKey()), unknown},
+		{"changed", plain, hostLine(name(plain), other.PublicKey()), differs},
+		{"changed, hashed", plain, hostLine(knownhosts.HashHostname(name(plain)), other.PublicKey()), differs},
+		{"revoked", plain, hostLine(name(plain), key.PublicKey()) + hostLine("@revoked *", key.PublicKey()), differs},
+		{"by authority", signed, hostLine("@cert-authority 127.0.0.*", authority.PublicKey()), ""},
+		{"by authority of a port", signed, hostLine("@cert-authority "+name(signed), authority.PublicKey()), ""},
+		{"by another authority", signed, hostLine("@cert-authority *", other.PublicKey()), "none"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			opts := options(t)
+			opts.KnownHosts = []string{file(t, "known_hosts", tt.lines)}
+			asked := false
+			opts.TrustKey = func(_ context.Context, k HostKey) (bool, error) {
+				asked = true
+				if k.Fingerprint != ssh.FingerprintSHA256(key.PublicKey()) || k.Type != "ssh-ed25519" || k.Host != name(tt.server) {
+					t.Errorf("asked about %+v", k)
+				}
+				return false, nil
+			}
+			_, err := client(t, opts, nil).Stat(t.Context(), tt.server.URL+"/")
+			if asked != (tt.want == unknown) {
+				t.Errorf("asked: %v", asked)
+			}
+			var e *fetch.Error
+			switch {
+			case tt.want == "" && err != nil:
+				t.Error(err)
+			case tt.want == "":
+			case !errors.As(err, &e) || e.Code != fetch.ErrTLS:
+				t.Errorf("error %v, want one of class %q", err, fetch.ErrTLS)
+			case tt.want == "none":
+			case e.Reason.Kind != tt.want || !strings.Contains(err.Error(), ssh.FingerprintSHA256(key.PublicKey())) || e.Hint == "":
+				t.Errorf("error %v, reason %+v", err, e.Reason)
+			}
+		})
+	}
+}
+
+func TestATrustedKeyIsRemembered(t *testing.T) {
+	t.Parallel()
+	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
+	opts := options(t)
+	opts.KnownHosts = []string{t.TempDir() + "/new/known_hosts"}
+	asked := 0
+	opts.TrustKey = func(context.Context, HostKey) (bool, error) { asked++; return true, nil }
+	for range 2 {
+		if _, err := client(t, opts, nil).Stat(t.Context(), s.URL+"/"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(opts.KnownHosts[0])
+	if asked != 1 || string(got) != s.KnownHosts() || err != nil {
+		t.Errorf("asked %d times; the file has %q, %v", asked, got, err)
+	}
+}
+
+func TestNobodyIsAskedToTrustWhatAnotherOriginLedTo(t *testing.T) {
+	t.Parallel()
+	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
+	opts := options(t)
+	opts.TrustKey = func(context.Context, HostKey) (bool, error) { t.Error("asked"); return true, nil }
+	c := client(t, opts, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: true}})
+	u := uri.MustParse("sftp://tester@" + s.Addr + "/dir/a.txt")
+	_, err := c.Do(t.Context(), &fetch.Request{URL: u, From: uri.MustParse("gopher://elsewhere.invalid/")})
+	if !errors.Is(err, fetch.ErrTLS) {
+		t.Errorf("error %v, want one of class %q", err, fetch.ErrTLS)
+	}
+}
+
+// identity writes a private key, protected if there is a passphrase.
+func identity(t testing.TB, key any, passphrase string) string {
+	t.Helper()
+	block, err := ssh.MarshalPrivateKey(key.(crypto.PrivateKey), "test")
+	if passphrase != "" {
+		block, err = ssh.MarshalPrivateKeyWithPassphrase(key.(crypto.PrivateKey), "test", []byte(passphrase))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file(t, "id", string(pem.EncodeToMemory(block)))
+}
+
+// public returns the public key of a private one.
+func public(t testing.TB, key any) ssh.PublicKey {
+	t.Helper()
+	s, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.PublicKey()
+}
+
+func TestLogins(t *testing.T) {
+	t.Parallel()
+	_, edwards, _ := ed25519.GenerateKey(rand.Reader)
+	_, stranger, _ := ed25519.GenerateKey(rand.Reader)
+	rivest, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := []ssh.PublicKey{public(t, edwards), public(t, rivest)}
+	users := map[string]string{"tester": password, "": ""}
+	for _, tt := range []struct {
+		name    string
+		server  sftpd.Options
+		url     string // before the address
+		options Options
+		answer  []string // the passwords of the credentials, in turn
+		want    fetch.Code
+		asked   int
+	}{
+		{name: "key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, edwards, "")}}},
+		{name: "RSA key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, rivest, "")}}},
+		{name: "second key", server: sftpd.Options{Keys: known},
+			options: Options{Identities: []string{identity(t, stranger, ""), identity(t, edwards, "")}}},
+		{name: "key with a passphrase", server: sftpd.Options{Keys: known},
+			options: Options{Identities: []string{identity(t, rivest, "sesame")}, Passphrase: passphrase("sesame")}},
+		{name: "wrong passphrase", server: sftpd.Options{Keys: known},
+			options: Options{Identities: []string{identity(t, edwards, "sesame")}, Passphrase: passphrase("shut")}, want: fetch.ErrAuth},
+		{name: "no passphrase", server: sftpd.Options{Keys: known},
+			options: Options{Identities: []string{identity(t, edwards, "sesame")}}, want: fetch.ErrAuth},
+		{name: "passphrase of a key that is not wanted", server: sftpd.Options{Keys: known},
+			options: Options{Identities: []string{identity(t, stranger, "sesame"), identity(t, edwards, "")},
+				Passphrase: func(context.Context, string) (string, error) { t.Error("asked"); return "", nil }}},
+		{name: "key that is none", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{file(t, "id", "no key")}}, want: fetch.ErrFile},
+		{name: "missing key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{"/nonexistent/id"}}, want: fetch.ErrFile},
+		{name: "other key", server: sftpd.Options{Keys: known}, options: Options{Identities: []string{identity(t, stranger, "")}}, want: fetch.ErrAuth},
+		{name: "nothing", server: sftpd.Options{Keys: known}, want: fetch.ErrAuth},
+		{name: "key refused, password taken", server: sftpd.Options{Keys: known, Users: users},
+			options: Options{Identities: []string{identity(t, stranger, "")}}, answer: []string{password}, asked: 1},
+		{name: "password of the URL", server: sftpd.Options{Users: users}, url: "tester:pass%20word@"},
+		{name: "second password", server: sftpd.Options{Users: users}, answer: []string{"wrong", password}, asked: 2},
+		{name: "wrong password", server: sftpd.Options{Users: users}, answer: []string{"wrong"}, want: fetch.ErrAuth, asked: 2},
+		{name: "wrong password of the URL", server: sftpd.Options{Users: users}, url: "tester:wrong@", want: fetch.ErrAuth, asked: 1},
+		{name: "dialogue", server: sftpd.Options{Users: users, Dialogue: true}, answer: []string{password}, asked: 1},
+		{name: "dialogue with a code", server: sftpd.Options{Users: users, Dialogue: true, Further: map[string]string{"Code: ": "123456"}},
+			answer: []string{password, "123456"}, asked: 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.server.Tree = tree()
+			s := sftpd.Start(t, tt.server)
+			opts := options(t, s)
+			opts.Identities, opts.Passphrase = tt.options.Identities, tt.options.Passphrase
+			asked := 0
+			var said bytes.Buffer
+			more := &fetch.Options{
+				Credentials: fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+					asked++
+					if ch.Mechanism != "ssh" || ch.User != "tester" || ch.Attempt != asked {
+						t.Errorf("challenge %+v, the %dth", ch, asked)
+					}
+					if asked > len(tt.answer) {
+						return fetch.Credential{}, fetch.ErrAuth
+					}
+					return fetch.Credential{User: ch.User, Password: tt.answer[asked-1]}, nil
+				}),
+				Recorder: fetch.Trace(func(_ bool, line string) { fmt.Fprintln(&said, line) }),
+			}
+			_, err := client(t, opts, more).Stat(t.Context(), "sftp://"+tt.url+s.Addr+"/")
+			if fetch.CodeOf(err) != tt.want {
+				t.Errorf("error %v, want one of class %q", err, tt.want)
+			}
+			if tt.want == "" && asked != tt.asked {
+				t.Errorf("the credentials were asked %d times, want %d", asked, tt.asked)
+			}
+			for _, secret := range append(tt.answer, password, "wrong", "sesame") {
+				if text := said.String() + fmt.Sprint(err); strings.Contains(text, secret) {
+					t.Errorf("%q shows in %q", secret, text)
+				}
+			}
+		})
+	}
+}
+
+func passphrase(text string) func(context.Context, string) (string, error) {
+	return func(context.Context, string) (string, error) { return text, nil }
+}
+
+// TestTheAgentIsAsked sets a variable of the environment, so it runs alone.
+func TestTheAgentIsAsked(t *testing.T) {
+	_, key, _ := ed25519.GenerateKey(rand.Reader)
+	ring := agent.NewKeyring()
+	if err := ring.Add(agent.AddedKey{PrivateKey: key}); err != nil {
+		t.Fatal(err)
+	}
+	socket := t.TempDir() + "/agent"
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Skipf("no sockets of this kind here: %v", err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			agent.ServeAgent(ring, conn)
+			conn.Close()
+		}
+	}()
+	defer func() { l.Close(); <-done }()
+	t.Setenv("SSH_AUTH_SOCK", socket)
+	s := sftpd.Start(t, sftpd.Options{Tree: tree(), Keys: []ssh.PublicKey{public(t, key)}})
+	opts := options(t, s)
+	if _, err := client(t, opts, nil).Stat(t.Context(), s.URL+"/"); !errors.Is(err, fetch.ErrAuth) {
+		t.Errorf("with NoAgent: error %v, want one of class %q", err, fetch.ErrAuth)
+	}
+	opts.NoAgent = false
+	if _, err := client(t, opts, nil).Stat(t.Context(), s.URL+"/"); err != nil {
+		t.Error(err)
+	}
+	foreign := &fetch.Request{URL: uri.MustParse("sftp://tester@" + s.Addr + "/"), Op: fetch.OpStat, From: uri.MustParse("http://elsewhere.invalid/")}
+	c := client(t, opts, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: true}})
+	if _, err := c.Do(t.Context(), foreign); !errors.Is(err, fetch.ErrAuth) {
+		t.Errorf("what another origin led to: error %v, want one of class %q", err, fetch.ErrAuth)
+	}
+}
+
+func TestSettingsOfHosts(t *testing.T) {
+	t.Parallel()
+	server := sftpd.Start(t, sftpd.Options{Tree: tree(), Users: map[string]string{"inner": password}})
+	jump := sftpd.Start(t, sftpd.Options{Tree: tree(), Users: map[string]string{"outer": password},
+		Forward: func(addr string) bool { return addr == server.Addr }})
+	_, port, _ := net.SplitHostPort(server.Addr)
+	opts := options(t, server, jump)
+	opts.NoConfig, opts.User = false, ""
+	opts.Config = file(t, "config", fmt.Sprintf(`
+Host direct behind blocked
+	HostName 127.0.0.1
+	Port %s
+	User inner
+Host behind
+	ProxyJump outer@%s
+Host blocked
+	ProxyJump outer@%[2]s
+	Port 1
+`, port, jump.Addr))
+	c := client(t, opts, nil)
+	for _, host := range []string{"direct", "behind"} {
+		before := jump.Accepted()
+		if got, err := read(t, c, "sftp://"+host+"/dir/a.txt"); got != "content of a" || err != nil {
+			t.Errorf("%s: %q, %v", host, got, err)
+		}
+		if through := jump.Accepted() > before; through != (host == "behind") {
+			t.Errorf("%s: through the other host: %v", host, through)
+		}
+	}
+	// What the URL says comes first.
+	if _, err := read(t, c, "sftp://nobody@direct/dir/a.txt"); !errors.Is(err, fetch.ErrAuth) {
+		t.Errorf("another user: error %v, want one of class %q", err, fetch.ErrAuth)
+	}
+	if _, err := read(t, c, "sftp://behind:1025/dir/a.txt"); !errors.Is(err, fetch.ErrNetwork) || !strings.Contains(err.Error(), "127.0.0.1:1025") {
+		t.Errorf("where the other host does not lead: error %v, want one of class %q", err, fetch.ErrNetwork)
+	}
+	// The settings are not for what another origin led to.
+	c = client(t, opts, &fetch.Options{Policy: &fetch.Policy{AllowPrivate: true}})
+	if x, err := c.Explain(&fetch.Request{URL: uri.MustParse("sftp://behind/"), From: uri.MustParse("gopher://elsewhere.invalid/")}); err != nil ||
+		len(x.Steps) == 0 || x.Steps[0] != "connect to behind:22" {
+		t.Errorf("%+v, %v", x, err)
+	}
+	opts.Config = file(t, "config", "Port twenty")
+	if _, err := client(t, opts, nil).Stat(t.Context(), "sftp://direct/"); !errors.Is(err, fetch.ErrFile) || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("settings that cannot be read: error %v", err)
+	}
+}
+
+func TestPasswordsAreTriedThreeTimes(t *testing.T) {
+	t.Parallel()
+	s := sftpd.Start(t, sftpd.Options{Tree: tree(), Users: map[string]string{"tester": password}})
+	asked := 0
+	more := &fetch.Options{Credentials: fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+		asked++
+		return fetch.Credential{User: "tester", Password: "wrong"}, nil
+	})}
+	if _, err := client(t, options(t, s), more).Stat(t.Context(), s.URL+"/"); !errors.Is(err, fetch.ErrAuth) || asked != maxTries {
+		t.Errorf("asked %d times, error %v", asked, err)
+	}
+}

@@ -1,0 +1,121 @@
+package sftp
+
+import (
+	"context"
+	"slices"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A key determines which connections are interchangeable.
+type key struct {
+	way     string       // the hosts on the route and the users
+	login   uri.Userinfo // of the URL
+	from    string       // the host that led here
+	foreign bool
+}
+
+func (t *target) key() key {
+	way := ""
+	for _, h := range t.route.hops {
+		way += " " + h.user + "@" + h.addr()
+	}
+	return key{way: way, login: t.login, from: t.from, foreign: t.route.foreign}
+}
+
+// A scoped key is a key within a scope of the client.
+type scoped struct {
+	key   key
+	scope string
+}
+
+// A slot is the room for one request on a connection. The pool leases slots, so it is the pool that
+// limits how many requests are served at once, and how long idle connections are kept.
+type slot struct {
+	session *session
+	group   *group
+	fresh   bool // the connection was made for it
+}
+
+// A group is the set of connections with the same key.
+type group struct {
+	key      scoped
+	users    int           // callers of attach
+	turn     chan struct{} // held while a connection is made; others wait for it
+	sessions []*session
+}
+
+// attach returns a slot, on an existing connection if possible. Only one connection per key is made
+// at a time, because callers that wait for it may find room on it.
+func (d *driver) attach(ctx context.Context, t *target) (*slot, error) {
+	k := scoped{t.key(), d.env.Scope(ctx)}
+	d.mu.Lock()
+	g := d.groups[k]
+	if g == nil {
+		g = &group{key: k, turn: make(chan struct{}, 1)}
+		d.groups[k] = g
+	}
+	g.users++
+	d.mu.Unlock()
+	defer func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		g.users--
+		d.prune(g)
+	}()
+
+	select {
+	case g.turn <- struct{}{}:
+		defer func() { <-g.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if s := d.room(g); s != nil {
+		return &slot{session: s, group: g}, nil
+	}
+	s, err := d.connect(ctx, t.route)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.slots = 1
+	g.sessions = append(g.sessions, s)
+	return &slot{session: s, group: g, fresh: true}, nil
+}
+
+// room takes a slot on a connection of g, and returns nil if there is none.
+func (d *driver) room(g *group) *session {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range g.sessions {
+		if s.slots < perConn && s.usable() {
+			s.slots++
+			return s
+		}
+	}
+	return nil
+}
+
+// detach releases a slot. The last one closes the connection.
+func (d *driver) detach(sl *slot) {
+	d.mu.Lock()
+	s, g := sl.session, sl.group
+	s.slots--
+	last := s.slots == 0
+	if last {
+		g.sessions = slices.DeleteFunc(g.sessions, func(other *session) bool { return other == s })
+		d.prune(g)
+	}
+	d.mu.Unlock()
+	if last {
+		s.close()
+	}
+}
+
+// prune removes a group that is no longer used.
+func (d *driver) prune(g *group) {
+	if g.users == 0 && len(g.sessions) == 0 {
+		delete(d.groups, g.key)
+	}
+}

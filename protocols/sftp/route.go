@@ -1,0 +1,142 @@
+package sftp
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/sftp/sshconfig"
+)
+
+// A route is the way to a server: the hosts to pass and the users to log in as.
+type route struct {
+	hops []hop // the server is the last one
+	// foreign is set if another origin led here. Keys, the agent and the user's configuration apply
+	// only to what the user named.
+	foreign bool
+}
+
+// A hop is one host on a route.
+type hop struct {
+	host       string
+	port       uint16
+	user       string // "" if the credentials must supply it
+	identities []string
+	url        uri.URI // the URL to ask credentials for
+}
+
+// maxHops bounds the length of a route.
+const maxHops = 8
+
+// route returns the route to the server of t.
+func (d *driver) route(t *target, foreign bool) (*route, error) {
+	u := t.url
+	if foreign {
+		return &route{foreign: true, hops: []hop{{host: u.Host(), port: u.Port(defaultPort), user: t.login.Name, url: u}}}, nil
+	}
+	cfg, err := d.config()
+	if err != nil {
+		return nil, err
+	}
+	said := cfg.Lookup(u.Host())
+	server := d.hop(u.Host(), u.Port(0), t.login.Name, said, u)
+	p := &route{}
+	if len(said.ProxyJump) >= maxHops {
+		return nil, settingsError("ProxyJump names %d hosts", len(said.ProxyJump))
+	}
+	for _, text := range said.ProxyJump {
+		text = strings.TrimPrefix(strings.TrimSpace(text), "ssh://")
+		jump, err := uri.Parse("sftp://" + text)
+		if err != nil || jump.Host() == "" || jump.URLPath() != "" {
+			return nil, settingsError("ProxyJump: %q is not [user@]host[:port]", text)
+		}
+		name, _ := jump.User()
+		p.hops = append(p.hops, d.hop(jump.Host(), jump.Port(0), name, cfg.Lookup(jump.Host()), jump))
+	}
+	p.hops = append(p.hops, server)
+	return p, nil
+}
+
+// hop combines what a URL and the configuration file say about a host. The URL takes precedence.
+func (d *driver) hop(host string, port uint16, user string, said sshconfig.Host, u uri.URI) hop {
+	h := hop{
+		host: cmp.Or(said.HostName, host),
+		port: cmp.Or(port, said.Port, defaultPort),
+		user: cmp.Or(user, said.User, d.opts.User, localUser()),
+		url:  u,
+	}
+	for _, file := range said.IdentityFiles {
+		if !strings.EqualFold(file, "none") {
+			h.identities = append(h.identities, expandFile(file, host, h))
+		}
+	}
+	return h
+}
+
+// expandFile expands the tokens for home directory, host and user in a file name.
+func expandFile(name, host string, h hop) string {
+	home, _ := os.UserHomeDir()
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		name = filepath.Join(home, rest)
+	}
+	return strings.NewReplacer("%%", "%", "%d", home, "%h", h.host, "%n", host, "%p", strconv.Itoa(int(h.port)),
+		"%r", h.user, "%u", localUser()).Replace(name)
+}
+
+// localUser returns the name of the user who runs the program, or "" if it is unknown.
+func localUser() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username[strings.LastIndexByte(u.Username, '\\')+1:]
+	}
+	return os.Getenv("USER")
+}
+
+// maxConfig bounds the configuration file, in bytes.
+const maxConfig = 1 << 20
+
+// config reads the configuration file.
+func (d *driver) config() (*sshconfig.Config, error) {
+	name := d.opts.Config
+	if d.opts.NoConfig {
+		return &sshconfig.Config{}, nil
+	}
+	if name == "" {
+		name = inHome("config")
+	}
+	f, err := os.Open(name)
+	switch {
+	case name == "", d.opts.Config == "" && errors.Is(err, fs.ErrNotExist):
+		return &sshconfig.Config{}, nil
+	case err != nil:
+		return nil, settingsError("%w", err)
+	}
+	defer f.Close()
+	cfg, err := sshconfig.Parse(io.LimitReader(f, maxConfig))
+	if err != nil {
+		return nil, settingsError("%s: %w", name, err)
+	}
+	return cfg, nil
+}
+
+// inHome returns the name of a file in ~/.ssh, or "" if there is no home directory.
+func inHome(name string) string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".ssh", name)
+}
+
+// settingsError returns the error for a file of the user's that cannot be read.
+func settingsError(format string, args ...any) error {
+	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf(format, args...)}
+}

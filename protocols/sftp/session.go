@@ -1,0 +1,315 @@
+package sftp
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/filexfer"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// errLost marks the failure of a connection, as opposed to a refusal by the server.
+var errLost = errors.New("connection lost")
+
+// A session speaks SFTP on a connection. It serves many requests at once: one goroutine writes
+// them, and another reads the answers and hands each to its waiter.
+type session struct {
+	channel io.ReadWriter // the SSH channel
+	hangUp  func()        // closes the connection without waiting
+	peer    *fetch.Conn   // its address matters to the policy; nil behind another SSH server
+	remote  net.Addr
+	times   fetch.Timeouts
+
+	slots int // guarded by driver.mu
+
+	progress *atomic.Int64 // when the last data arrived, in Unix nanoseconds
+	answers  atomic.Int64  // when the last complete message arrived
+	wake     chan struct{} // signals that out is not empty
+	dead     chan struct{} // closed when err is set
+
+	mu        sync.Mutex
+	out       []byte          // messages to be written
+	written   []chan struct{} // closed when out has been written
+	pending   map[uint32]*request
+	nextID    uint32
+	abandoned int // abandoned requests
+	err       error
+}
+
+// A request has been sent to the server.
+type request struct {
+	id     uint32
+	typ    filexfer.Type
+	answer chan answer // has room for one
+
+	// The session's lock guards the following.
+	ignored   bool // nobody waits for the answer
+	abandoned bool // it was abandoned rather than forgotten on purpose
+}
+
+// An answer is a message, with its buffer if that is from the pool.
+type answer struct {
+	filexfer.Message
+	buf *buffer
+}
+
+// release returns the buffer of the answer to the pool.
+func (a answer) release() {
+	if a.buf != nil {
+		buffers.Put(a.buf)
+	}
+}
+
+// A buffer has room for a message with as much data as is requested at once.
+type buffer [filexfer.MaxData + 64]byte
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+// newSession returns a session on a channel on which SFTP has been started.
+func newSession(channel io.ReadWriter, hangUp func(), times fetch.Timeouts, progress *atomic.Int64) *session {
+	s := &session{channel: channel, hangUp: hangUp, times: times, progress: progress,
+		wake: make(chan struct{}, 1), dead: make(chan struct{}), pending: make(map[uint32]*request)}
+	return s
+}
+
+// greet exchanges versions and starts the goroutines.
+func (s *session) greet() error {
+	if _, err := s.channel.Write(filexfer.Append(nil, filexfer.TypeInit, filexfer.Version)); err != nil {
+		return cut(err)
+	}
+	r := bufio.NewReaderSize(s.channel, 64<<10)
+	m, err := filexfer.Read(r, func(n int) []byte { return make([]byte, n) })
+	switch {
+	case errors.Is(err, filexfer.ErrMalformed), err == nil && m.Type != filexfer.TypeVersion:
+		return violation("the server does not begin with its version of SFTP")
+	case err != nil:
+		return cut(err)
+	case m.ID != filexfer.Version:
+		return violation("the server speaks version %d of SFTP, and not %d", m.ID, filexfer.Version)
+	}
+	go s.read(r)
+	go s.write()
+	return nil
+}
+
+// send sends a request without waiting for anything. The caller must wait for the answer or abandon
+// it, and must bound the number of outstanding requests.
+func (s *session) send(t filexfer.Type, fields ...any) *request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue(t, fields...)
+}
+
+func (s *session) queue(t filexfer.Type, fields ...any) *request {
+	r := &request{typ: t, answer: make(chan answer, 1)}
+	if s.err != nil {
+		return r // wait returns the error
+	}
+	for s.pending[s.nextID] != nil {
+		s.nextID++
+	}
+	r.id = s.nextID
+	s.nextID++
+	s.pending[r.id] = r
+	s.out = filexfer.Append(s.out, t, r.id, fields...)
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	return r
+}
+
+// write writes the messages that send has collected.
+func (s *session) write() {
+	var spare []byte
+	for {
+		select {
+		case <-s.wake:
+		case <-s.dead:
+			return
+		}
+		s.mu.Lock()
+		out, written := s.out, s.written
+		s.out, s.written = spare[:0], nil
+		s.mu.Unlock()
+		if _, err := s.channel.Write(out); err != nil {
+			s.fail(cut(err))
+			return
+		}
+		for _, w := range written {
+			close(w)
+		}
+		spare = out
+	}
+}
+
+// read dispatches answers until the connection ends.
+func (s *session) read(r *bufio.Reader) {
+	for {
+		var buf *buffer
+		m, err := filexfer.Read(r, func(n int) []byte {
+			if n > len(buf) {
+				return make([]byte, n)
+			}
+			buf = buffers.Get().(*buffer)
+			return buf[:n]
+		})
+		if err == nil {
+			s.answers.Store(time.Now().UnixNano())
+			err = s.deliver(answer{m, buf})
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, filexfer.ErrMalformed):
+			s.fail(&fetch.Error{Code: fetch.ErrProtocol, Err: err})
+			return
+		default:
+			s.fail(cut(err))
+			return
+		}
+	}
+}
+
+// cut returns the error for a connection that failed with err.
+func cut(err error) error {
+	var own *fetch.Error
+	if errors.As(err, &own) {
+		return own
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: %w", errLost, err)}
+}
+
+// deliver hands an answer to its waiter.
+func (s *session) deliver(a answer) error {
+	s.mu.Lock()
+	r := s.pending[a.ID]
+	delete(s.pending, a.ID)
+	waiting := r != nil && !r.ignored
+	if r != nil && r.abandoned {
+		s.abandoned--
+	}
+	s.mu.Unlock()
+	switch {
+	case r == nil:
+		a.release()
+		return violation("the server answered what was not asked (%v)", a.Type)
+	case waiting:
+		r.answer <- a
+	default:
+		a.release()
+	}
+	return nil
+}
+
+// abandon gives up waiting for an answer. Until it has arrived, the connection takes no new
+// requests, because the server may have fallen silent.
+func (s *session) abandon(r *request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pending[r.id] == r && !r.ignored {
+		r.ignored, r.abandoned = true, true
+		s.abandoned++
+	}
+}
+
+// forget sends a request whose answer does not matter. The channel is closed when the request has
+// been written.
+func (s *session) forget(t filexfer.Type, fields ...any) <-chan struct{} {
+	written := make(chan struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue(t, fields...).ignored = true
+	s.written = append(s.written, written)
+	return written
+}
+
+// usable reports whether new requests may be sent.
+func (s *session) usable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err == nil && s.abandoned == 0
+}
+
+// failed returns why the connection is no longer usable, or nil.
+func (s *session) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// fail ends the session.
+func (s *session) fail(err error) {
+	s.mu.Lock()
+	first := s.err == nil
+	if first {
+		s.err = err
+		close(s.dead)
+	}
+	s.mu.Unlock()
+	if first {
+		s.hangUp()
+	}
+}
+
+// close ends the session, without saying goodbye to the server.
+func (s *session) close() { s.fail(net.ErrClosed) }
+
+// wait waits for the answer to r until ctx is done, stop is closed, or nothing has arrived for as
+// long as the client's timeouts allow. It does not abandon r.
+func (s *session) wait(ctx context.Context, stop <-chan struct{}, r *request) (answer, error) {
+	select {
+	case a := <-r.answer:
+		return a, nil
+	default:
+	}
+	limit, last := s.times.Reply, &s.answers
+	if r.typ == filexfer.TypeRead {
+		limit, last = s.times.Idle, s.progress
+	}
+	var timeout <-chan time.Time
+	var timer *time.Timer
+	begun := time.Now()
+	if limit > 0 {
+		timer = time.NewTimer(limit)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	for {
+		select {
+		case a := <-r.answer:
+			return a, nil
+		case <-ctx.Done():
+			return answer{}, context.Cause(ctx)
+		case <-stop:
+			return answer{}, net.ErrClosed
+		case <-s.dead:
+			select {
+			case a := <-r.answer:
+				return a, nil
+			default:
+			}
+			return answer{}, s.failed()
+		case <-timeout:
+			since := begun
+			if at := time.Unix(0, last.Load()); at.After(since) {
+				since = at
+			}
+			left := limit - time.Since(since)
+			if left <= 0 {
+				return answer{}, &wire.TimeoutError{Op: "read", Idle: limit}
+			}
+			timer.Reset(left)
+		}
+	}
+}

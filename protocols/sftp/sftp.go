@@ -1,0 +1,220 @@
+// Package sftp is the driver for sftp and scp URLs: files and directories of SSH servers, by the
+// SSH File Transfer Protocol, version 3 (draft-ietf-secsh-filexfer-02).
+//
+// The path of a URL is absolute, except that what follows "/~/" is relative to the directory of the
+// login. Names are bytes and are sent as decoded; only NUL and an encoded slash are not allowed. A
+// URL without a trailing slash may still name a directory, as the server decides. A scp URL means
+// the same, since scp itself now uses this protocol.
+//
+// SSH encrypts below the driver, so the recording of an exchange has no bytes but only lines: one
+// for each request and answer, except those that carry content.
+package sftp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// Options configures the driver. The zero value is the default: like ssh, it reads the files in
+// ~/.ssh and asks the agent.
+type Options struct {
+	// Identities are files with private keys, which are tried first.
+	Identities []string
+	// Passphrase, if not nil, is called for the passphrase of a private key file that the server
+	// accepts. Without it, such keys can be used only through the agent.
+	Passphrase func(ctx context.Context, file string) (string, error)
+	// NoAgent disables the agent at $SSH_AUTH_SOCK.
+	NoAgent bool
+	// KnownHosts are the files with keys of servers, in the format of OpenSSH; missing files count
+	// as empty. Nil means ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts.
+	KnownHosts []string
+	// TrustKey, if not nil, is called with the key of a server for which no key is known. If it
+	// returns true, the key is added to the first of KnownHosts. It is not called for keys that
+	// have changed, nor for servers that another origin led to.
+	TrustKey func(ctx context.Context, key HostKey) (bool, error)
+	// Config is the configuration file, in the format of ssh_config, of which HostName, Port, User,
+	// IdentityFile and ProxyJump are used. "" means ~/.ssh/config; NoConfig disables it.
+	Config   string
+	NoConfig bool
+	// User is the user to log in as if neither the URL nor Config names one. "" means the user who
+	// runs the program.
+	User string
+	// MaxConns limits the connections to a server for a user, each of which serves up to 16
+	// requests at once. 0 means 4.
+	MaxConns int
+}
+
+// A HostKey is an unknown key of a server.
+type HostKey struct {
+	Host        string // as in known_hosts: a name or address, in brackets and with a port if that is not 22
+	Type        string // such as "ssh-ed25519"
+	Fingerprint string // such as "SHA256:..."
+}
+
+// Load registers the driver with default options.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is like Load, with options.
+func With(opts Options) fetch.Loader {
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		scheme := fetch.Scheme{
+			Name: "sftp", Port: defaultPort, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+			Ranges: true, Driver: newDriver(env, opts),
+			Summary: "files and directories of SSH servers, by SFTP",
+		}
+		reg.Register(scheme)
+		scheme.Name, scheme.Summary = "scp", "the same as sftp"
+		reg.Register(scheme)
+	}
+}
+
+const (
+	defaultPort = 22
+	// perConn is how many requests a connection serves at once.
+	perConn = 16
+	// idleTime is how long an idle connection is kept.
+	idleTime = time.Minute
+)
+
+type driver struct {
+	env  *fetch.Env
+	opts Options
+	pool *fetch.Pool[key, *slot]
+
+	mu     sync.Mutex
+	groups map[scoped]*group
+	// trusting is held while a key is added to a known_hosts file.
+	trusting sync.Mutex
+}
+
+func newDriver(env *fetch.Env, opts Options) *driver {
+	if opts.MaxConns <= 0 {
+		opts.MaxConns = 4
+	}
+	d := &driver{env: env, opts: opts, groups: make(map[scoped]*group)}
+	d.pool = fetch.NewPool[key](env, fetch.PoolOptions[*slot]{
+		MaxIdle: opts.MaxConns * perConn, MaxOpen: opts.MaxConns * perConn, IdleTimeout: idleTime,
+		Valid: func(s *slot) bool { return s.session.usable() },
+		Close: d.detach,
+	})
+	return d
+}
+
+// CloseIdleConnections implements fetch.IdleCloser.
+func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	t, err := newTarget(req)
+	if err != nil {
+		return nil, err
+	}
+	if t.route, err = d.route(t, d.env.Foreign(ctx)); err != nil {
+		return nil, err
+	}
+	for {
+		l, err := d.pool.Get(ctx, t.key(), nil, func(ctx context.Context) (*slot, error) { return d.attach(ctx, t) })
+		if err != nil {
+			return nil, err
+		}
+		kept := l.Reused || !l.Conn.fresh
+		resp, err := d.perform(ctx, l, t)
+		if kept && errors.Is(err, errLost) && ctx.Err() == nil {
+			continue // the server had closed it
+		}
+		return resp, err
+	}
+}
+
+// A lease is the use of a slot by one response.
+type lease = *fetch.Lease[key, *slot]
+
+// perform performs the request on the connection of the lease. The lease ends with the body of the
+// response.
+func (d *driver) perform(ctx context.Context, l lease, t *target) (*fetch.Response, error) {
+	s := l.Conn.session
+	if s.peer != nil {
+		s.peer.Serve(ctx)
+	}
+	if x := d.env.Record(ctx); x != nil && x.Peer != nil && (l.Reused || !l.Conn.fresh) {
+		x.Peer(1, s.remote, nil)
+	}
+	f := newFlight(ctx, s, d.env.Trace(ctx), func() {
+		if s.failed() != nil {
+			l.Discard()
+			return
+		}
+		l.Put()
+	})
+	resp, err := d.answer(f, t)
+	if err != nil || resp.Body == fetch.NoBody {
+		f.end()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// answer performs the requests for t up to the response.
+func (d *driver) answer(f *flight, t *target) (*fetch.Response, error) {
+	info, err := f.stat(t.path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case info.FileMode().IsDir():
+		return d.directory(f, t, info)
+	case t.dir:
+		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("not a directory, as the slash at the end of the URL says")}
+	case t.req.Op == fetch.OpList:
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errNotDirectory}
+	}
+	return d.file(f, t, info)
+}
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	t, err := newTarget(req)
+	if err != nil {
+		return nil, err
+	}
+	if t.route, err = d.route(t, !req.From.IsZero()); err != nil {
+		return nil, err
+	}
+	var steps []string
+	for i, h := range t.route.hops {
+		step := "connect to " + h.addr()
+		if i > 0 {
+			step += " through " + t.route.hops[i-1].addr()
+		}
+		user := h.user
+		if user == "" {
+			user = "the user of the credentials"
+		}
+		steps = append(steps, step, "check the host key of "+h.addr(), "log in as "+user)
+	}
+	steps = append(steps, "STAT "+t.path)
+	if req.Op != fetch.OpStat {
+		steps = append(steps, "OPEN "+t.path+", or OPENDIR if it is a directory")
+	}
+	for i := range steps {
+		steps[i] = fetch.Printable(steps[i])
+	}
+	return steps, nil
+}
+
+// addr returns the address of a hop, "host:port".
+func (h hop) addr() string { return net.JoinHostPort(h.host, strconv.Itoa(int(h.port))) }
+
+var (
+	_ fetch.Driver     = (*driver)(nil)
+	_ fetch.IdleCloser = (*driver)(nil)
+	_ fetch.Explainer  = (*driver)(nil)
+)
