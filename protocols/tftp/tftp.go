@@ -1,0 +1,156 @@
+// Package tftp retrieves files with the Trivial File Transfer Protocol (RFC 1350) over UDP.
+//
+//	tftp://host/dir/file                  the file "dir/file", byte for byte
+//	tftp://host//dir/file                 the file "/dir/file"
+//	tftp://host/file;mode=netascii        as text: the line ends of the network become LF
+//
+// The driver asks for larger blocks, several blocks per acknowledgement, and the size (RFC 2347 to
+// 2349, RFC 7440), and does without what the server does not grant. A file ends with a block that
+// is not full. There are no logins, listings or ranges.
+package tftp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/tftp"
+)
+
+const (
+	port = 69
+	// maxName bounds file names, in bytes, so that a request fits into any datagram.
+	maxName = 400
+)
+
+// Options configures the driver. The zero value is the default.
+type Options struct {
+	// First is the time until the first retransmission, which doubles with each further one up to
+	// eightfold; 0 means one second.
+	First time.Duration
+	// Tries is the number of retransmissions before the server is considered silent; 0 means 6. The
+	// timeouts of the client may end the wait earlier.
+	Tries int
+}
+
+// Load registers the scheme tftp.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is like Load, with options.
+func With(opts Options) fetch.Loader {
+	if opts.First == 0 {
+		opts.First = time.Second
+	}
+	if opts.Tries == 0 {
+		opts.Tries = 6
+	}
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{
+			Name:    "tftp",
+			Port:    port,
+			Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat},
+			Summary: "files by the Trivial File Transfer Protocol, over UDP (RFC 1350, RFC 3617)",
+			Driver:  &driver{env: env, opts: opts},
+		})
+	}
+}
+
+type driver struct {
+	env  *fetch.Env
+	opts Options
+}
+
+// The transfer modes.
+const (
+	octet    = "octet"
+	netascii = "netascii"
+)
+
+// parse returns the request for a URL, without options (RFC 3617, section 3).
+func parse(u uri.URI) (tftp.Packet, error) {
+	bad := func(text string) (tftp.Packet, error) {
+		return tftp.Packet{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(text)}
+	}
+	if u.Host() == "" {
+		return bad("the URL names no host")
+	}
+	if _, ok := u.User(); ok {
+		return bad("a tftp URL has no user")
+	}
+	p := tftp.Packet{Op: tftp.Read, Mode: octet}
+	name := u.URLPath()
+	if i := strings.LastIndexByte(name, ';'); i >= 0 {
+		key, value, _ := strings.Cut(name[i+1:], "=")
+		if strings.EqualFold(key, "mode") {
+			if p.Mode = strings.ToLower(value); p.Mode != octet && p.Mode != netascii {
+				return bad("the mode of a tftp URL is octet or netascii")
+			}
+			name = name[:i]
+		}
+	}
+	file, err := uri.Unescape(name)
+	switch {
+	case err != nil:
+		return tftp.Packet{}, err
+	case file == "":
+		return bad("the URL names no file")
+	case len(file) > maxName:
+		return bad(fmt.Sprintf("the name of the file has more than %d bytes", maxName))
+	}
+	p.File = file
+	return p, nil
+}
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	p, err := parse(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.start(ctx, req.URL.HostPort(port), p)
+	if err != nil {
+		return nil, err
+	}
+	resp := &fetch.Response{URL: req.URL, Body: t}
+	if t.last.Load() {
+		t.size = int64(len(t.ready)) // a single block
+	}
+	resp.Size, resp.Name = t.size, fetch.SafeName(p.File)
+	if resp.ContentType = fetch.TypeByName(p.File); resp.ContentType == "" {
+		resp.ContentType = "application/octet-stream"
+	}
+	if p.Mode == netascii {
+		resp.Size, resp.Body = -1, &text{tftp.NetASCII(t), t} // the size is that of the file there, or of what is sent
+		if fetch.TypeByName(p.File) == "" {
+			resp.ContentType = "text/plain"
+		}
+	}
+	if req.Op == fetch.OpStat {
+		t.Close()
+		resp.Body = fetch.NoBody
+	}
+	return resp, nil
+}
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	p, err := parse(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	p.Options = wanted
+	steps := []string{"send " + p.String()}
+	if req.Op == fetch.OpStat {
+		steps = append(steps, "end the transfer once the size is known")
+	}
+	return steps, nil
+}
+
+var (
+	_ fetch.Driver    = (*driver)(nil)
+	_ fetch.Explainer = (*driver)(nil)
+)

@@ -1,0 +1,382 @@
+package tftp
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/tftpd"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/tftp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// quick repeats soon, as nothing is far away.
+var quick = With(Options{First: 20 * time.Millisecond, Tries: 8})
+
+// steady repeats later: were a slow machine to ask twice, the fault could strike the transfer that
+// nobody takes.
+var steady = With(Options{First: 150 * time.Millisecond, Tries: 4})
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]tftpd.Options{
+		"options": {},
+		"none":    {Without: []string{"*"}},
+		"refused": {Refuse: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fetchtest.Run(t, fetchtest.Harness{Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+				opts.Tree = tree
+				s := tftpd.Start(t, opts)
+				return fetchtest.Site{
+					Load: steady,
+					URL: func(name string) string {
+						if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
+							return "" // there are no directories
+						}
+						return s.URL + "/" + strings.ReplaceAll(uri.Escape(name), "%2F", "/")
+					},
+					Log:   s.Log,
+					Fault: s.Fail,
+					Can:   s.Can,
+				}
+			}})
+		})
+	}
+}
+
+func newClient(t *testing.T, opts *fetch.Options, load fetch.Loader) *fetch.Client {
+	c := fetch.New(opts, load)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func read(resp *fetch.Response, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	return string(content), err
+}
+
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, nil, Load)
+	for url, want := range map[string]string{
+		"tftp://h.example/a/b":                               `send RRQ "a/b" octet`,
+		"tftp://h.example//a":                                `send RRQ "/a" octet`,
+		"tftp://h.example/a;mode=octet":                      `send RRQ "a" octet`,
+		"tftp://h.example/a%20b;MODE=NetASCII":               `send RRQ "a b" netascii`,
+		"tftp://h.example/a;b":                               `send RRQ "a;b" octet`,
+		"tftp://h.example/a%3Bmode=netascii":                 `send RRQ "a;mode=netascii" octet`,
+		"tftp://h.example/a?b":                               `send RRQ "a?b" octet`,
+		"tftp://h.example/a;mode=mail":                       "",
+		"tftp://h.example/":                                  "",
+		"tftp://h.example":                                   "",
+		"tftp:a":                                             "",
+		"tftp://joe@h.example/a":                             "",
+		"tftp://h.example/a%00b":                             "",
+		"tftp://h.example/" + strings.Repeat("x", maxName+1): "",
+	} {
+		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(url)})
+		if want == "" && fetch.CodeOf(err) != fetch.ErrURL {
+			t.Errorf("%s: error %v, want one of class %q", url, err, fetch.ErrURL)
+		}
+		if want != "" && (err != nil || x.Steps[0] != want+` "tsize"="0" "blksize"="1428" "windowsize"="16"`) {
+			t.Errorf("%s: %q, %v, want %q", url, x.Steps, err, want)
+		}
+	}
+}
+
+// content has no two blocks that are equal.
+func content(n int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		b.WriteString("line " + string(rune('a'+i%26)) + strings.Repeat("x", i%61) + "\n")
+	}
+	return b.String()[:n]
+}
+
+func TestServersWithManners(t *testing.T) {
+	t.Parallel()
+	want := content(100*wantBlock + 7)
+	var lost atomic.Bool
+	for name, opts := range map[string]tftpd.Options{
+		"loses":              {Lose: func(n int) bool { return n%11 == 3 }},
+		"loses, no window":   {Lose: func(n int) bool { return n%7 == 2 }, Without: []string{"windowsize"}},
+		"loses the options":  {Lose: func(int) bool { return lost.CompareAndSwap(false, true) }},
+		"doubles":            {Twice: true},
+		"doubles, no window": {Twice: true, Without: []string{"windowsize"}},
+		"doubles and loses":  {Twice: true, Lose: func(n int) bool { return n%5 == 0 }},
+		"no size":            {Without: []string{"tsize"}},
+		"no block size":      {Without: []string{"blksize"}},
+		"no options":         {Without: []string{"*"}},
+		"refuses options":    {Refuse: true},
+		"drops options":      {Ignore: true},
+		"one port":           {OnePort: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts.Tree = fstest.MapFS{"f.txt": {Data: []byte(want)}, "full": {Data: []byte(want[:wantBlock*16])}, "empty": {}}
+			opts.Patience = 30 * time.Millisecond
+			s := tftpd.Start(t, opts)
+			c := newClient(t, nil, quick)
+			for file, want := range map[string]string{"f.txt": want, "full": want[:wantBlock*16], "empty": ""} {
+				resp, err := c.Get(t.Context(), s.URL+"/"+file)
+				got, err := read(resp, err)
+				if err != nil || got != want {
+					t.Errorf("%s: %d bytes of %d, %v", file, len(got), len(want), err)
+				}
+			}
+			if _, err := read(c.Get(t.Context(), s.URL+"/none")); fetch.CodeOf(err) != fetch.ErrNotFound {
+				t.Errorf("what is not there: %v", err)
+			}
+		})
+	}
+}
+
+func TestStatTellsTheSize(t *testing.T) {
+	t.Parallel()
+	tree := fstest.MapFS{"f.txt": {Data: []byte(content(1000))}, "small": {Data: []byte("small")}}
+	for _, tt := range []struct {
+		opts  tftpd.Options
+		file  string
+		size  int64
+		media string
+	}{
+		{tftpd.Options{}, "f.txt", 1000, "text/plain"},
+		{tftpd.Options{Without: []string{"*"}}, "f.txt", -1, "text/plain"},
+		{tftpd.Options{Without: []string{"*"}}, "small", 5, "application/octet-stream"},
+		{tftpd.Options{}, "small;mode=netascii", -1, "text/plain"},
+	} {
+		tt.opts.Tree = tree
+		s := tftpd.Start(t, tt.opts)
+		meta, err := newClient(t, nil, quick).Stat(t.Context(), s.URL+"/"+tt.file)
+		if err != nil || meta.Size != tt.size || meta.ContentType != tt.media {
+			t.Errorf("%+v: %+v, %v", tt, meta, err)
+		}
+	}
+}
+
+func TestTextGetsLocalLineEnds(t *testing.T) {
+	t.Parallel()
+	want := "one\ntwo\rthree\n" + content(5000)
+	s := tftpd.Start(t, tftpd.Options{Tree: fstest.MapFS{"f": {Data: []byte(want)}}})
+	got, err := read(newClient(t, nil, quick).Get(t.Context(), s.URL+"/f;mode=netascii"))
+	if got != want || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestBlockNumbersBeginAnew(t *testing.T) {
+	t.Parallel()
+	want := content(66000*tftp.DefaultBlock + 1)
+	tree := fstest.MapFS{"f": {Data: []byte(want)}}
+	for name, opts := range map[string]tftpd.Options{
+		"with 0":     {Tree: tree, Without: []string{"*"}},
+		"with 1":     {Tree: tree, Without: []string{"*"}, SkipZero: true},
+		"in windows": {Tree: tree, Without: []string{"blksize"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := tftpd.Start(t, opts)
+			if got, err := read(newClient(t, nil, quick).Get(t.Context(), s.URL+"/f")); got != want || err != nil {
+				t.Errorf("%d of %d bytes, %v", len(got), len(want), err)
+			}
+		})
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fault   servers.Fault
+		without []string
+		want    fetch.Code
+	}{
+		{servers.Cut, nil, fetch.ErrTruncated},
+		{servers.Short, nil, fetch.ErrTruncated}, // by the size
+		{servers.Short, []string{"tsize"}, ""},   // nobody can know
+		{servers.Abort, nil, fetch.ErrTruncated},
+		{servers.Endless, nil, fetch.ErrProtocol}, // by the size
+		{servers.Noise, nil, fetch.ErrProtocol},
+		{servers.Drip, nil, ""},
+	} {
+		t.Run(tt.fault.String(), func(t *testing.T) {
+			t.Parallel()
+			s := tftpd.Start(t, tftpd.Options{Tree: fstest.MapFS{"f": {Data: []byte(content(50_000))}}, Without: tt.without})
+			s.Arm(servers.Failure{Fault: tt.fault, Every: time.Millisecond})
+			if _, err := read(newClient(t, nil, quick).Get(t.Context(), s.URL+"/f")); fetch.CodeOf(err) != tt.want {
+				t.Errorf("error %v, want one of class %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// answering starts a server that sends these packets in answer to the first request.
+func answering(t *testing.T, packets ...string) (url string) {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { conn.Close(); <-done })
+	go func() {
+		defer close(done)
+		buf := make([]byte, 1000)
+		for {
+			_, from, err := conn.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			for _, p := range packets {
+				conn.WriteTo([]byte(p), from)
+			}
+			packets = nil
+		}
+	}()
+	return "tftp://" + conn.LocalAddr().String() + "/f"
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]fetch.Error{
+		"\x00\x05\x00\x00Busy":            {Code: fetch.ErrServer, Reply: fetch.Reply{Text: "Busy"}},
+		"\x00\x05\x00\x02No":              {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 2, Text: "No"}},
+		"\x00\x05\x00\x05?":               {Code: fetch.ErrNetwork, Retry: true, Reply: fetch.Reply{Code: 5, Text: "?"}},
+		"\x00\x03\x00\x02data":            {Code: fetch.ErrProtocol},
+		"\x00\x04\x00\x00":                {Code: fetch.ErrProtocol},
+		"\x00":                            {Code: fetch.ErrProtocol},
+		"\x00\x06blksize\x0065464\x00":    {Code: fetch.ErrProtocol},
+		"\x00\x06blksize\x000\x00":        {Code: fetch.ErrProtocol},
+		"\x00\x06windowsize\x0017\x00":    {Code: fetch.ErrProtocol},
+		"\x00\x06tsize\x00-1\x00":         {Code: fetch.ErrProtocol},
+		"\x00\x06tsize\x00many\x00":       {Code: fetch.ErrProtocol},
+		"\x00\x06multicast\x00,,1\x00":    {Code: fetch.ErrProtocol},
+		"\x00\x03\x00\x01" + content(513): {Code: fetch.ErrProtocol},
+	} {
+		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
+			t.Parallel()
+			_, err := read(newClient(t, nil, quick).Get(t.Context(), answering(t, text)))
+			var e *fetch.Error
+			if !errors.As(err, &e) || e.Code != want.Code || e.Reply != want.Reply || e.Retry != want.Retry {
+				t.Errorf("got %#v, want %#v", e, want)
+			}
+		})
+	}
+}
+
+func TestASilentServerIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]*fetch.Options{
+		"tries":   {Timeouts: fetch.Timeouts{Reply: -1}},
+		"timeout": {Timeouts: fetch.Timeouts{Reply: 50 * time.Millisecond}},
+	} {
+		tries := 3
+		if name == "timeout" {
+			tries = 1000
+		}
+		c := newClient(t, opts, With(Options{First: 10 * time.Millisecond, Tries: tries}))
+		if _, err := read(c.Get(t.Context(), answering(t))); fetch.CodeOf(err) != fetch.ErrNetwork {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheTransferStaysAtThePortThatAnsweredFirst(t *testing.T) {
+	t.Parallel()
+	var sockets [2]net.PacketConn
+	for i := range sockets {
+		conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		sockets[i] = conn
+	}
+	buf := make([]byte, 1000)
+	done := make(chan string, 1)
+	go func() {
+		_, from, _ := sockets[0].ReadFrom(buf)
+		sockets[0].WriteTo([]byte("\x00\x03\x00\x01"+content(512)), from)
+		sockets[0].ReadFrom(buf) // the acknowledgement
+		sockets[1].WriteTo([]byte("\x00\x03\x00\x02evil"), from)
+		n, _, _ := sockets[1].ReadFrom(buf)
+		done <- string(buf[:n])
+		sockets[0].WriteTo([]byte("\x00\x03\x00\x02good"), from)
+	}()
+	got, err := read(newClient(t, nil, quick).Get(t.Context(), "tftp://"+sockets[0].LocalAddr().String()+"/f"))
+	if got != content(512)+"good" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if answer := <-done; !strings.HasPrefix(answer, "\x00\x05\x00\x05") {
+		t.Errorf("the other port got %q, want an error of code 5", answer)
+	}
+}
+
+func TestAddressesAreCheckedAndProxiesRefused(t *testing.T) {
+	t.Parallel()
+	s := tftpd.Start(t, tftpd.Options{Tree: fstest.MapFS{"f": {Data: []byte("x")}}})
+	no := errors.New("no")
+	for name, opts := range map[string]*fetch.Options{
+		"address": {Policy: &fetch.Policy{CheckAddr: func(uri.URI, netip.AddrPort) error { return no }}},
+		"proxy":   {Proxy: func(uri.URI) (uri.URI, error) { return uri.MustParse("socks5://127.0.0.1:1"), nil }},
+	} {
+		if _, err := read(newClient(t, opts, quick).Get(t.Context(), s.URL+"/f")); fetch.CodeOf(err) != fetch.ErrPolicy {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := s.Log(); len(got) > 0 {
+		t.Errorf("the server got %q", got)
+	}
+}
+
+func TestALateRefusalOfOptions(t *testing.T) {
+	t.Parallel()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	defer func() { conn.Close(); <-done }()
+	go func() {
+		defer close(done)
+		buf := make([]byte, 1000)
+		waited := false // until the client asks without options, as nobody has answered
+		for {
+			n, from, err := conn.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			plain := !strings.Contains(string(buf[:n]), "tsize")
+			switch {
+			case plain && !waited:
+				waited = true
+				conn.WriteTo([]byte("\x00\x05\x00\x08no options\x00"), from)
+			case plain:
+				conn.WriteTo([]byte("\x00\x03\x00\x01content"), from)
+			}
+		}
+	}()
+	got, err := read(newClient(t, nil, quick).Get(t.Context(), "tftp://"+conn.LocalAddr().String()+"/f"))
+	if got != "content" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

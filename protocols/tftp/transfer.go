@@ -1,0 +1,316 @@
+package tftp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/tftp"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+const (
+	// wantBlock fills an Ethernet frame, allowing for IP options.
+	wantBlock  = 1428
+	wantWindow = 16
+)
+
+// wanted are the options to request.
+var wanted = []tftp.Option{
+	{Name: "tsize", Value: "0"}, {Name: "blksize", Value: strconv.Itoa(wantBlock)}, {Name: "windowsize", Value: strconv.Itoa(wantWindow)},
+}
+
+// without is how many times a request with options may go unanswered before it is sent without
+// them, because some servers drop such requests.
+const without = 2
+
+// A transfer is a file being transferred.
+type transfer struct {
+	conn  *fetch.Conn
+	opts  Options
+	trace func(sent bool, line string) // nil if there is no trace
+
+	request tftp.Packet
+	offered bool          // a request with options was sent and may yet be answered
+	sent    []byte        // the last packet that expects an answer
+	wait    time.Duration // until the retransmission
+	due     time.Time
+	tries   int           // number of retransmissions
+	limit   time.Duration // for progress; 0 means none
+	idle    time.Duration // the limit after the first answer
+	until   time.Time     // zero without a limit
+
+	size   int64 // -1 if unknown
+	block  int   // bytes in a full block
+	window int   // blocks per acknowledgement
+	begun  bool  // the server has answered
+	next   uint16
+	fresh  int         // blocks since the last acknowledgement
+	gap    bool        // the server has been told about a missing block
+	wraps  bool        // block 65535 was the last one received
+	last   atomic.Bool // the last block has arrived
+
+	ready  []byte
+	err    error
+	packet [wantBlock + 5]byte // one byte more than allowed, to detect excess
+}
+
+// start requests a file and waits until the server grants it.
+func (d *driver) start(ctx context.Context, addr string, request tftp.Packet) (*transfer, error) {
+	stray := tftp.Packet{Op: tftp.Error, Code: tftp.UnknownTransfer, Text: "unknown transfer"}.Encode()
+	for _, options := range [][]tftp.Option{wanted, nil} {
+		conn, err := d.env.DialDatagrams(ctx, addr, stray)
+		if err != nil {
+			return nil, err
+		}
+		conn.Bind(ctx)
+		conn.SetIdle(0) // retransmissions have their own timing
+		request.Options = options
+		timeouts := d.env.Timeouts()
+		t := &transfer{conn: conn, opts: d.opts, trace: conn.Trace(), request: request, size: -1,
+			offered: options != nil, block: tftp.DefaultBlock, window: 1, next: 1, limit: timeouts.Reply, idle: timeouts.Idle}
+		if err = t.begin(); err == nil {
+			return t, nil
+		}
+		t.end()
+		if refused := (*optionsError)(nil); !errors.As(err, &refused) || options == nil {
+			return nil, err
+		}
+	}
+	panic("unreachable: without options, their refusal is an error")
+}
+
+// An optionsError is a refusal that may be due to the options of the request.
+type optionsError struct{ error }
+
+func (e *optionsError) Unwrap() error { return e.error }
+
+// begin sends the request and handles the first answer.
+func (t *transfer) begin() error {
+	if err := t.send(t.request); err != nil {
+		return err
+	}
+	for !t.begun {
+		if err := t.receive(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends a packet that expects an answer, and starts a new wait.
+func (t *transfer) send(p tftp.Packet) error {
+	t.note(true, p)
+	t.sent, t.tries, t.wait = p.Encode(), 0, t.opts.First
+	now := time.Now()
+	if t.due = now.Add(t.wait); t.limit > 0 {
+		t.until = now.Add(t.limit)
+	}
+	_, err := t.conn.Write(t.sent)
+	return err
+}
+
+func (t *transfer) note(sent bool, p tftp.Packet) {
+	if t.trace != nil {
+		t.trace(sent, p.String())
+	}
+}
+
+// receive handles one datagram, or retransmits when it is time.
+func (t *transfer) receive() error {
+	deadline := t.due
+	if !t.until.IsZero() && t.until.Before(deadline) {
+		deadline = t.until
+	}
+	t.conn.SetReadDeadline(deadline)
+	n, err := t.conn.Read(t.packet[:])
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return t.repeat()
+	case err != nil:
+		return err
+	}
+	p, err := tftp.Parse(t.packet[:n])
+	if err != nil {
+		return t.refuse("the answer is not TFTP")
+	}
+	switch {
+	case p.Op == tftp.Error:
+		t.note(false, p)
+		return t.failure(p)
+	case p.Op == tftp.OAck && !t.begun:
+		t.note(false, p)
+		return t.granted(p.Options)
+	case p.Op == tftp.OAck:
+		return nil // ignored: the last packet is retransmitted when it is time
+	case p.Op == tftp.Data:
+		return t.data(p)
+	}
+	return t.refuse("the server answers with " + p.String())
+}
+
+// repeat retransmits the last packet, unless the limit has been reached.
+func (t *transfer) repeat() error {
+	now := time.Now()
+	if t.tries == t.opts.Tries || !t.until.IsZero() && !now.Before(t.until) {
+		if !t.begun {
+			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no answer, asked %d times", t.tries+1)}
+		}
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the server has fallen silent")}
+	}
+	if now.Before(t.due) {
+		return nil
+	}
+	if t.tries++; !t.begun && t.tries == without && t.request.Options != nil {
+		t.request.Options = nil
+		t.sent = t.request.Encode()
+	}
+	t.wait = min(2*t.wait, 8*t.opts.First)
+	t.due = now.Add(t.wait)
+	_, err := t.conn.Write(t.sent)
+	return err
+}
+
+// refuse ends the transfer because of what the server sent.
+func (t *transfer) refuse(why string) error {
+	p := tftp.Packet{Op: tftp.Error, Code: tftp.IllegalOperation, Text: "not understood"}
+	t.conn.Write(p.Encode()) // a courtesy: nobody waits for it
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New(why)}
+}
+
+// granted handles the options that the server grants. It may grant some of those requested, and
+// numbers no larger than requested.
+func (t *transfer) granted(options []tftp.Option) error {
+	for _, o := range options {
+		value, err := strconv.ParseInt(o.Value, 10, 64)
+		ok := err == nil
+		switch o.Name {
+		case "tsize":
+			t.size, ok = value, ok && value >= 0
+		case "blksize":
+			t.block, ok = int(value), ok && value >= 8 && value <= wantBlock
+		case "windowsize":
+			t.window, ok = int(value), ok && value >= 1 && value <= wantWindow
+		default:
+			ok = false
+		}
+		if !ok {
+			t.conn.Write(tftp.Packet{Op: tftp.Error, Code: tftp.OptionsRefused, Text: "option not asked for"}.Encode())
+			return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server grants %q=%q", o.Name, o.Value)}
+		}
+	}
+	t.start()
+	return t.send(tftp.Packet{Op: tftp.Ack})
+}
+
+// start records that the server has answered.
+func (t *transfer) start() { t.begun, t.limit, t.until = true, t.idle, time.Time{} }
+
+// data handles a block. A duplicate is ignored: acknowledging it again would double the traffic
+// with a server that answers each acknowledgement (RFC 1123, section 4.2.3.1). If the duplicate is
+// due to a lost acknowledgement, that is retransmitted when it is time.
+func (t *transfer) data(p tftp.Packet) error {
+	if len(p.Data) > t.block {
+		return t.refuse(fmt.Sprintf("a block has more than %d bytes", t.block))
+	}
+	if t.wraps && t.next == 0 && p.Block == 1 && t.window == 1 {
+		t.next = 1 // after 65535, some servers skip 0
+	}
+	if !t.begun {
+		if p.Block != 1 {
+			return t.refuse("the first block has another number than 1")
+		}
+		t.start()
+	}
+	switch ahead := p.Block - t.next; {
+	case ahead == 0:
+	case ahead < math.MaxUint16/2 && int(ahead) < t.window && !t.gap:
+		t.gap = true // once is enough: the server goes back to the first unacknowledged block
+		return t.acknowledge()
+	default:
+		return nil
+	}
+	t.gap = false
+	t.ready = p.Data
+	t.wraps = t.next == math.MaxUint16
+	t.next++
+	t.fresh++
+	t.last.Store(len(p.Data) < t.block)
+	if t.last.Load() || t.fresh == t.window {
+		return t.acknowledge()
+	}
+	now := time.Now()
+	if t.tries, t.wait, t.due = 0, t.opts.First, now.Add(t.opts.First); t.limit > 0 {
+		t.until = now.Add(t.limit)
+	}
+	// If the rest of the window gets lost, the retransmission acknowledges what has arrived.
+	t.sent = tftp.Packet{Op: tftp.Ack, Block: t.next - 1}.Encode()
+	return nil
+}
+
+// acknowledge acknowledges the last block received in sequence.
+func (t *transfer) acknowledge() error {
+	t.fresh = 0
+	return t.send(tftp.Packet{Op: tftp.Ack, Block: t.next - 1})
+}
+
+// failure returns the error that an ERROR packet reports.
+func (t *transfer) failure(p tftp.Packet) error {
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: int(p.Code), Text: wire.Text(p.Text)}}
+	switch p.Code {
+	case tftp.NotFound:
+		e.Code = fetch.ErrNotFound
+	case tftp.AccessViolation, tftp.NoSuchUser:
+		e.Code = fetch.ErrRefused
+	case tftp.UnknownTransfer:
+		e.Code, e.Retry = fetch.ErrNetwork, true
+	case tftp.OptionsRefused, tftp.IllegalOperation:
+		if !t.begun && t.offered {
+			return &optionsError{e}
+		}
+	}
+	if t.begun && t.next > 1 {
+		e.Code, e.Retry = fetch.ErrTruncated, true // the file existed
+	}
+	return e
+}
+
+// Read implements io.Reader. The last block marks the end.
+func (t *transfer) Read(p []byte) (int, error) {
+	for len(t.ready) == 0 {
+		if t.err == nil && t.last.Load() {
+			t.err = io.EOF
+		}
+		if t.err == nil {
+			t.err = t.receive()
+			continue
+		}
+		return 0, t.err
+	}
+	n := copy(p, t.ready)
+	t.ready = t.ready[n:]
+	return n, nil
+}
+
+// Close ends the transfer. It tells the server to stop, without waiting for it.
+func (t *transfer) Close() error {
+	if !t.last.Load() {
+		t.conn.Write(tftp.Packet{Op: tftp.Error, Text: "enough"}.Encode())
+	}
+	return t.end()
+}
+
+func (t *transfer) end() error { return t.conn.Close() }
+
+// A text is the content of a file in netascii mode.
+type text struct {
+	io.Reader
+	io.Closer
+}
