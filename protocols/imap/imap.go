@@ -1,0 +1,123 @@
+// Package imap retrieves mail from the mailboxes of mail servers: the schemes imap and imaps (RFC
+// 5092) over IMAP4rev1 (RFC 3501). Nothing that it sends changes a mailbox, not even what counts as
+// seen.
+package imap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// Options configures the driver. The zero value is the default.
+type Options struct {
+	// StartTLS refuses servers of imap that do not begin TLS (RFC 3501, section 6.2.1). Without it
+	// TLS is begun where a server has it.
+	StartTLS bool
+	// AllowPlaintext lets passwords travel without TLS.
+	AllowPlaintext bool
+	// MaxConns is the number of connections to a server for one login; 0 means 4.
+	MaxConns int
+}
+
+const (
+	defaultConns = 4
+	idleTimeout  = 60 * time.Second
+)
+
+// Load registers the driver with default options.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is Load with options.
+func With(opts Options) fetch.Loader {
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		conns := opts.MaxConns
+		if conns <= 0 {
+			conns = defaultConns
+		}
+		d := &driver{env: env, opts: opts, pool: fetch.NewPool[serverKey](env, fetch.PoolOptions[*session]{
+			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
+			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.lines.Reader().Buffered() },
+			Valid: func(s *session) bool { return s.lines.Err() == nil },
+			Close: func(s *session) { s.close() },
+		})}
+		for _, s := range []fetch.Scheme{
+			{Name: "imap", Port: 143, Summary: "mailboxes, messages and their parts on a mail server, by IMAP"},
+			{Name: "imaps", Port: 993, Summary: "the same as imap, over TLS"},
+		} {
+			s.Ops, s.Ranges, s.Driver = []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, true, d
+			reg.Register(s)
+		}
+	}
+}
+
+type driver struct {
+	env  *fetch.Env
+	opts Options
+	pool *fetch.Pool[serverKey, *session]
+}
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	t, err := parse(req.URL)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.uid != 0 && req.Op == fetch.OpList:
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a message has no members: %w", errors.ErrUnsupported)}
+	case t.uid != 0:
+		return d.openMessage(ctx, req, t)
+	case t.mailbox == "":
+		return d.openServer(ctx, req, t)
+	}
+	return d.openMailbox(ctx, req, t)
+}
+
+// CloseIdleConnections implements fetch.IdleCloser.
+func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	t, err := parse(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	steps := []string{"connect to " + t.addr()}
+	switch {
+	case t.tls:
+		steps = append(steps, "TLS")
+	case d.opts.StartTLS:
+		steps = append(steps, "STARTTLS")
+	default:
+		steps = append(steps, "STARTTLS, if the server has it")
+	}
+	if t.auth != "" {
+		steps = append(steps, "AUTHENTICATE "+t.auth)
+	} else {
+		steps = append(steps, "log in")
+	}
+	if t.mailbox == "" {
+		return append(steps, `LIST "" "*"`), nil
+	}
+	steps = append(steps, "EXAMINE "+fetch.Printable(quote(encodeName(t.mailbox))))
+	switch {
+	case t.uid != 0 && req.Op == fetch.OpStat:
+		steps = append(steps, fmt.Sprintf("UID FETCH %d %s", t.uid, statItems))
+	case t.uid != 0:
+		steps = append(steps, fmt.Sprintf("UID FETCH %d %s", t.uid, sizeItems), fmt.Sprintf("UID FETCH %d (BODY.PEEK[%s])", t.uid, t.section))
+	case t.search != "":
+		steps = append(steps, "UID SEARCH "+fetch.Printable(t.search), "UID FETCH (what was found)")
+	default:
+		steps = append(steps, "UID FETCH 1:* "+listItems)
+	}
+	return steps, nil
+}
+
+var (
+	_ fetch.Driver     = (*driver)(nil)
+	_ fetch.IdleCloser = (*driver)(nil)
+	_ fetch.Explainer  = (*driver)(nil)
+)

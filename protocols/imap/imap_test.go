@@ -1,0 +1,396 @@
+package imap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/transcript"
+)
+
+const (
+	hello = "Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\r\nHello, world.\r\n"
+	other = "Subject: Other\r\n\r\nThe other one.\r\n"
+)
+
+var boxes = map[string][]imapd.Message{
+	"INBOX":            {{Text: []byte(hello), Date: time.Date(2020, 2, 29, 12, 34, 56, 0, time.UTC)}, {Text: []byte(other)}},
+	"Archive/Gr&APw-n": {{Text: []byte(other)}},
+}
+
+// read performs one request and reads what comes.
+func read(ctx context.Context, c *fetch.Client, op fetch.Op, rawURL string) (string, error) {
+	u, err := uri.Parse(rawURL)
+	if err != nil {
+		return "", err
+	}
+	resp, err := c.Do(ctx, &fetch.Request{URL: u, Op: op})
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}
+
+// credentials answers with one user and password, once.
+func credentials(user, password string) fetch.Credentials {
+	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+		if ch.Attempt > 1 {
+			return fetch.Credential{}, fetch.ErrAuth
+		}
+		return fetch.Credential{User: user, Password: password}, nil
+	})
+}
+
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	for rawURL, want := range map[string]target{
+		"imap://h":         {},
+		"imap://h/":        {},
+		"imaps://h:1/a%2f": {port: 1, tls: true, mailbox: "a/"},
+		"imap://minbari.example/gray-council;UIDVALIDITY=385759045/;UID=20/;PARTIAL=0.1024": {host: "minbari.example",
+			mailbox: "gray-council", validity: 385759045, uid: 20, partial: fetch.Range{Length: 1024}},
+		"imap://joe;AUTH=*@h/gray%20council?SUBJECT%20shadows":     {mailbox: "gray council", search: "SUBJECT shadows"},
+		"imap://h/~peter/%E6%97%A5%E6%9C%AC%E8%AA%9E/%E5%8F%B0":    {mailbox: "~peter/日本語/台"},
+		"imap://;AUTH=plain@h/INBOX/;uid=20/;section=1.2":          {mailbox: "INBOX", auth: "PLAIN", uid: 20, section: "1.2"},
+		"imap://h/b/;UID=1/;SECTION=header.fields%20(date%20from)": {mailbox: "b", uid: 1, section: "HEADER.FIELDS (DATE FROM)"},
+		"imap://h/b/;UID=1/;PARTIAL=7":                             {mailbox: "b", uid: 1, partial: fetch.Range{Offset: 7}},
+	} {
+		got, err := parse(uri.MustParse(rawURL))
+		if err != nil {
+			t.Errorf("%s: %v", rawURL, err)
+			continue
+		}
+		if want.host == "" {
+			want.host = "h"
+		}
+		if want.port == 0 {
+			want.port = 143
+		}
+		got.url, got.login = uri.URI{}, uri.URI{}
+		if *got != want {
+			t.Errorf("%s: got %+v, want %+v", rawURL, *got, want)
+		}
+	}
+	for _, rawURL := range []string{"imap:///x", "imap://h/;UID=1", "imap://h/b/;UID=0", "imap://h/b/;UID=x", "imap://h/b/;UID=", "imap://h/b;UIDVALIDITY=-1",
+		"imap://h/b/;UID=1/;SECTION=1%5D", "imap://h/b/;UID=1/;SECTION=(", "imap://h/b/;UID=1/;PARTIAL=1.0", "imap://h/b/;UID=1/;PARTIAL=-1", "imap://h/b/;SECTION=1",
+		"imap://h/b/;UID=1?ALL", "imap://h/?ALL", "imap://h/b?x%7B5%7D", "imap://h/b?", "imap://h/%FF", "imap://h/b%0D%0A", "imap://h/" + strings.Repeat("x", maxName+1)} {
+		if got, err := parse(uri.MustParse(rawURL)); err == nil {
+			t.Errorf("%s: got %+v", rawURL, got)
+		}
+	}
+}
+
+func TestNamesOfMailboxes(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"INBOX": "INBOX", "a&b": "a&-b", "~peter/mail/台北/日本語": "~peter/mail/&U,BTFw-/&ZeVnLIqe-", "Grün": "Gr&APw-n", "\U0001f600": "&2D3eAA-",
+	} {
+		if got := encodeName(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+		if got, ok := decodeName(want); got != name || !ok {
+			t.Errorf("%s: got %s, %v", want, got, ok)
+		}
+	}
+	for _, s := range []string{"&", "&AAA", "&AAA-", "&AGE-", "&2AA-", "\xff", "ü", "&Jjo!-"} {
+		if got, ok := decodeName(s); ok {
+			t.Errorf("%q: got %q", s, got)
+		}
+	}
+}
+
+func TestListings(t *testing.T) {
+	t.Parallel()
+	s := imapd.Start(t, imapd.Options{Mailboxes: boxes})
+	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
+	defer c.Close()
+	base := "imap://joe;AUTH=*:secret@" + s.Addr
+	for path, want := range map[string]string{
+		"":                             "listing Archive/Grün /Archive/Gr%C3%BCn, listing INBOX /INBOX",
+		"/INBOX":                       "object Grüße /INBOX;UIDVALIDITY=385759045/;UID=1, object Other /INBOX;UIDVALIDITY=385759045/;UID=2",
+		"/INBOX?TEXT%20Other":          "object Other /INBOX;UIDVALIDITY=385759045/;UID=2",
+		"/INBOX?TEXT%20nothing":        "",
+		"/INBOX;UIDVALIDITY=385759045": "object Grüße /INBOX;UIDVALIDITY=385759045/;UID=1, object Other /INBOX;UIDVALIDITY=385759045/;UID=2",
+		"/Archive/Gr%C3%BCn":           "object Other /Archive/Gr%C3%BCn;UIDVALIDITY=385759045/;UID=1",
+		"/INBOX;UIDVALIDITY=1":         "error not_found",
+		"/none":                        "error not_found",
+	} {
+		var got []string
+		for e, err := range c.List(t.Context(), base+path) {
+			if err != nil {
+				got = append(got, "error "+string(fetch.CodeOf(err)))
+				continue
+			}
+			got = append(got, fmt.Sprint(e.Kind, " ", e.Name, " ", strings.TrimPrefix(e.URL.String(), base)))
+			if e.Kind != fetch.EntryObject {
+				continue
+			}
+			if text, err := read(t.Context(), c, fetch.OpGet, e.URL.String()); err != nil || int64(len(text)) != e.Size {
+				t.Errorf("%s: %d bytes, %v; the listing says %d", e.URL, len(text), err, e.Size)
+			}
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%q: got %s\nwant %s", path, text, want)
+		}
+	}
+	for _, path := range []string{"/", "/INBOX"} {
+		if meta, err := c.Stat(t.Context(), base+path); err != nil || meta.Kind != fetch.KindListing {
+			t.Errorf("%s: %+v, %v", path, meta, err)
+		}
+	}
+}
+
+func TestParts(t *testing.T) {
+	t.Parallel()
+	s := imapd.Start(t, imapd.Options{Mailboxes: boxes})
+	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
+	defer c.Close()
+	base := "imap://joe:secret@" + s.Addr + "/INBOX/;UID=1"
+	for path, want := range map[string]string{
+		"":                                   hello,
+		"/;SECTION=HEADER":                   "Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\r\n",
+		"/;SECTION=TEXT":                     "Hello, world.\r\n",
+		"/;SECTION=TEXT/;PARTIAL=7":          "world.\r\n",
+		"/;SECTION=TEXT/;PARTIAL=7.5":        "world",
+		"/;PARTIAL=0.7":                      "Subject",
+		"/;SECTION=TEXT/;PARTIAL=7.5 from 2": "rld",
+		"/;SECTION=TEXT/;PARTIAL=7.5 from 9": "range",
+		"/;SECTION=TEXT from 100":            "range",
+		"/;SECTION=7":                        "not_found",
+	} {
+		path, from, some := strings.Cut(path, " from ")
+		req := &fetch.Request{URL: uri.MustParse(base + path)}
+		if some {
+			fmt.Sscan(from, &req.Range.Offset)
+		}
+		text := ""
+		resp, err := c.Do(t.Context(), req)
+		if err == nil {
+			var all []byte
+			all, err = io.ReadAll(resp.Body)
+			resp.Body.Close()
+			text = string(all)
+		}
+		if err != nil {
+			text = string(fetch.CodeOf(err))
+		}
+		if text != want {
+			t.Errorf("%s%s: %q, %v; want %q", path, from, text, err, want)
+		}
+	}
+	meta, err := c.Stat(t.Context(), base)
+	if err != nil || meta.Size != int64(len(hello)) || meta.ETag != "385759045.1" || meta.ModTime.Year() != 2020 ||
+		meta.Header.Get("Subject") == "" || meta.Name != "INBOX-1.eml" {
+		t.Errorf("%+v, %v", meta, err)
+	}
+	if _, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(base), IfChanged: meta.Validator}); !errors.Is(err, fetch.ErrNotModified) {
+		t.Errorf("a message that is had: %v", err)
+	}
+}
+
+// TestLogins shows how a login is made, and which are not.
+func TestLogins(t *testing.T) {
+	t.Parallel()
+	serverTLS, clientTLS := servers.Certificate()
+	plain := Options{AllowPlaintext: true}
+	for name, tt := range map[string]struct {
+		server   imapd.Options
+		client   Options
+		url      string // "" is imap://$/INBOX/;UID=2
+		password string // "" is secret
+		log      string // of the commands up to EXAMINE, verbs alone
+		code     fetch.Code
+	}{
+		"in plaintext":       {client: plain, log: "CAPABILITY LOGIN CAPABILITY"},
+		"not in plaintext":   {code: fetch.ErrAuth, log: "CAPABILITY"},
+		"SASL":               {server: imapd.Options{SASL: true}, client: plain, log: "CAPABILITY AUTHENTICATE CAPABILITY"},
+		"SASL by the URL":    {server: imapd.Options{SASL: true}, client: plain, url: "imap://;AUTH=PLAIN@$/INBOX/;UID=2", log: "CAPABILITY AUTHENTICATE CAPABILITY"},
+		"a way not known":    {client: plain, url: "imap://;AUTH=GSSAPI@$/INBOX/;UID=2", log: "CAPABILITY", code: fetch.ErrAuth},
+		"STARTTLS":           {server: imapd.Options{TLS: serverTLS, NeedTLS: true}, log: "CAPABILITY STARTTLS CAPABILITY LOGIN CAPABILITY"},
+		"STARTTLS demanded":  {client: Options{StartTLS: true, AllowPlaintext: true}, log: "CAPABILITY STARTTLS", code: fetch.ErrTLS},
+		"STARTTLS with more": {server: imapd.Options{TLS: serverTLS, Replies: map[string]string{"STARTTLS": "$ OK\r\n* CAPABILITY planted\r\n"}}, log: "CAPABILITY STARTTLS", code: fetch.ErrTLS},
+		"TLS":                {server: imapd.Options{TLS: serverTLS, Implicit: true}, url: "imaps://$/INBOX/;UID=2", log: "CAPABILITY LOGIN CAPABILITY"},
+		"known already":      {server: imapd.Options{Replies: map[string]string{"": "* PREAUTH hi\r\n", "EXAMINE": "$ NO\r\n"}}, log: "CAPABILITY", code: fetch.ErrNotFound},
+		"no time for TLS":    {server: imapd.Options{Replies: map[string]string{"": "* PREAUTH hi\r\n"}}, client: Options{StartTLS: true}, log: "CAPABILITY", code: fetch.ErrTLS},
+		"a wrong password":   {client: plain, password: "wrong", log: "CAPABILITY LOGIN", code: fetch.ErrAuth},
+		"nobody":             {client: plain, password: "-", log: "CAPABILITY", code: fetch.ErrAuth},
+		"not now":            {server: imapd.Options{Replies: map[string]string{"LOGIN": "$ NO [UNAVAILABLE] later\r\n"}}, client: plain, log: "CAPABILITY LOGIN", code: fetch.ErrBusy},
+		"no way":             {server: imapd.Options{Replies: map[string]string{"CAPABILITY": "* CAPABILITY IMAP4rev1 LOGINDISABLED\r\n$ OK\r\n"}}, client: plain, log: "CAPABILITY", code: fetch.ErrAuth},
+		"gone":               {server: imapd.Options{Replies: map[string]string{"": "* BYE not now\r\n"}}, client: plain, code: fetch.ErrBusy},
+		"a line in a name":   {client: plain, password: "evil", log: "CAPABILITY", code: fetch.ErrURL},
+		"another protocol":   {server: imapd.Options{Replies: map[string]string{"": "+OK pop\r\n"}}, client: plain, code: fetch.ErrProtocol},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.server.User, tt.server.Password, tt.server.Mailboxes = "joe", "secret", boxes
+			o := &fetch.Options{TLS: clientTLS}
+			switch tt.password {
+			case "":
+				o.Credentials = credentials("joe", "secret")
+			case "wrong":
+				o.Credentials = credentials("joe", "wrong")
+			case "evil":
+				o.Credentials = credentials("joe\r\n2 DELETE x", "secret")
+			}
+			s := imapd.Start(t, tt.server)
+			c := fetch.New(o, With(tt.client))
+			defer c.Close()
+			if tt.url == "" {
+				tt.url = "imap://$/INBOX/;UID=2"
+			}
+			text, err := read(t.Context(), c, fetch.OpGet, strings.ReplaceAll(tt.url, "$", s.Addr))
+			if fetch.CodeOf(err) != tt.code || (err == nil) != (tt.code == "") || err == nil && text != other {
+				t.Errorf("%q, %v; want class %q", text, err, tt.code)
+			}
+			var verbs []string
+			for _, line := range s.Log() {
+				f := strings.Fields(line)
+				if f[1] == "EXAMINE" {
+					break
+				}
+				verbs = append(verbs, f[1])
+			}
+			if got := strings.Join(verbs, " "); got != tt.log {
+				t.Errorf("the server heard %q, want %q", got, tt.log)
+			}
+		})
+	}
+}
+
+func TestPasswordsAreTriedThreeTimes(t *testing.T) {
+	t.Parallel()
+	s := imapd.Start(t, imapd.Options{User: "joe", Password: "secret"})
+	stubborn := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+		return fetch.Credential{User: "joe", Password: "wrong"}, nil
+	})
+	c := fetch.New(&fetch.Options{Credentials: stubborn}, With(Options{AllowPlaintext: true}))
+	defer c.Close()
+	if _, err := read(t.Context(), c, fetch.OpGet, "imap://"+s.Addr+"/x"); fetch.CodeOf(err) != fetch.ErrAuth {
+		t.Errorf("%v", err)
+	}
+	if n := strings.Count(strings.Join(s.Log(), "\n"), "LOGIN"); n != maxLogins {
+		t.Errorf("tried %d times", n)
+	}
+}
+
+// TestConversations plays servers that are in their right, and others.
+func TestConversations(t *testing.T) {
+	t.Parallel()
+	const begin = "S: * PREAUTH hi\nC: u1 CAPABILITY\nS: u1 OK\n"
+	const selected = begin + "C: u2 EXAMINE \"b\"\nS: * OK [UIDVALIDITY 7] x\nS: u2 OK\n"
+	const sized = selected + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH (RFC822.SIZE 5 UID 1)\nS: u3 OK\nC: u4 UID FETCH 1 (BODY.PEEK[])\n"
+	for name, tt := range map[string]struct {
+		talk string
+		path string
+		op   fetch.Op
+		want string
+		code fetch.Code
+	}{
+		"a literal":              {sized + "S: * 4 FETCH (UID 1 BODY[] {5}\nS\"hello\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
+		"data of others":         {sized + "S: * 9 EXISTS\nS: * 3 FETCH (FLAGS (\\Seen))\nS: * OK still {3}\nS: * 4 FETCH (FLAGS () BODY[] {5}\nS\"hello\"\nS:  UID 1 X {2}\nS\"ab\"\nS: )\nS: * 9 EXPUNGE\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
+		"a quoted string":        {sized + "S: * 4 FETCH (BODY[] \"he\\\\\\\"o\" UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "he\\\"o", ""},
+		"an empty one":           {sized + "S: * 4 FETCH (BODY[] \"\" UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", ""},
+		"NIL":                    {sized + "S: * 4 FETCH (BODY[] NIL UID 1)\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"refused at last":        {sized + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS: )\nS: u4 NO broken\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrRefused},
+		"gone in the content":    {sized + "S: * 4 FETCH (BODY[] {5}\nS\"hel\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "hel", fetch.ErrTruncated},
+		"gone behind it":         {sized + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrTruncated},
+		"more than announced":    {sized + "S: * 4 FETCH (BODY[] {5}\nS\"hello, world\"\nS: )\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", ""},
+		"content without end":    {sized + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\nS: u4 OK\n", "/b/;UID=1", fetch.OpGet, "hello", fetch.ErrProtocol},
+		"no such message":        {selected + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: u3 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"another command's":      {selected + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: u9 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"a huge literal":         {selected + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH (X {99999999}\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"a literal of 20 digits": {sized + "S: * 4 FETCH (BODY[] {99999999999999999999}\nS: x\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrProtocol},
+		"deep lists":             {selected + "C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH " + strings.Repeat("(", 100) + strings.Repeat(")", 100) + "\nS: u3 OK\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"an old server":          {begin + "C: u2 EXAMINE \"b\"\nS: u2 NO what\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNotFound},
+		"shut down":              {begin + "C: u2 EXAMINE \"b\"\nS: * BYE down\nS!close\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrBusy},
+		"gone":                   {begin + "C: u2 EXAMINE \"b\"\nS!close\n", "/b/;UID=1", fetch.OpGet, "", fetch.ErrNetwork},
+		"mailboxes":              {begin + "C: u2 LIST \"\" \"*\"\nS: * LIST (\\Noselect) \"/\" a\nS: * LIST () NIL {3}\nS\"b c\"\nS:\nS: * FLAGS ()\nS: u2 OK\n", "/", fetch.OpList, "LIST (\\Noselect) \"/\" a\r\nLIST () NIL {3}\r\nb c\r\n", ""},
+		"refused in a listing":   {selected + "C: u3 UID FETCH 1:* " + listItems + "\nS: * 1 FETCH (UID 5)\nS: u3 NO x\n", "/b", fetch.OpList, "1 FETCH (UID 5)\r\n", fetch.ErrRefused},
+		"a search in UTF-8":      {selected + "C: u3 UID SEARCH CHARSET UTF-8 TEXT \"ü\"\nS: * SEARCH\nS: u3 OK\n", "/b?TEXT%20%22%C3%BC%22", fetch.OpList, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conv, err := transcript.Parse(name, []byte("-- control --\n"+tt.talk))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := fetch.New(nil, Load)
+			defer c.Close()
+			text, err := read(t.Context(), c, tt.op, "imap://"+transcript.Server(t, conv)+tt.path)
+			if fetch.CodeOf(err) != tt.code && !(tt.code == fetch.ErrTruncated && fetch.CodeOf(err) == fetch.ErrNetwork) || text != tt.want {
+				t.Errorf("%q, %v; want %q and class %q", text, err, tt.want, tt.code)
+			}
+		})
+	}
+}
+
+func TestAnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	for name, replies := range map[string]map[string]string{
+		"a line without end":   {"CAPABILITY": "* CAPABILITY " + strings.Repeat("x", maxLine+1) + "\r\n"},
+		"answers without end":  {"CAPABILITY": strings.Repeat("* 1 EXISTS\r\n", maxAnswers+1)},
+		"literals without end": {"EXAMINE": "* X" + strings.Repeat(" {200000}\r\n"+strings.Repeat("x", 200_000), 6) + "\r\n"},
+		"a search without end": {"UID SEARCH": strings.Repeat("* SEARCH"+strings.Repeat(" 1", 10_000)+"\r\n", 11)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := imapd.Start(t, imapd.Options{Mailboxes: boxes, Replies: replies})
+			c := fetch.New(nil, With(Options{AllowPlaintext: true}))
+			defer c.Close()
+			_, err := read(t.Context(), c, fetch.OpList, "imap://joe:x@"+s.Addr+"/INBOX?ALL")
+			if code := fetch.CodeOf(err); code != fetch.ErrProtocol && code != fetch.ErrTooLarge {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals.
+func TestRetrievalsOverAFailingNetwork(t *testing.T) {
+	t.Parallel()
+	serverTLS, clientTLS := servers.Certificate()
+	for name, tt := range map[string]struct {
+		urls   []string
+		op     fetch.Op
+		server imapd.Options
+		codes  []fetch.Code
+	}{
+		"messages":  {urls: []string{"imap://joe:x@$/INBOX/;UID=1", "imap://joe:x@$/INBOX/;UID=2"}},
+		"a header":  {urls: []string{"imap://joe:x@$/INBOX/;UID=1"}, op: fetch.OpStat},
+		"a search":  {urls: []string{"imap://joe:x@$/INBOX?TEXT%20Other"}, op: fetch.OpList},
+		"mailboxes": {urls: []string{"imap://joe:x@$/"}, op: fetch.OpList},
+		"STARTTLS":  {urls: []string{"imap://joe:x@$/INBOX/;UID=1"}, server: imapd.Options{TLS: serverTLS, SASL: true}, codes: []fetch.Code{fetch.ErrTLS}},
+		"TLS":       {urls: []string{"imaps://joe:x@$/INBOX/;UID=1"}, server: imapd.Options{TLS: serverTLS, Implicit: true}, codes: []fetch.Code{fetch.ErrTLS}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.server.Mailboxes = boxes
+			s := imapd.Start(t, tt.server)
+			fetchtest.RunFailures(t, fetchtest.Failures{Codes: tt.codes, Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
+				o.TLS = clientTLS
+				c := fetch.New(o, With(Options{AllowPlaintext: true}))
+				defer c.Close()
+				var all strings.Builder
+				for _, url := range tt.urls {
+					text, err := read(t.Context(), c, tt.op, strings.ReplaceAll(url, "$", s.Addr))
+					all.WriteString(text)
+					if err != nil {
+						return []byte(all.String()), err
+					}
+				}
+				return []byte(all.String()), nil
+			}})
+		})
+	}
+}

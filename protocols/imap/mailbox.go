@@ -1,0 +1,235 @@
+package imap
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/message"
+)
+
+// listItems is what is asked about each message of a mailbox.
+const listItems = "(UID RFC822.SIZE INTERNALDATE ENVELOPE)"
+
+// maxFound bounds the messages that a search finds. Their numbers come in one line.
+const maxFound = 100_000
+
+// A Message is what a listing tells of one message.
+type Message struct {
+	UID     uint32 `json:"uid"`
+	Subject string `json:"subject,omitempty"`
+	Date    string `json:"date,omitempty"` // as the header has it
+	ID      string `json:"message_id,omitempty"`
+}
+
+// openMailbox lists the messages of a mailbox, or those that a search finds. The content is
+// what the server says of each.
+func (d *driver) openMailbox(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
+	var sets []string
+	l, err := d.with(ctx, t, func(l *lease) (err error) {
+		if err := l.examine(t, true); err != nil || req.Op == fetch.OpStat {
+			return err
+		}
+		sets = []string{"1:*"}
+		if t.search != "" {
+			sets, err = l.find(t.search)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if req.Op == fetch.OpStat {
+		l.end()
+		return resp, nil
+	}
+	var once sync.Once
+	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
+		defer func() { once.Do(l.end) }()
+		for _, set := range sets {
+			if !l.list(t, set, yield) {
+				return
+			}
+		}
+	}, func() error {
+		once.Do(l.abort)
+		return nil
+	})
+	return resp, nil
+}
+
+// find searches, and returns what was found as sets of UIDs that fit into commands.
+func (s *session) find(program string) (sets []string, err error) {
+	if strings.IndexFunc(program, func(r rune) bool { return r > '~' }) >= 0 {
+		program = "CHARSET UTF-8 " + program
+	}
+	const perCommand = 500
+	var found []string
+	err = s.cmd("search", "UID SEARCH "+program, func(r response) error {
+		fields := strings.Fields(string(r.data))
+		if len(fields) == 0 || !strings.EqualFold(fields[0], "SEARCH") {
+			return nil
+		}
+		for _, f := range fields[1:] {
+			if _, err := strconv.ParseUint(f, 10, 32); err != nil {
+				return errValue
+			}
+			if found = append(found, f); len(found) > maxFound {
+				return &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the search finds more than %d messages", maxFound)}
+			}
+		}
+		return nil
+	})
+	for len(found) > 0 {
+		n := min(perCommand, len(found))
+		sets, found = append(sets, strings.Join(found[:n], ",")), found[n:]
+	}
+	return sets, err
+}
+
+// list yields the messages of a set, and reports whether to go on. If it is left before the end, the
+// session is of no more use.
+func (l *lease) list(t *target, set string, yield func(fetch.Part, error) bool) bool {
+	fail := func(err error) bool {
+		yield(fetch.Part{}, err)
+		return false
+	}
+	tag, err := l.send("UID FETCH "+set+" "+listItems, "")
+	if err != nil {
+		return fail(err)
+	}
+	for {
+		r, err := l.read(false)
+		if err != nil {
+			return fail(err)
+		}
+		if done, err := l.status("mailbox "+t.mailbox, tag, r); done || err != nil {
+			if err != nil {
+				return fail(err)
+			}
+			return true
+		}
+		items, ok, err := parseFetch(r.data)
+		if err != nil {
+			return fail(l.lines.Break(err))
+		}
+		uid := items["UID"].number()
+		if !ok || uid == 0 || uid > 1<<32-1 {
+			continue
+		}
+		part, err := t.part(l.validity, uint32(uid), items)
+		if err != nil {
+			return fail(l.lines.Break(err))
+		}
+		part.Text = append(r.data, "\r\n"...)
+		if !yield(part, nil) {
+			l.lines.Break(net.ErrClosed) // the rest of the answer is still to come
+			return false
+		}
+	}
+}
+
+// part is one message of a listing.
+func (t *target) part(validity, uid uint32, items map[string]value) (fetch.Part, error) {
+	u, err := t.messageURL(validity, uid)
+	if err != nil {
+		return fetch.Part{}, err
+	}
+	m := Message{UID: uid}
+	if envelope := items["ENVELOPE"].list; len(envelope) >= 10 {
+		m.Date, m.Subject, m.ID = envelope[0].plain(), message.Decode(envelope[1].plain()), envelope[9].plain()
+	}
+	e := fetch.Entry{URL: u, Name: m.Subject, Kind: fetch.EntryObject, Rel: "item", ContentType: "message/rfc822", Size: -1, Sys: m}
+	if e.Name == "" {
+		e.Name = fmt.Sprintf("message %d", uid)
+	}
+	if size, ok := items["RFC822.SIZE"]; ok {
+		e.Size = size.number()
+	}
+	e.ModTime, _ = parseDate(items["INTERNALDATE"].text)
+	return fetch.Part{Entries: []fetch.Entry{e}}, nil
+}
+
+// plain returns a string, "" for NIL.
+func (v value) plain() string {
+	if v.null {
+		return ""
+	}
+	return v.text
+}
+
+// openServer lists the mailboxes of a server. The content is what the server says of each.
+func (d *driver) openServer(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
+	tag := ""
+	l, err := d.with(ctx, t, func(l *lease) (err error) {
+		if req.Op == fetch.OpStat {
+			return l.cmd("", "NOOP", nil)
+		}
+		tag, err = l.send(`LIST "" "*"`, "")
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if req.Op == fetch.OpStat {
+		l.end()
+		return resp, nil
+	}
+	var once sync.Once
+	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
+		defer func() { once.Do(l.end) }()
+		for {
+			r, err := l.read(false)
+			done := false
+			if err == nil {
+				done, err = l.status("the list of mailboxes", tag, r)
+			}
+			if err != nil {
+				yield(fetch.Part{}, err)
+				return
+			}
+			if done {
+				return
+			}
+			if part, ok := t.mailboxPart(r.data); ok && !yield(part, nil) {
+				l.lines.Break(net.ErrClosed) // the rest of the answer is still to come
+				return
+			}
+		}
+	}, func() error {
+		once.Do(l.abort)
+		return nil
+	})
+	return resp, nil
+}
+
+// mailboxPart makes a member of `LIST (\HasNoChildren) "/" "Sent"`.
+func (t *target) mailboxPart(data []byte) (fetch.Part, bool) {
+	all, err := parseValues(data)
+	if err != nil || len(all) != 4 || !strings.EqualFold(all[0].text, "LIST") {
+		return fetch.Part{}, false
+	}
+	name, ok := decodeName(all[3].text)
+	if !ok {
+		name = all[3].text
+	}
+	e := fetch.Entry{Name: name, Kind: fetch.EntryListing, Rel: "item", Size: -1}
+	for _, flag := range all[1].list {
+		if f := strings.ToUpper(flag.text); f == `\NOSELECT` || f == `\NONEXISTENT` {
+			ok = false
+		}
+	}
+	if ok {
+		e.URL, err = t.mailboxURL(name)
+	}
+	if !ok || err != nil {
+		e.Kind = fetch.EntryText // it holds others, or has a name that nobody can write
+	}
+	return fetch.Part{Text: append(data, "\r\n"...), Entries: []fetch.Entry{e}}, true
+}

@@ -1,0 +1,246 @@
+package imap
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/message"
+)
+
+// What is asked about messages.
+const (
+	sizeItems = "(RFC822.SIZE INTERNALDATE)"
+	statItems = "(RFC822.SIZE INTERNALDATE BODY.PEEK[HEADER])"
+)
+
+// openMessage retrieves a message or a part of one.
+func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	resp := &fetch.Response{URL: t.url, Body: fetch.NoBody}
+	b := &body{}
+	l, err := d.with(ctx, t, func(l *lease) error {
+		if err := l.examine(t, false); err != nil {
+			return err
+		}
+		resp.Meta = fetch.Meta{ContentType: t.contentType(), Size: -1, Name: t.fileName()}
+		resp.ETag = t.etag(l.validity)
+		known := req.IfChanged.ETag != "" && req.IfChanged.ETag == resp.ETag
+		if known && req.Range.IsZero() && req.Op == fetch.OpGet {
+			return &fetch.Error{Code: fetch.ErrNotModified}
+		}
+		size, err := l.describe(t, req.Op == fetch.OpStat, &resp.Meta)
+		if err != nil || req.Op == fetch.OpStat {
+			return err
+		}
+		part, ranged := t.partial, !req.Range.IsZero() && req.Range.Offset >= 0 && (known || req.IfChanged.IsZero())
+		if ranged {
+			part.Offset += req.Range.Offset
+			if rest := t.partial.Length - req.Range.Offset; t.partial.Length > 0 {
+				if rest <= 0 {
+					return &fetch.Error{Code: fetch.ErrRange}
+				}
+				part.Length = rest
+			}
+			if n := req.Range.Length; n > 0 && (part.Length == 0 || n < part.Length) {
+				part.Length = n
+			}
+		}
+		if err := l.begin(t, part, b); err != nil {
+			return err
+		}
+		resp.Size = b.left
+		if ranged {
+			if b.left == 0 && req.Range.Offset > 0 {
+				l.lines.Break(io.ErrUnexpectedEOF) // the rest of the answer is of no use
+				return &fetch.Error{Code: fetch.ErrRange}
+			}
+			resp.Range = fetch.Range{Offset: req.Range.Offset, Length: b.left}
+			if t.section == "" && t.partial.IsZero() {
+				resp.Total = size
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if req.Op == fetch.OpStat {
+		l.end()
+		return resp, nil
+	}
+	b.l = l
+	resp.Body = b
+	return resp, nil
+}
+
+// describe fills in what is known of a message without its text, and returns its size.
+func (s *session) describe(t *target, stat bool, meta *fetch.Meta) (size int64, err error) {
+	items := sizeItems
+	if stat {
+		items = statItems
+	}
+	found := false
+	err = s.cmd(fmt.Sprintf("message %d", t.uid), fmt.Sprintf("UID FETCH %d %s", t.uid, items), func(r response) error {
+		got, ok, err := parseFetch(r.data)
+		if err != nil || !ok || got["UID"].number() != int64(t.uid) {
+			return err
+		}
+		if v, ok := got["RFC822.SIZE"]; ok {
+			found, size = true, v.number()
+		}
+		if date, ok := parseDate(got["INTERNALDATE"].text); ok {
+			meta.ModTime = date
+		}
+		if v, ok := got["BODY"]; ok && t.section == "" {
+			meta.Header = message.ParseHeader([]byte(v.text))
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case !found:
+		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the mailbox has no message %d", t.uid)}
+	}
+	if stat && t.section == "" && t.partial.IsZero() {
+		meta.Size = size
+	}
+	return size, nil
+}
+
+// begin asks for content and reads up to where it begins.
+func (s *session) begin(t *target, part fetch.Range, b *body) error {
+	what := fmt.Sprintf("BODY.PEEK[%s]", t.section)
+	if !part.IsZero() {
+		if part.Length == 0 {
+			part.Length = math.MaxInt32 // the end is not known; RFC 3501 has 32 bits for it
+		}
+		what += fmt.Sprintf("<%d.%d>", part.Offset, part.Length)
+	}
+	tag, err := s.send(fmt.Sprintf("UID FETCH %d (%s)", t.uid, what), "")
+	if err != nil {
+		return err
+	}
+	b.tag = tag
+	for range maxAnswers {
+		r, err := s.read(true)
+		if err != nil {
+			return err
+		}
+		if r.literal >= 0 {
+			b.r, b.left = io.LimitReader(s.lines.Reader(), r.literal), r.literal
+			return nil
+		}
+		if done, err := s.status("", tag, r); done || err != nil {
+			if err == nil {
+				err = &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the server has no such part of message %d", t.uid)}
+			}
+			return err
+		}
+		items, ok, err := parseFetch(r.data)
+		if err != nil {
+			return s.lines.Break(err)
+		}
+		if v, found := items["BODY"]; ok && found {
+			if v.null {
+				continue // there is no such part, and the status will say that all went well
+			}
+			b.r, b.left, b.whole = strings.NewReader(v.text), int64(len(v.text)), true
+			return nil
+		}
+	}
+	return s.lines.Break(errValue)
+}
+
+// contentType returns the media type, as far as the URL tells.
+func (t *target) contentType() string {
+	last := t.section[strings.LastIndexByte(t.section, '.')+1:]
+	switch {
+	case t.section == "":
+		return "message/rfc822"
+	case strings.Contains(t.section, "HEADER"), last == "MIME":
+		return "text/rfc822-headers"
+	case last == "TEXT":
+		return "text/plain"
+	}
+	return "" // a MIME part, in its transfer encoding
+}
+
+func (t *target) fileName() string {
+	name := fetch.SafeName(strings.ReplaceAll(fmt.Sprintf("%s-%d", t.mailbox, t.uid), "/", "_"))
+	if t.section != "" {
+		return fetch.SafeName(name + "-" + t.section)
+	}
+	return strings.TrimLeft(name, ".-") + ".eml"
+}
+
+// parseDate reads an INTERNALDATE: "17-Jul-1996 02:44:25 -0700", the day perhaps with a blank.
+func parseDate(text string) (time.Time, bool) {
+	date, err := time.Parse("_2-Jan-2006 15:04:05 -0700", text)
+	return date, err == nil
+}
+
+// A body is the content of a message or part.
+type body struct {
+	l     *lease
+	tag   string // of the command
+	r     io.Reader
+	left  int64 // not read yet
+	whole bool  // the content was not a literal: its line has been read
+	err   error
+	once  sync.Once
+}
+
+// Read implements io.Reader. It returns io.EOF once the server has confirmed the end.
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	if b.left > 0 {
+		n, err := b.r.Read(p)
+		b.left -= int64(n)
+		if err == io.EOF && b.left > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil && err != io.EOF {
+			b.finish(err)
+		}
+		return n, b.err
+	}
+	b.finish(b.end())
+	return 0, b.err
+}
+
+// end reads what follows the content: the rest of its line, and the status of the command.
+func (b *body) end() error {
+	if !b.whole {
+		if err := b.l.closeList(); err != nil {
+			return err
+		}
+	}
+	if err := b.l.finish("", b.tag, nil); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+func (b *body) finish(err error) {
+	b.err = err
+	b.once.Do(func() {
+		if err != io.EOF {
+			b.l.lines.Break(err)
+		}
+		b.l.end()
+	})
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	b.once.Do(b.l.abort)
+	return nil
+}

@@ -1,0 +1,259 @@
+package imap
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// Bounds of what a server says that is not content.
+const (
+	maxLine     = 256 << 10 // a line
+	maxLiteral  = 256 << 10 // a literal in an answer, such as a header
+	maxResponse = 1 << 20   // an answer with all its literals
+	maxDepth    = 12        // of parentheses
+)
+
+// A response is one answer of the server, without its tag (RFC 3501, section 7). Literals stand in
+// it as they came.
+type response struct {
+	tag  string // "*" or "+", or that of a command
+	data []byte
+	// literal is the size of the content that follows, which is still to be read; -1 if there is none.
+	literal int64
+}
+
+// They are compiled when a session first needs them: whoever links the driver may never use it.
+var (
+	literalEnd = compiled(`\{([0-9]{1,19})\}$`)
+	// bodyItem is the end of the line in which a message's content begins.
+	bodyItem = compiled(`(?i)[ (]BODY\[[^\]]*\](<[0-9]+>)? \{[0-9]{1,19}\}$`)
+	// textual are answers that end in text for people, which is no literal whatever it looks like.
+	textual = compiled(`(?i)^(OK|NO|BAD|BYE|PREAUTH)( |$)`)
+)
+
+func compiled(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// read reads one response within the reply timeout. If stream is set, it stops where the content of
+// a message begins.
+func (s *session) read(stream bool) (response, error) {
+	defer s.inTime()()
+	r, err := s.readResponse(stream)
+	return r, s.due(err)
+}
+
+// due breaks the conversation if err says that an answer was not read. The end of the connection is
+// none of a content then.
+func (s *session) due(err error) error {
+	if err == nil {
+		return nil
+	}
+	s.lines.Break(err)
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (s *session) readResponse(stream bool) (response, error) {
+	line, err := s.lines.Line()
+	if err != nil {
+		return response{}, err
+	}
+	tag, rest, _ := strings.Cut(line, " ")
+	r := response{tag: tag, literal: -1}
+	if tag == "" {
+		return r, fmt.Errorf("%w %.80q", wire.ErrMalformed, line)
+	}
+	if tag != "*" || textual().MatchString(rest) {
+		r.data = []byte(rest)
+		return r, nil
+	}
+	return r, s.readData(&r, rest, stream)
+}
+
+// readData reads what belongs to a line: the literals that it announces, and the lines behind them.
+func (s *session) readData(r *response, line string, stream bool) error {
+	for {
+		r.data = append(r.data, line...)
+		found := literalEnd().FindStringSubmatch(line)
+		if found == nil {
+			return nil
+		}
+		n, err := strconv.ParseInt(found[1], 10, 64)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: a literal of %s bytes", wire.ErrMalformed, found[1])
+		case stream && bodyItem().Match(r.data):
+			r.literal = n
+			return nil
+		case n > maxLiteral || len(r.data)+int(n) > maxResponse:
+			return fmt.Errorf("%w: a literal of %d bytes", wire.ErrReplyTooLong, n)
+		}
+		r.data = append(r.data, "\r\n"...)
+		begin := len(r.data)
+		r.data = append(r.data, make([]byte, n)...)
+		if _, err := io.ReadFull(s.lines.Reader(), r.data[begin:]); err != nil {
+			return err
+		}
+		if line, err = s.lines.Line(); err != nil {
+			return err
+		}
+	}
+}
+
+// closeList reads what follows the content of a message in its response.
+func (s *session) closeList() error {
+	defer s.inTime()()
+	line, err := s.lines.Line()
+	if err == nil {
+		r := response{literal: -1}
+		if err = s.readData(&r, line, false); err == nil && !bytes.HasSuffix(r.data, []byte(")")) {
+			err = fmt.Errorf("%w: %.80q behind the content of a message", wire.ErrMalformed, r.data)
+		}
+	}
+	return s.due(err)
+}
+
+// A value is an atom, a string, NIL or a list.
+type value struct {
+	text string
+	null bool
+	list []value
+}
+
+var errValue = fmt.Errorf("%w: data that is none of IMAP", wire.ErrMalformed)
+
+// parseValue reads one value (RFC 3501, section 9) and returns what follows it.
+func parseValue(p []byte, depth int) (v value, rest []byte, err error) {
+	switch {
+	case len(p) == 0 || depth > maxDepth:
+		return v, p, errValue
+	case p[0] == '(':
+		v.list, rest, err = parseList(p, depth)
+		return v, rest, err
+	case p[0] == '"':
+		v.text, rest, err = parseQuoted(p[1:])
+		return v, rest, err
+	case p[0] == '{':
+		v.text, rest, err = parseLiteral(p)
+		return v, rest, err
+	}
+	end := atomEnd(p)
+	if end == 0 {
+		return v, p, errValue
+	}
+	v.text = string(p[:end])
+	v.null = strings.EqualFold(v.text, "NIL")
+	return v, p[end:], nil
+}
+
+// atomEnd returns where an atom ends. The name of a part of a message is one, with all that is
+// between its brackets.
+func atomEnd(p []byte) int {
+	if len(p) >= 5 && bytes.EqualFold(p[:5], []byte("BODY[")) {
+		if end := bytes.IndexByte(p, ']'); end > 0 {
+			return end + 1 + atomEnd(p[end+1:])
+		}
+	}
+	end := bytes.IndexFunc(p, func(r rune) bool { return r <= ' ' || r == '(' || r == ')' || r == '"' || r == '{' || r == 0x7f })
+	if end < 0 {
+		return len(p)
+	}
+	return end
+}
+
+func parseList(p []byte, depth int) (list []value, rest []byte, err error) {
+	for p = p[1:]; ; {
+		p = bytes.TrimLeft(p, " ")
+		if len(p) > 0 && p[0] == ')' {
+			return list, p[1:], nil
+		}
+		var v value
+		if v, p, err = parseValue(p, depth+1); err != nil {
+			return nil, p, err
+		}
+		list = append(list, v)
+	}
+}
+
+func parseQuoted(p []byte) (text string, rest []byte, err error) {
+	var b strings.Builder
+	for i := 0; i < len(p); i++ {
+		switch {
+		case p[i] == '"':
+			return b.String(), p[i+1:], nil
+		case p[i] == '\\' && i+1 < len(p):
+			i++
+		}
+		b.WriteByte(p[i])
+	}
+	return "", p, errValue
+}
+
+func parseLiteral(p []byte) (text string, rest []byte, err error) {
+	size, rest, ok := bytes.Cut(p[1:], []byte("}\r\n"))
+	n, err := strconv.Atoi(string(size))
+	if !ok || err != nil || n < 0 || n > len(rest) {
+		return "", p, errValue
+	}
+	return string(rest[:n]), rest[n:], nil
+}
+
+// parseValues reads values divided by blanks, to the end.
+func parseValues(p []byte) ([]value, error) {
+	var all []value
+	for len(p) > 0 {
+		v, rest, err := parseValue(p, 0)
+		if err != nil {
+			return nil, err
+		}
+		all, p = append(all, v), bytes.TrimLeft(rest, " ")
+	}
+	return all, nil
+}
+
+// parseFetch reads "5 FETCH (UID 7 RFC822.SIZE 120)" into items by name. A body has the name "BODY",
+// whatever part it is. It reports false for other data.
+func parseFetch(data []byte) (items map[string]value, ok bool, err error) {
+	all, err := parseValues(data)
+	if err != nil || len(all) < 2 || !strings.EqualFold(all[1].text, "FETCH") {
+		return nil, false, nil // not ours: servers say what they like at any time
+	}
+	if len(all) != 3 || len(all[2].list)%2 != 0 {
+		return nil, false, errValue
+	}
+	items = make(map[string]value)
+	for list := all[2].list; len(list) > 0; list = list[2:] {
+		name, _, _ := strings.Cut(strings.ToUpper(list[0].text), "[")
+		items[name] = list[1]
+	}
+	return items, true, nil
+}
+
+// number reads a number, 0 if it is none.
+func (v value) number() int64 {
+	n, err := strconv.ParseInt(v.text, 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// code returns the response code in a status, such as "UIDVALIDITY 385759045".
+func code(text string) string {
+	rest, ok := strings.CutPrefix(text, "[")
+	if !ok {
+		return ""
+	}
+	inside, _, _ := strings.Cut(rest, "]")
+	return strings.ToUpper(inside)
+}

@@ -1,0 +1,217 @@
+package imap
+
+import (
+	"fmt"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A target is what a URL names, and the server to ask for it.
+type target struct {
+	url      uri.URI // as requested
+	login    uri.URI // whose user and password, if any, are for the server
+	host     string
+	port     uint16
+	tls      bool
+	auth     string // the SASL mechanism to log in by, in upper case; "" leaves it open
+	mailbox  string // decoded; "" is the server
+	validity uint32 // the mailbox's UIDVALIDITY; 0 if the URL does not say
+	uid      uint32 // the message; 0 is the mailbox
+	section  string // the part of the message; "" is all of it
+	partial  fetch.Range
+	search   string // a search program
+}
+
+// maxName bounds names of mailboxes and parts, and search programs, in bytes.
+const maxName = 4 << 10
+
+func (t *target) addr() string { return net.JoinHostPort(t.host, strconv.Itoa(int(t.port))) }
+
+// etag identifies the bytes of a message or part: they never change (RFC 3501, section 2.3.1.1).
+func (t *target) etag(validity uint32) string {
+	if validity == 0 {
+		return ""
+	}
+	tag := fmt.Sprintf("%d.%d", validity, t.uid)
+	if t.section != "" {
+		tag += "." + t.section
+	}
+	if !t.partial.IsZero() {
+		tag += fmt.Sprintf(".%d.%d", t.partial.Offset, t.partial.Length)
+	}
+	return tag
+}
+
+// parse decodes a URL (RFC 5092):
+//
+//	imap://[USER[;AUTH=MECHANISM][:PASSWORD]@]HOST[:PORT]/   the mailboxes
+//	.../MAILBOX[;UIDVALIDITY=N]                              its messages
+//	.../MAILBOX[;UIDVALIDITY=N]?SEARCH                       those that a search finds
+//	.../MAILBOX[;UIDVALIDITY=N]/;UID=N                       a message
+//	.../;UID=N/;SECTION=PART[/;PARTIAL=OFFSET[.LENGTH]]      a part of it
+func parse(u uri.URI) (*target, error) {
+	t := &target{url: u, host: u.Host(), tls: u.Scheme() == "imaps", port: u.Port(143)}
+	if t.tls {
+		t.port = u.Port(993)
+	}
+	if t.host == "" {
+		return nil, malformed("the URL names no host")
+	}
+	var err error
+	login := u.Userinfo()
+	if i := strings.Index(strings.ToUpper(login.Name), ";AUTH="); i >= 0 {
+		t.auth = strings.ToUpper(login.Name[i+len(";AUTH="):])
+		login.Name = login.Name[:i]
+		if t.auth == "*" {
+			t.auth = ""
+		}
+		login.HasName = login.Name != "" || login.HasPassword
+	}
+	if t.login, err = (uri.Parts{Scheme: u.Scheme(), Login: login, Host: t.host, Port: t.port}).URI(); err != nil {
+		return nil, err
+	}
+	if query, ok := u.Query(); ok {
+		if t.search, err = uri.Unescape(query); err != nil {
+			return nil, err
+		}
+		if t.search == "" || len(t.search) > maxName || strings.HasSuffix(t.search, "}") {
+			return nil, malformed("a search that is empty, too long or ends in a literal")
+		}
+	}
+	return t, t.parsePath(u.Path())
+}
+
+func malformed(format string, args ...any) error {
+	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
+}
+
+// parsePath decodes what follows the host.
+func (t *target) parsePath(path string) error {
+	path, partial, err := cutParam(path, "/;PARTIAL=")
+	if err != nil {
+		return err
+	}
+	path, section, err := cutParam(path, "/;SECTION=")
+	if err != nil {
+		return err
+	}
+	path, uid, err := cutParam(path, "/;UID=")
+	if err != nil {
+		return err
+	}
+	path, validity, err := cutParam(path, ";UIDVALIDITY=")
+	if err != nil {
+		return err
+	}
+	if t.mailbox, err = uri.Unescape(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")); err != nil {
+		return err
+	}
+	if len(t.mailbox) > maxName || !utf8.ValidString(t.mailbox) {
+		return malformed("a name of a mailbox that is too long or not in UTF-8")
+	}
+	if t.validity, err = parseNumber("UIDVALIDITY", validity); err != nil {
+		return err
+	}
+	if t.uid, err = parseNumber("UID", uid); err != nil {
+		return err
+	}
+	if t.section = strings.ToUpper(section); !isSection(t.section) {
+		return malformed("%q is no part of a message", section)
+	}
+	if partial != "" {
+		if t.partial, err = parsePartial(partial); err != nil {
+			return err
+		}
+	}
+	switch {
+	case t.mailbox == "" && (t.uid != 0 || t.validity != 0 || t.search != ""):
+		return malformed("the URL names no mailbox")
+	case t.uid == 0 && (section != "" || partial != ""):
+		return malformed("a part without a message")
+	case t.uid != 0 && t.search != "":
+		return malformed("a search in a message")
+	}
+	return nil
+}
+
+// cutParam cuts a parameter off the end of a path.
+func cutParam(path, name string) (before, value string, err error) {
+	i := strings.LastIndex(strings.ToUpper(path), name)
+	if i < 0 {
+		return path, "", nil
+	}
+	value, err = uri.Unescape(path[i+len(name):])
+	if err == nil && value == "" {
+		err = malformed("%s has no value", strings.Trim(name, "/;="))
+	}
+	return path[:i], value, err
+}
+
+func parseNumber(what, value string) (uint32, error) {
+	if value == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(value, 10, 32)
+	if err != nil || n == 0 {
+		return 0, malformed("%q is no %s", value, what)
+	}
+	return uint32(n), nil
+}
+
+// parsePartial reads "OFFSET" or "OFFSET.LENGTH".
+func parsePartial(value string) (fetch.Range, error) {
+	offset, length, some := strings.Cut(value, ".")
+	o, err := strconv.ParseInt(offset, 10, 64)
+	l := int64(0)
+	if err == nil && some {
+		if l, err = strconv.ParseInt(length, 10, 64); l == 0 {
+			err = strconv.ErrRange
+		}
+	}
+	if err != nil || o < 0 || l < 0 || o > math.MaxUint32 || l > math.MaxUint32 {
+		return fetch.Range{}, malformed("%q is no part in bytes", value)
+	}
+	return fetch.Range{Offset: o, Length: l}, nil
+}
+
+// isSection reports whether the text can stand between the brackets of BODY[] (RFC 3501, section
+// 6.4.5) without changing the command.
+func isSection(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`[]{}"\<>%*`, c) >= 0 {
+			return false
+		}
+	}
+	return len(s) <= maxName && strings.Count(s, "(") == strings.Count(s, ")")
+}
+
+// mailboxURL returns the URL of a mailbox of the same server.
+func (t *target) mailboxURL(name string) (uri.URI, error) {
+	return t.resolve("/" + strings.ReplaceAll(uri.Escape(name), "%2F", "/"))
+}
+
+// messageURL returns the URL of a message of the same mailbox.
+func (t *target) messageURL(validity, uid uint32) (uri.URI, error) {
+	path := "/" + strings.ReplaceAll(uri.Escape(t.mailbox), "%2F", "/")
+	if validity != 0 {
+		path += fmt.Sprintf(";UIDVALIDITY=%d", validity)
+	}
+	return t.resolve(fmt.Sprintf("%s/;UID=%d", path, uid))
+}
+
+func (t *target) resolve(path string) (uri.URI, error) {
+	if strings.HasPrefix(path, "//") {
+		path = "/%2F" + path[2:] // it would announce a host
+	}
+	ref, err := uri.ParseRef(path)
+	if err != nil {
+		return uri.URI{}, err
+	}
+	return t.url.Resolve(ref), nil
+}

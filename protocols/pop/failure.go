@@ -1,0 +1,39 @@
+package pop
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// failure returns the error for a status -ERR, by its response code if it has one (RFC 2449, section
+// 8; RFC 3206).
+func failure(what, text string) *fetch.Error {
+	e := &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: strings.TrimSpace("-ERR " + text)}}
+	if what != "" {
+		e.Err = errors.New(what)
+	}
+	code, _, _ := strings.Cut(strings.TrimPrefix(strings.ToUpper(text), "["), "]")
+	if !strings.HasPrefix(text, "[") {
+		return e
+	}
+	switch {
+	case code == "IN-USE", code == "LOGIN-DELAY", code == "SYS/TEMP":
+		e.Code, e.Retry = fetch.ErrBusy, true
+	case strings.HasPrefix(code, "SYS"):
+		e.Code = fetch.ErrServer
+	case code == "AUTH":
+		e.Code = fetch.ErrAuth
+	}
+	return e
+}
+
+// isRefusal reports whether err is a status -ERR.
+func isRefusal(err error) bool {
+	var e *fetch.Error
+	return errors.As(err, &e) && !e.Reply.IsZero()
+}
+
+// isPlainRefusal reports whether err is a status -ERR that says no more than no.
+func isPlainRefusal(err error) bool { return isRefusal(err) && fetch.CodeOf(err) == fetch.ErrRefused }

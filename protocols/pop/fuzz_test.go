@@ -1,0 +1,84 @@
+package pop
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// FuzzMessage lets a server answer to RETR with anything. What comes out complete must be what the
+// protocol says.
+func FuzzMessage(f *testing.F) {
+	f.Add([]byte("+OK\r\nA: b\r\n\r\n..\r\n.\r\n"))
+	f.Add([]byte("+OK 3 octets\r\n.\r\n"))
+	f.Add([]byte("+OK\r\nA: b\n.\n\r\n.\r\n+OK more"))
+	f.Add([]byte("-ERR [IN-USE] no\r\n"))
+	f.Add([]byte("+"))
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		s, err := servers.New(servers.Config{Scheme: "pop"}, func(c *servers.Conn) {
+			c.Write([]byte("+OK hi\r\n-ERR\r\n+OK\r\n+OK\r\n-ERR\r\n"))
+			c.Write(answer)
+			c.CloseWrite()
+			c.Wait()
+		})
+		if err != nil {
+			t.Skip(err)
+		}
+		defer s.Close()
+		c := fetch.New(nil, With(Options{AllowPlaintext: true}))
+		defer c.Close()
+		body, err := read(t.Context(), c, fetch.OpGet, "pop://joe:x@"+s.Addr+"/1")
+		if err != nil {
+			return
+		}
+		_, block, _ := bytes.Cut(answer, []byte("\n"))
+		block, _, ended := bytes.Cut(append([]byte("\r\n"), block...), []byte("\r\n.\r\n"))
+		want := bytes.ReplaceAll(append(block, "\r\n"...), []byte("\r\n."), []byte("\r\n"))[2:]
+		if !ended || body != string(want) {
+			t.Errorf("got %q of %q", body, answer)
+		}
+	})
+}
+
+func FuzzURL(f *testing.F) {
+	for _, s := range []string{"pop://joe;AUTH=+APOP:x@h/;UID=a%2Fb", "pops://[::1]:1/3", "pop3://h/;uid=%80", "pop://h/;UID=a%0D%0ADELE"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		u, err := uri.Parse(s)
+		if err != nil {
+			return
+		}
+		got, err := parse(u)
+		if err != nil {
+			return
+		}
+		if strings.ContainsAny(got.uid+got.auth, "\r\n\x00") || got.number < 0 {
+			t.Errorf("%s: %+v", s, got)
+		}
+		if got.uid == "" {
+			return
+		}
+		again, err := got.messageURL(got.number, got.uid)
+		if err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+		if second, err := parse(again); err != nil || second.uid != got.uid {
+			t.Errorf("%s became %s: %v", s, again, err)
+		}
+	})
+}
+
+func FuzzStamp(f *testing.F) {
+	f.Add("+OK POP3 <1896.697170952@dbc.mtview.ca.us>")
+	f.Add("<<a@b>@c>")
+	f.Fuzz(func(t *testing.T, greeting string) {
+		if stamp := stampOf(greeting); stamp != "" && (!strings.Contains(greeting, stamp) || strings.IndexFunc(stamp, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0) {
+			t.Errorf("%q of %q", stamp, greeting)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package pop
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// maxLogins bounds how often credentials are asked for.
+const maxLogins = 3
+
+// stampForm is that of an RFC 822 msg-id in ASCII, as RFC 1939, section 7 wants it. Other stamps
+// could be made so that the answers to them tell parts of the password.
+var stampForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[!-;=?A-~]+@[!-;=?A-~]+>`) })
+
+// stampOf returns the stamp for APOP in a greeting, "" if there is none.
+func stampOf(greeting string) string { return stampForm().FindString(greeting) }
+
+// logIn logs in, with TLS or without.
+func (d *driver) logIn(ctx context.Context, t *target, s *session) error {
+	way, err := s.way(t.auth)
+	if err != nil {
+		return err
+	}
+	if way != apop && !s.secure && !d.opts.AllowPlaintext {
+		return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password would travel in plaintext, as the server has no TLS here"),
+			Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use pops"}
+	}
+	for attempt := 1; ; attempt++ {
+		user, _ := t.login.User()
+		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: t.login, Mechanism: "pop", Realm: t.host, User: user, Attempt: attempt})
+		switch {
+		case err == nil:
+		case attempt > 1 && errors.Is(err, fetch.ErrAuth):
+			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server refused the user name or password")}
+		case errors.Is(err, fetch.ErrAuth):
+			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server wants a login"),
+				Reason: fetch.Reason{Kind: fetch.ReasonNoLogin}}
+		default:
+			return err
+		}
+		if err = s.authenticate(way, cred); err == nil {
+			return nil
+		}
+		var e *fetch.Error
+		if !isRefusal(err) || !errors.As(err, &e) {
+			return err
+		}
+		if e.Code == fetch.ErrRefused {
+			e.Code = fetch.ErrAuth // most servers say no more than no
+		}
+		if e.Code != fetch.ErrAuth || attempt == maxLogins {
+			return err
+		}
+	}
+}
+
+// way chooses how to log in: apop, "PLAIN" or "USER".
+func (s *session) way(wanted string) (string, error) {
+	_, user := s.caps["USER"]
+	plain := strings.Contains(" "+s.caps["SASL"]+" ", " PLAIN ")
+	switch {
+	case wanted == apop && s.stamp == "":
+		return "", &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server's greeting has no stamp for APOP")}
+	case wanted == apop, wanted == "" && !s.secure && s.stamp != "":
+		return apop, nil
+	case wanted == "PLAIN", wanted == "" && plain && !user:
+		return "PLAIN", nil
+	case wanted == "":
+		return "USER", nil
+	}
+	return "", &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("urlget has no login by %s, but by PLAIN and APOP", fetch.Printable(wanted))}
+}
+
+// authenticate sends one credential.
+func (s *session) authenticate(way string, cred fetch.Credential) error {
+	switch way {
+	case apop:
+		sum := md5.Sum([]byte(s.stamp + cred.Password))
+		_, err := s.secret("APOP "+cred.User+" "+hex.EncodeToString(sum[:]), "APOP "+cred.User+" ********")
+		return err
+	case "PLAIN":
+		return s.plain(cred)
+	}
+	if _, err := s.expect("login", "USER "+cred.User); err != nil {
+		return err
+	}
+	_, err := s.secret("PASS "+cred.Password, "PASS ********")
+	return err
+}
+
+// secret is expect for a command that records show as shown.
+func (s *session) secret(line, shown string) (string, error) {
+	if err := s.lines.SendSecret(line, shown); err != nil {
+		return "", err
+	}
+	return s.status("login")
+}
+
+// plain authenticates by SASL PLAIN (RFC 4616), with the answer in the command, or after it if the
+// command would be too long (RFC 5034, section 4).
+func (s *session) plain(cred fetch.Credential) error {
+	const command, longest = "AUTH PLAIN", 253
+	answer := base64.StdEncoding.EncodeToString([]byte("\x00" + cred.User + "\x00" + cred.Password))
+	if len(command)+1+len(answer) <= longest {
+		_, err := s.secret(command+" "+answer, command+" ********")
+		return err
+	}
+	if err := s.lines.Send(command); err != nil {
+		return err
+	}
+	done := s.inTime()
+	line, err := s.lines.Line()
+	done()
+	switch {
+	case err == io.EOF:
+		return io.ErrUnexpectedEOF
+	case err != nil:
+		return err
+	case !strings.HasPrefix(line, "+") || strings.HasPrefix(line, "+OK"):
+		return failure("login", strings.TrimPrefix(line, "-ERR "))
+	}
+	_, err = s.secret(answer, "********")
+	return err
+}

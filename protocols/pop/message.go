@@ -1,0 +1,173 @@
+package pop
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/mail"
+	"strings"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// openMessage retrieves a message or, for OpStat, its header.
+func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	var meta fetch.Meta
+	b := &body{}
+	l, err := d.with(ctx, t, func(l *lease) error {
+		number, uid, err := l.locate(t)
+		if err != nil {
+			return err
+		}
+		meta = fetch.Meta{ContentType: "message/rfc822", Size: -1, Name: messageName(number, uid)}
+		meta.ETag = uid
+		switch {
+		case uid != "" && req.IfChanged.ETag == uid && req.Op == fetch.OpGet && req.Range.IsZero():
+			// A unique-id stands for the same bytes for ever (RFC 1939, section 7).
+			return &fetch.Error{Code: fetch.ErrNotModified}
+		case req.Op == fetch.OpStat:
+			return l.describe(number, &meta)
+		}
+		what := fmt.Sprintf("message %d", number)
+		text, err := l.expect(what, fmt.Sprintf("RETR %d", number))
+		if isPlainRefusal(err) {
+			err = notFound(err)
+		}
+		if err != nil {
+			return err
+		}
+		meta.Reply.Text = strings.TrimSpace("+OK " + text)
+		dot := l.lines.Reader().Dot(wire.DotOptions{})
+		done := l.inTime()
+		defer done()
+		head, err := message.ReadHead(dot, 0)
+		if err != nil {
+			return l.lines.Break(err)
+		}
+		b.r = io.MultiReader(bytes.NewReader(head), dot)
+		describe(&meta, head)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp := &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}
+	if req.Op == fetch.OpStat {
+		l.end()
+		return resp, nil
+	}
+	b.l = l
+	resp.Body = b
+	return resp, nil
+}
+
+// locate returns the number and the unique-id of the message that t names.
+func (l *lease) locate(t *target) (number int, uid string, err error) {
+	if t.uid == "" {
+		uid, err = l.uid(t.number)
+		return t.number, uid, err
+	}
+	number, err = l.find(t.uid)
+	switch {
+	case isPlainRefusal(err):
+		return 0, "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the server gives messages no unique-ids"),
+			Hint: "messages can be named by their numbers", Reply: fetch.Reply{Text: "-ERR"}}
+	case err != nil:
+		return 0, "", err
+	case number == 0 && l.pooled.Reused:
+		return 0, "", errStale
+	case number == 0:
+		return 0, "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no message has the unique-id %q", t.uid)}
+	}
+	return number, t.uid, nil
+}
+
+// describe fills in what is known of a message without its text: the size, and the header if the
+// server has TOP.
+func (l *lease) describe(number int, meta *fetch.Meta) error {
+	var err error
+	if meta.Size, err = l.size(number); err != nil {
+		return notFound(err)
+	}
+	if _, err := l.expect("", fmt.Sprintf("TOP %d 0", number)); err != nil {
+		if isRefusal(err) {
+			return nil
+		}
+		return err
+	}
+	defer l.inTime()()
+	dot := l.lines.Reader().Dot(wire.DotOptions{})
+	head, err := message.ReadHead(dot, 0)
+	if err == nil {
+		_, err = io.CopyN(io.Discard, dot, message.MaxHeader) // the rest, which some servers send too
+	}
+	switch err {
+	case io.EOF:
+		describe(meta, head)
+		return nil
+	case nil:
+		err = fmt.Errorf("%w: the header of a message goes on and on", wire.ErrReplyTooLong)
+	}
+	return l.lines.Break(err)
+}
+
+// describe fills in what the header tells.
+func describe(meta *fetch.Meta, head []byte) {
+	meta.Header = message.ParseHeader(head)
+	if date, err := mail.ParseDate(meta.Header.Get("Date")); err == nil {
+		meta.ModTime = date
+	}
+}
+
+// notFound makes a refusal that says no more than no that of a message that is not there.
+func notFound(err error) error {
+	if e, ok := err.(*fetch.Error); ok && isPlainRefusal(err) {
+		e.Code = fetch.ErrNotFound
+	}
+	return err
+}
+
+// messageName makes a file name.
+func messageName(number int, uid string) string {
+	name := fetch.SafeName(strings.ReplaceAll(uid, "/", "_"))
+	if name == "" {
+		name = fmt.Sprint(number)
+	}
+	return strings.TrimLeft(name, ".-") + ".eml"
+}
+
+// A body is the text of a message.
+type body struct {
+	r    io.Reader
+	l    *lease
+	err  error
+	once sync.Once
+}
+
+// Read implements io.Reader. It returns io.EOF after the final dot only.
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, err := b.r.Read(p)
+	if err != nil {
+		b.err = err
+		b.once.Do(func() {
+			if err != io.EOF {
+				b.l.lines.Break(err)
+			}
+			b.l.end()
+		})
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	b.once.Do(b.l.abort)
+	return nil
+}

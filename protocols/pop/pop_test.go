@@ -1,0 +1,392 @@
+package pop
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/transcript"
+)
+
+const (
+	hello = "Subject: Hello\nDate: Sat, 29 Feb 2020 12:34:56 +0000\n\nHello.\n.\n..\n"
+	other = "Subject: Other\n\nThe other one.\n"
+)
+
+var messages = []popd.Message{{UID: "u/1", Text: hello}, {UID: "u2", Text: other}}
+
+// read performs one request, whose URL has $ for the address, and reads what comes.
+func read(ctx context.Context, c *fetch.Client, op fetch.Op, rawURL string) (string, error) {
+	u, err := uri.Parse(rawURL)
+	if err != nil {
+		return "", err
+	}
+	resp, err := c.Do(ctx, &fetch.Request{URL: u, Op: op})
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}
+
+// credentials answers with one user and password, once.
+func credentials(user, password string) fetch.Credentials {
+	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+		if ch.Attempt > 1 {
+			return fetch.Credential{}, fetch.ErrAuth
+		}
+		return fetch.Credential{User: user, Password: password}, nil
+	})
+}
+
+func crlf(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
+
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	for rawURL, want := range map[string]target{
+		"pop://h":                          {host: "h", port: 110},
+		"pop://h/":                         {host: "h", port: 110},
+		"pops://h:1/":                      {host: "h", port: 1, tls: true},
+		"pop3s://h/3":                      {host: "h", port: 995, tls: true, number: 3},
+		"pop://joe;AUTH=*@h/;UID=a%2Fb":    {host: "h", port: 110, uid: "a/b"},
+		"pop://joe;auth=+apop:pw@h/;uid=x": {host: "h", port: 110, uid: "x", auth: apop},
+		"pop://;AUTH=plain@h/":             {host: "h", port: 110, auth: "PLAIN"},
+	} {
+		got, err := parse(uri.MustParse(rawURL))
+		if err != nil {
+			t.Errorf("%s: %v", rawURL, err)
+			continue
+		}
+		if user, _ := got.login.User(); strings.Contains(rawURL, "joe") != (user == "joe") {
+			t.Errorf("%s: user %q", rawURL, user)
+		}
+		got.url, got.login = uri.URI{}, uri.URI{}
+		if *got != want {
+			t.Errorf("%s: got %+v, want %+v", rawURL, *got, want)
+		}
+	}
+	for _, rawURL := range []string{"pop:///1", "pop://h/0", "pop://h/-1", "pop://h/x", "pop://h/1/2", "pop://h/;UID=", "pop://h/;UID=a%0Ab",
+		"pop://h/1?x", "pop://h/;UID=" + strings.Repeat("x", maxUID+1)} {
+		if got, err := parse(uri.MustParse(rawURL)); err == nil {
+			t.Errorf("%s: got %+v", rawURL, got)
+		}
+	}
+}
+
+func TestMaildrop(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		server popd.Options
+		want   string
+		urls   []string
+	}{
+		"unique-ids": {popd.Options{}, "1 u/1 72\r\n2 u2 34\r\n", []string{"/;UID=u%2F1", "/;UID=u2"}},
+		"numbers":    {popd.Options{Old: true}, "1 - 72\r\n2 - 34\r\n", []string{"/1", "/2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.server.Messages = messages
+			s := popd.Start(t, tt.server)
+			c := fetch.New(nil, With(Options{AllowPlaintext: true}))
+			defer c.Close()
+			base := "pop://joe;AUTH=*:secret@" + s.Addr
+			if text, err := read(t.Context(), c, fetch.OpList, base); err != nil || text != tt.want {
+				t.Errorf("%q, %v; want %q", text, err, tt.want)
+			}
+			if meta, err := c.Stat(t.Context(), base); err != nil || meta.Kind != fetch.KindListing {
+				t.Errorf("%+v, %v", meta, err)
+			}
+			i := 0
+			for e, err := range c.List(t.Context(), base) {
+				if err != nil || e.URL.String() != base+tt.urls[i] || e.Size != int64(len(crlf(messages[i].Text))) {
+					t.Fatalf("%+v, %v; want %s", e, err, tt.urls[i])
+				}
+				if text, err := read(t.Context(), c, fetch.OpGet, e.URL.String()); err != nil || text != crlf(messages[i].Text) {
+					t.Errorf("%s: %q, %v", e.URL, text, err)
+				}
+				i++
+			}
+			if i != len(messages) {
+				t.Errorf("%d entries", i)
+			}
+		})
+	}
+}
+
+func TestStatTellsTheHeader(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]popd.Options{"TOP": {}, "without TOP": {Old: true}} {
+		o.Messages = messages
+		s := popd.Start(t, o)
+		c := fetch.New(nil, With(Options{AllowPlaintext: true}))
+		meta, err := c.Stat(t.Context(), "pop://joe:secret@"+s.Addr+"/1")
+		if err != nil || meta.Size != int64(len(crlf(hello))) || meta.ContentType != "message/rfc822" {
+			t.Errorf("%s: %+v, %v", name, meta, err)
+		}
+		if !o.Old && (meta.Header.Get("Subject") != "Hello" || meta.ModTime.Year() != 2020 || meta.ETag != "u/1" || meta.Name != "u_1.eml") {
+			t.Errorf("%s: %+v", name, meta)
+		}
+		c.Close()
+	}
+}
+
+func TestAMessageThatIsHadIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	s := popd.Start(t, popd.Options{Messages: messages})
+	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
+	defer c.Close()
+	for _, path := range []string{"/;UID=u2", "/2"} {
+		req := &fetch.Request{URL: uri.MustParse("pop://joe:secret@" + s.Addr + path), IfChanged: fetch.Validator{ETag: "u2"}}
+		if _, err := c.Do(t.Context(), req); !errors.Is(err, fetch.ErrNotModified) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if log := strings.Join(s.Log(), "\n"); strings.Contains(log, "RETR") {
+		t.Errorf("the server was asked for it:\n%s", log)
+	}
+}
+
+// TestLogins shows how a login is made, and which are not.
+func TestLogins(t *testing.T) {
+	t.Parallel()
+	serverTLS, clientTLS := servers.Certificate()
+	long := strings.Repeat("long", 100)
+	for name, tt := range map[string]struct {
+		server   popd.Options
+		client   Options
+		url      string // "" is pop://$/2
+		password string // "" is secret
+		log      string // of the commands up to the login, verbs alone
+		code     fetch.Code
+	}{
+		"in plaintext":            {server: popd.Options{}, client: Options{AllowPlaintext: true}, log: "CAPA USER PASS"},
+		"not in plaintext":        {server: popd.Options{}, code: fetch.ErrAuth, log: "CAPA"},
+		"SASL":                    {server: popd.Options{SASL: true}, client: Options{AllowPlaintext: true}, log: "CAPA AUTH"},
+		"a long password":         {server: popd.Options{SASL: true}, client: Options{AllowPlaintext: true}, password: long, log: "CAPA AUTH"},
+		"APOP":                    {server: popd.Options{APOP: true}, log: "CAPA APOP"},
+		"APOP by the URL":         {server: popd.Options{APOP: true}, client: Options{AllowPlaintext: true}, url: "pop://;AUTH=+APOP@$/2", log: "CAPA APOP"},
+		"no stamp":                {server: popd.Options{}, url: "pop://;AUTH=+APOP@$/2", code: fetch.ErrAuth, log: "CAPA"},
+		"a stamp that is none":    {server: popd.Options{APOP: true, Replies: map[string]string{"": "+OK <\x80\x81@h>\r\n"}}, code: fetch.ErrAuth, log: "CAPA"},
+		"PLAIN by the URL":        {server: popd.Options{SASL: true, APOP: true}, client: Options{AllowPlaintext: true}, url: "pop://;AUTH=PLAIN@$/2", log: "CAPA AUTH"},
+		"a way that is not known": {server: popd.Options{}, url: "pop://;AUTH=SCRAM-SHA-1@$/2", code: fetch.ErrAuth, log: "CAPA"},
+		"STLS":                    {server: popd.Options{TLS: serverTLS, APOP: true}, log: "CAPA STLS CAPA USER PASS"},
+		"STLS demanded":           {server: popd.Options{}, client: Options{StartTLS: true, AllowPlaintext: true}, code: fetch.ErrTLS, log: "CAPA STLS"},
+		"STLS refused": {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"STLS": "-ERR no\r\n"}},
+			client: Options{AllowPlaintext: true}, code: fetch.ErrTLS, log: "CAPA STLS"},
+		"STLS with more": {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"STLS": "+OK\r\n+OK planted\r\n"}},
+			code: fetch.ErrTLS, log: "CAPA STLS"},
+		"TLS":               {server: popd.Options{TLS: serverTLS, Implicit: true}, url: "pops://$/2", log: "CAPA USER PASS"},
+		"an old server":     {server: popd.Options{Old: true}, client: Options{AllowPlaintext: true}, log: "CAPA USER PASS"},
+		"a wrong password":  {server: popd.Options{TLS: serverTLS}, url: "pop://joe:wrong@$/2", password: "wrong", code: fetch.ErrAuth, log: "CAPA STLS CAPA USER PASS USER PASS"},
+		"nobody":            {server: popd.Options{TLS: serverTLS}, password: "-", code: fetch.ErrAuth, log: "CAPA STLS CAPA"},
+		"a locked maildrop": {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"PASS": "-ERR [IN-USE] locked\r\n"}}, code: fetch.ErrBusy, log: "CAPA STLS CAPA USER PASS"},
+		"a server in need":  {server: popd.Options{TLS: serverTLS, Replies: map[string]string{"PASS": "-ERR [SYS/PERM] broken\r\n"}}, code: fetch.ErrServer, log: "CAPA STLS CAPA USER PASS"},
+		"a line in a name":  {server: popd.Options{}, client: Options{AllowPlaintext: true}, password: "evil", code: fetch.ErrURL, log: "CAPA"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.server.User, tt.server.Password, tt.server.Messages = "joe", "secret", messages
+			o := &fetch.Options{TLS: clientTLS}
+			switch tt.password {
+			case "":
+				o.Credentials = credentials("joe", "secret")
+			case long:
+				tt.server.Password = long
+				o.Credentials = credentials("joe", long)
+			case "evil":
+				o.Credentials = credentials("joe\r\nDELE 1", "secret")
+			case "wrong":
+				o.Credentials = credentials("joe", "wrong")
+			}
+			s := popd.Start(t, tt.server)
+			c := fetch.New(o, With(tt.client))
+			defer c.Close()
+			if tt.url == "" {
+				tt.url = "pop://$/2"
+			}
+			text, err := read(t.Context(), c, fetch.OpGet, strings.ReplaceAll(tt.url, "$", s.Addr))
+			if fetch.CodeOf(err) != tt.code || (err == nil) != (tt.code == "") || err == nil && text != crlf(other) {
+				t.Errorf("%q, %v; want class %q", text, err, tt.code)
+			}
+			if err != nil && strings.Contains(err.Error(), ":wrong") {
+				t.Errorf("the error tells the password: %v", err)
+			}
+			var verbs []string
+			for _, line := range s.Log() {
+				verb, _, _ := strings.Cut(line, " ")
+				if verb == "UIDL" {
+					break
+				}
+				verbs = append(verbs, verb)
+			}
+			if got := strings.Join(verbs, " "); got != tt.log {
+				t.Errorf("the server heard %q, want %q", got, tt.log)
+			}
+		})
+	}
+}
+
+func TestPasswordsAreTriedThreeTimes(t *testing.T) {
+	t.Parallel()
+	s := popd.Start(t, popd.Options{User: "joe", Password: "secret"})
+	stubborn := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+		return fetch.Credential{User: "joe", Password: "wrong"}, nil
+	})
+	c := fetch.New(&fetch.Options{Credentials: stubborn}, With(Options{AllowPlaintext: true}))
+	defer c.Close()
+	if _, err := read(t.Context(), c, fetch.OpGet, "pop://"+s.Addr+"/1"); fetch.CodeOf(err) != fetch.ErrAuth {
+		t.Errorf("%v", err)
+	}
+	if n := strings.Count(strings.Join(s.Log(), "\n"), "PASS wrong"); n != maxLogins {
+		t.Errorf("tried %d times", n)
+	}
+}
+
+// TestConversations plays servers that say what they should not, and old ones.
+func TestConversations(t *testing.T) {
+	t.Parallel()
+	const begin = "S: +OK hi\nC: CAPA\nS: -ERR what\nC: USER joe\nS: +OK\nC: PASS secret\nS: +OK\n"
+	for name, tt := range map[string]struct {
+		talk string
+		path string
+		op   fetch.Op
+		want string
+		code fetch.Code
+	}{
+		"a message":                {begin + "C: UIDL 1\nS: +OK 1 a\nC: RETR 1\nS: +OK\nS: A: b\nS:\nS: ..x\nS: .\n", "/1", fetch.OpGet, "A: b\r\n\r\n.x\r\n", ""},
+		"no unique-ids":            {begin + "C: UIDL 1\nS: -ERR what\nC: RETR 1\nS: +OK\nS:\nS: .\n", "/1", fetch.OpGet, "\r\n", ""},
+		"gone in the message":      {begin + "C: UIDL 1\nS: +OK 1 a\nC: RETR 1\nS: +OK\nS: A: b\nS:\nS: x\nS!close\n", "/1", fetch.OpGet, "A: b\r\n\r\nx\r\n", fetch.ErrTruncated},
+		"a message that is gone":   {begin + "C: UIDL 7\nS: -ERR no\nC: RETR 7\nS: -ERR no\n", "/7", fetch.OpGet, "", fetch.ErrNotFound},
+		"another number":           {begin + "C: UIDL 1\nS: +OK 2 b\n", "/1", fetch.OpGet, "", fetch.ErrProtocol},
+		"no such unique-id":        {begin + "C: UIDL\nS: +OK\nS: 1 a\nS: x\nS: 2\nS: .\n", "/;UID=2", fetch.OpGet, "", fetch.ErrNotFound},
+		"an endless greeting":      {"S\"" + strings.Repeat("x", 9000) + "\"\n", "/1", fetch.OpGet, "", fetch.ErrProtocol},
+		"another protocol":         {"S: 220 ftp.example\n", "/1", fetch.OpGet, "", fetch.ErrProtocol},
+		"not now":                  {"S: -ERR [SYS/TEMP] come back\n", "/1", fetch.OpGet, "", fetch.ErrBusy},
+		"gone at once":             {"S!close\n", "/1", fetch.OpGet, "", fetch.ErrNetwork},
+		"gone in the capabilities": {"S: +OK hi\nC: CAPA\nS: +OK\nS: TOP\nS!close\n", "/1", fetch.OpGet, "", fetch.ErrNetwork},
+		"a listing":                {begin + "C: LIST\nS: +OK\nS: 1 5\nS: 2 x\nS: .\nC: UIDL\nS: +OK\nS: 1 a\nS: nonsense\nS: 2 b\nS: 3 c\nS: .\n", "/", fetch.OpList, "1 a 5\r\n2 b -1\r\n3 c -1\r\n", ""},
+		"gone in the listing":      {begin + "C: LIST\nS: +OK\nS: .\nC: UIDL\nS: +OK\nS: 1 a\nS!close\n", "/", fetch.OpList, "1 a -1\r\n", fetch.ErrNetwork},
+		"an odd header":            {begin + "C: UIDL 1\nS: +OK 1 a\nC: LIST 1\nS: +OK 1 9\nC: TOP 1 0\nS: +OK\nS: no header\nS: .\n", "/1", fetch.OpStat, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conv, err := transcript.Parse(name, []byte("-- control --\n"+tt.talk))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := fetch.New(nil, With(Options{AllowPlaintext: true}))
+			defer c.Close()
+			text, err := read(t.Context(), c, tt.op, "pop://joe:secret@"+transcript.Server(t, conv)+tt.path)
+			if fetch.CodeOf(err) != tt.code && !(tt.code == fetch.ErrNetwork && fetch.CodeOf(err) == fetch.ErrTruncated) || text != tt.want {
+				t.Errorf("%q, %v; want %q and class %q", text, err, tt.want, tt.code)
+			}
+		})
+	}
+}
+
+// TestBytesBehindTheDot has a server that sends more than the answer. It must not be taken for the
+// answer to the next request.
+func TestBytesBehindTheDot(t *testing.T) {
+	t.Parallel()
+	s := popd.Start(t, popd.Options{Messages: messages, Trailing: "+OK planted\r\nplanted\r\n.\r\n"})
+	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
+	defer c.Close()
+	for _, path := range []string{"/1", "/2", "/;UID=u2", "/1"} {
+		want := crlf(other)
+		if path == "/1" {
+			want = crlf(hello)
+		}
+		if text, err := read(t.Context(), c, fetch.OpGet, "pop://joe:secret@"+s.Addr+path); err != nil || text != want {
+			t.Errorf("%s: %q, %v", path, text, err)
+		}
+	}
+}
+
+// TestNewMailIsFound asks for mail that came after the connection was made.
+func TestNewMailIsFound(t *testing.T) {
+	t.Parallel()
+	old := "S: +OK hi\nC: CAPA\nS: -ERR\nC: USER joe\nS: +OK\nC: PASS x\nS: +OK\nC: UIDL\nS: +OK\nS: 1 a\nS: .\n"
+	conv, err := transcript.Parse("new mail", []byte("-- one --\n"+old+"C: RETR 1\nS: +OK\nS:\nS: .\n"+
+		"-- two --\n"+strings.Replace(old, "S: 1 a\n", "S: 1 a\nS: 2 b\n", 1)+"C: RETR 2\nS: +OK\nS:\nS: new\nS: .\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
+	defer c.Close()
+	addr := transcript.Server(t, conv)
+	for uid, want := range map[string]string{"a": "\r\n"} {
+		if text, err := read(t.Context(), c, fetch.OpGet, "pop://joe:x@"+addr+"/;UID="+uid); err != nil || text != want {
+			t.Errorf("%s: %q, %v", uid, text, err)
+		}
+	}
+	if text, err := read(t.Context(), c, fetch.OpGet, "pop://joe:x@"+addr+"/;UID=b"); err != nil || text != "\r\nnew\r\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestCapabilitiesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := popd.Start(t, popd.Options{Replies: map[string]string{"CAPA": "+OK\r\n" + strings.Repeat(strings.Repeat("X", 1000)+"\r\n", 70) + ".\r\n"}})
+	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
+	defer c.Close()
+	if _, err := read(t.Context(), c, fetch.OpGet, "pop://joe:x@"+s.Addr+"/1"); fetch.CodeOf(err) != fetch.ErrProtocol {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestMaildropsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := popd.Start(t, popd.Options{Replies: map[string]string{"UIDL": "+OK\r\n" + strings.Repeat("1 x\r\n", maxMessages+1) + ".\r\n"}})
+	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
+	defer c.Close()
+	if _, err := read(t.Context(), c, fetch.OpGet, "pop://joe:x@"+s.Addr+"/;UID=x"); fetch.CodeOf(err) != fetch.ErrTooLarge {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals.
+func TestRetrievalsOverAFailingNetwork(t *testing.T) {
+	t.Parallel()
+	serverTLS, clientTLS := servers.Certificate()
+	for name, tt := range map[string]struct {
+		urls   []string
+		op     fetch.Op
+		server popd.Options
+		codes  []fetch.Code
+	}{
+		"messages":   {urls: []string{"pop://joe:x@$/;UID=u2", "pop://joe:x@$/1"}},
+		"a header":   {urls: []string{"pop://joe:x@$/1"}, op: fetch.OpStat},
+		"a maildrop": {urls: []string{"pop://joe:x@$/"}, op: fetch.OpList},
+		"numbers":    {urls: []string{"pop://joe:x@$/"}, op: fetch.OpList, server: popd.Options{Old: true}},
+		"STLS":       {urls: []string{"pop://joe:x@$/1"}, server: popd.Options{TLS: serverTLS, SASL: true}, codes: []fetch.Code{fetch.ErrTLS}},
+		"TLS":        {urls: []string{"pops://joe:x@$/1"}, server: popd.Options{TLS: serverTLS, Implicit: true}, codes: []fetch.Code{fetch.ErrTLS}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.server.Messages = messages
+			s := popd.Start(t, tt.server)
+			fetchtest.RunFailures(t, fetchtest.Failures{Codes: tt.codes, Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
+				o.TLS = clientTLS
+				c := fetch.New(o, With(Options{AllowPlaintext: true}))
+				defer c.Close()
+				var all strings.Builder
+				for _, url := range tt.urls {
+					text, err := read(t.Context(), c, tt.op, strings.ReplaceAll(url, "$", s.Addr))
+					all.WriteString(text)
+					if err != nil {
+						return []byte(all.String()), err
+					}
+				}
+				return []byte(all.String()), nil
+			}})
+		})
+	}
+}

@@ -1,0 +1,327 @@
+package pop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// A serverKey names connections that are interchangeable.
+type serverKey struct {
+	addr  string
+	tls   bool
+	auth  string
+	login string // the URL's user and password
+}
+
+const (
+	// maxCapabilities bounds the answer to CAPA, in bytes.
+	maxCapabilities = 64 << 10
+	// maxMessages bounds the answers to LIST and UIDL, in lines.
+	maxMessages = 100_000
+)
+
+// A session is a connection to a mail server after the login. It sees the maildrop as it was then
+// (RFC 1939, section 4).
+type session struct {
+	env    *fetch.Env
+	conn   *fetch.Conn
+	lines  *wire.Lines
+	host   string
+	secure bool
+	stamp  string            // what APOP needs of the greeting; "" if it has none
+	caps   map[string]string // in upper case to arguments; nil if the server does not tell
+	index  map[string]int    // the numbers of messages by unique-id; nil before it is asked for
+}
+
+// dial connects and logs in.
+func (d *driver) dial(ctx context.Context, t *target) (_ *session, err error) {
+	conn, err := d.env.Dial(ctx, "tcp", t.addr())
+	if err != nil {
+		return nil, err
+	}
+	if t.tls {
+		if err = d.env.Handshake(ctx, conn, d.env.TLSConfig(t.host)); err != nil {
+			return nil, err
+		}
+	}
+	s := &session{env: d.env, conn: conn, lines: wire.NewLines(conn, 0), host: t.host, secure: t.tls}
+	release := conn.Bind(ctx)
+	defer func() {
+		if !release() && err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			s.close()
+		}
+	}()
+	greeting, err := s.expect("the server does not serve us", "")
+	if err != nil {
+		return nil, err
+	}
+	s.stamp = stampOf(greeting)
+	if err := s.capabilities(); err != nil {
+		return nil, err
+	}
+	if _, can := s.caps["STLS"]; !s.secure && (can || d.opts.StartTLS) {
+		if err := s.startTLS(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s, d.logIn(ctx, t, s)
+}
+
+// capabilities fills in s.caps (RFC 2449).
+func (s *session) capabilities() error {
+	s.caps = nil
+	if _, err := s.expect("", "CAPA"); err != nil {
+		if isRefusal(err) {
+			return nil // a server of RFC 1939
+		}
+		return err
+	}
+	s.caps = make(map[string]string)
+	size := 0
+	for line, err := range s.block() {
+		if size += len(line) + 2; err == nil && size > maxCapabilities {
+			err = s.lines.Break(fmt.Errorf("%w: more than %d bytes of capabilities", wire.ErrReplyTooLong, maxCapabilities))
+		}
+		if err != nil {
+			return err
+		}
+		name, args, _ := strings.Cut(string(line), " ")
+		s.caps[strings.ToUpper(name)] = strings.ToUpper(args)
+	}
+	return nil
+}
+
+// startTLS upgrades the connection. What was known of the server may have been planted (RFC 2595,
+// section 4).
+func (s *session) startTLS(ctx context.Context) error {
+	if _, err := s.expect("the server does not begin TLS", "STLS"); err != nil {
+		var e *fetch.Error
+		if isRefusal(err) && errors.As(err, &e) {
+			e.Code, e.Retry = fetch.ErrTLS, false
+		}
+		return err
+	}
+	err := s.lines.Upgrade(func() error { return s.env.Handshake(ctx, s.conn, s.env.TLSConfig(s.host)) })
+	if err != nil {
+		return err
+	}
+	s.secure, s.stamp = true, ""
+	return s.capabilities()
+}
+
+// expect sends a command, if there is one, and reads the status that answers it, which it returns
+// without the indicator. A refusal is an error that says what failed.
+func (s *session) expect(what, line string) (string, error) {
+	if line != "" {
+		if err := s.lines.Send(line); err != nil {
+			return "", err
+		}
+	}
+	return s.status(what)
+}
+
+// status reads one status within the reply timeout (RFC 1939, section 3).
+func (s *session) status(what string) (string, error) {
+	defer s.inTime()()
+	line, err := s.lines.Line()
+	switch {
+	case err == io.EOF:
+		return "", io.ErrUnexpectedEOF // one was due
+	case err != nil:
+		return "", err
+	}
+	indicator, text, _ := strings.Cut(line, " ")
+	switch {
+	case indicator == "+OK":
+		return text, nil
+	case indicator == "-ERR":
+		return "", failure(what, text)
+	}
+	return "", s.lines.Break(fmt.Errorf("%w %.80q", wire.ErrMalformed, line))
+}
+
+// block yields the lines of a multi-line answer, all within the time for one reply. A loop that is
+// left before the end leaves the session broken.
+func (s *session) block() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		defer s.inTime()()
+		s.lineByLine(yield)
+	}
+}
+
+// stream is block for an answer whose lines go to the caller as they come: they may take any time.
+func (s *session) stream() iter.Seq2[[]byte, error] { return s.lineByLine }
+
+func (s *session) lineByLine(yield func([]byte, error) bool) {
+	whole := false
+	defer func() {
+		if !whole {
+			s.lines.Break(net.ErrClosed)
+		}
+	}()
+	for line, err := range s.lines.Reader().DotLines(wire.DotOptions{}, 0) {
+		if err != nil {
+			yield(nil, s.lines.Break(err))
+			return
+		}
+		if !yield(line, nil) {
+			return
+		}
+	}
+	whole = true
+}
+
+// inTime bounds all that is read, until the function that it returns is called, by the time for one
+// reply.
+func (s *session) inTime() (done func()) { return s.conn.ReplyTimeout(s.env.Timeouts().Reply) }
+
+// scan sends a command without arguments and calls take for each message of the answer, of which
+// there may be maxMessages.
+func (s *session) scan(command string, take func(number int, value string)) error {
+	if _, err := s.expect(command, command); err != nil {
+		return err
+	}
+	n := 0
+	for line, err := range s.block() {
+		if n++; err == nil && n > maxMessages {
+			err = &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("a maildrop of more than %d messages", maxMessages)}
+		}
+		if err != nil {
+			return err
+		}
+		if number, value, ok := scanLine(line); ok {
+			take(number, value)
+		}
+	}
+	return nil
+}
+
+// scanLine takes a line of LIST or UIDL apart: "1 120", "2 whqtswO00WBw418f9t5JxYwZ".
+func scanLine(line []byte) (number int, value string, ok bool) {
+	f := strings.Fields(string(line))
+	if len(f) < 2 {
+		return 0, "", false
+	}
+	number, err := strconv.Atoi(f[0])
+	return number, f[1], err == nil && number > 0 && len(f[1]) <= maxUID
+}
+
+// find returns the number of the message with a unique-id, and 0 if there is none.
+func (s *session) find(uid string) (int, error) {
+	if s.index == nil {
+		index := make(map[string]int)
+		if err := s.scan("UIDL", func(number int, uid string) { index[uid] = number }); err != nil {
+			return 0, err
+		}
+		s.index = index
+	}
+	return s.index[uid], nil
+}
+
+// uid returns the unique-id of a message, "" if the server has none.
+func (s *session) uid(number int) (string, error) {
+	text, err := s.expect("UIDL", fmt.Sprintf("UIDL %d", number))
+	if isRefusal(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	n, uid, ok := scanLine([]byte(text))
+	if !ok || n != number {
+		return "", s.lines.Break(fmt.Errorf("%w: %.80q as the unique-id of message %d", wire.ErrMalformed, text, number))
+	}
+	return uid, nil
+}
+
+// size returns the size of a message in bytes, -1 if the server does not tell.
+func (s *session) size(number int) (int64, error) {
+	text, err := s.expect(fmt.Sprintf("message %d", number), fmt.Sprintf("LIST %d", number))
+	if err != nil {
+		return -1, err
+	}
+	if n, value, ok := scanLine([]byte(text)); ok && n == number {
+		return parseSize(value), nil
+	}
+	return -1, nil
+}
+
+// parseSize reads a size in bytes, -1 if it is none.
+func parseSize(value string) int64 {
+	size, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || size < 0 {
+		return -1
+	}
+	return size
+}
+
+// close closes the connection without QUIT, with which servers would carry out what they do to
+// messages that were read.
+func (s *session) close() { s.conn.Abort() }
+
+// A lease is a session in use, bound to the context of one request.
+type lease struct {
+	*session
+	pooled  *fetch.Lease[serverKey, *session]
+	release func() bool
+}
+
+// end returns the session to the pool, if the conversation can go on.
+func (l *lease) end() {
+	if l.release() && l.lines.Err() == nil {
+		l.pooled.Put()
+	} else {
+		l.pooled.Discard()
+	}
+}
+
+// abort closes the session.
+func (l *lease) abort() {
+	l.pooled.Discard()
+	l.release()
+}
+
+// errStale says that a kept session does not see what was asked for, and a new one might.
+var errStale = errors.New("not in the maildrop as it was")
+
+// with leases a session and runs op on it. A session that was kept and fails, or does not see the
+// maildrop as it is now, is replaced. If with succeeds, the caller must end or abort the lease.
+func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
+	user, _ := t.login.User()
+	password, _ := t.login.Password()
+	key := serverKey{addr: t.addr(), tls: t.tls, auth: t.auth, login: user + "\x00" + password}
+	for {
+		pooled, err := d.pool.Get(ctx, key, nil, func(ctx context.Context) (*session, error) { return d.dial(ctx, t) })
+		if err != nil {
+			return nil, err
+		}
+		l := &lease{session: pooled.Conn, pooled: pooled, release: pooled.Conn.conn.Bind(ctx)}
+		if err = op(l); err == nil {
+			return l, nil
+		}
+		gone := l.lines.Err() != nil && !isTimeout(l.lines.Err()) && fetch.CodeOf(err) != fetch.ErrTooLarge
+		if pooled.Reused && ctx.Err() == nil && (gone || errors.Is(err, errStale)) {
+			l.abort()
+			continue
+		}
+		l.end()
+		return nil, err
+	}
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}

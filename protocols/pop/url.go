@@ -1,0 +1,104 @@
+package pop
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A target is what a URL names, and the server to ask for it.
+type target struct {
+	url    uri.URI // as requested
+	login  uri.URI // whose user and password, if any, are for the server
+	host   string
+	port   uint16
+	tls    bool
+	auth   string // how to log in: a SASL mechanism or apop, in upper case; "" leaves it open
+	uid    string // the message's unique-id
+	number int    // the message's number, if it has no uid
+}
+
+// apop is what URLs call the command APOP (RFC 2384, section 5).
+const apop = "+APOP"
+
+// uidParam begins the path of a message, as in RFC 5092. RFC 2384 names maildrops only.
+const uidParam = ";UID="
+
+// maxUID bounds a unique-id. RFC 1939, section 7 allows 70 characters; some servers make longer
+// ones.
+const maxUID = 1000
+
+func (t *target) addr() string { return net.JoinHostPort(t.host, strconv.Itoa(int(t.port))) }
+
+func (t *target) isMessage() bool { return t.uid != "" || t.number != 0 }
+
+// parse decodes a URL:
+//
+//	pop://[USER[;AUTH=MECHANISM][:PASSWORD]@]HOST[:PORT][/]   the maildrop
+//	.../;UID=UNIQUE-ID                                        a message
+//	.../NUMBER                                                the same by its number
+func parse(u uri.URI) (*target, error) {
+	bad := func(format string, args ...any) (*target, error) {
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
+	}
+	t := &target{url: u, host: u.Host(), tls: strings.HasSuffix(u.Scheme(), "s"), port: u.Port(110)}
+	if t.tls {
+		t.port = u.Port(995)
+	}
+	if t.host == "" {
+		return bad("the URL names no host")
+	}
+	var err error
+	login := u.Userinfo()
+	if i := strings.Index(strings.ToUpper(login.Name), ";AUTH="); i >= 0 {
+		t.auth = strings.ToUpper(login.Name[i+len(";AUTH="):])
+		login.Name = login.Name[:i]
+		if t.auth == "*" {
+			t.auth = ""
+		}
+		login.HasName = login.Name != "" || login.HasPassword
+	}
+	if t.login, err = (uri.Parts{Scheme: u.Scheme(), Login: login, Host: t.host, Port: t.port}).URI(); err != nil {
+		return nil, err
+	}
+	name, err := uri.Unescape(strings.TrimPrefix(u.URLPath(), "/"))
+	switch rest, uid := cutParam(name); {
+	case err != nil:
+		return nil, err
+	case name == "":
+	case uid && (rest == "" || len(rest) > maxUID):
+		return bad("a unique-id of %d bytes; it has 1 to %d", len(rest), maxUID)
+	case uid:
+		t.uid = rest
+	default:
+		if t.number, err = strconv.Atoi(name); err != nil || t.number < 1 {
+			return bad("%q is neither the number of a message nor ;UID= and its unique-id", name)
+		}
+	}
+	return t, nil
+}
+
+// cutParam returns what follows ";UID=", in whatever case that is.
+func cutParam(path string) (value string, ok bool) {
+	if len(path) < len(uidParam) || !strings.EqualFold(path[:len(uidParam)], uidParam) {
+		return "", false
+	}
+	return path[len(uidParam):], true
+}
+
+// messageURL returns the URL of a message of the same maildrop.
+func (t *target) messageURL(number int, uid string) (uri.URI, error) {
+	path := "/" + strconv.Itoa(number)
+	if uid != "" {
+		path = "/" + uidParam + uri.Escape(uid)
+	}
+	ref, err := uri.ParseRef(path)
+	if err != nil {
+		return uri.URI{}, err
+	}
+	return t.url.Resolve(ref), nil
+}
