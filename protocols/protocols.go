@@ -1,6 +1,5 @@
-// Package protocols registers every built-in driver: the one place that names
-// them all. A program that wants only some passes their Load functions to
-// fetch.New instead, and links nothing else.
+// Package protocols registers every built-in driver: the one place that names them all. A program
+// that wants only some passes their Load functions to fetch.New instead, and links nothing else.
 package protocols
 
 import (
@@ -12,35 +11,45 @@ import (
 	"github.com/urlget/urlget/protocols/file"
 	"github.com/urlget/urlget/protocols/finger"
 	"github.com/urlget/urlget/protocols/ftp"
+	"github.com/urlget/urlget/protocols/gemini"
 	"github.com/urlget/urlget/protocols/gopher"
 	"github.com/urlget/urlget/protocols/http"
-	"github.com/urlget/urlget/protocols/inert"
+	"github.com/urlget/urlget/protocols/imap"
 	"github.com/urlget/urlget/protocols/ldap"
 	"github.com/urlget/urlget/protocols/mailto"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/mounted"
+	"github.com/urlget/urlget/protocols/ni"
 	"github.com/urlget/urlget/protocols/nntp"
+	"github.com/urlget/urlget/protocols/pop"
 	"github.com/urlget/urlget/protocols/prospero"
+	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/protocols/telnet"
+	"github.com/urlget/urlget/protocols/tftp"
+	"github.com/urlget/urlget/protocols/unsupported"
 	"github.com/urlget/urlget/protocols/wais"
 	"github.com/urlget/urlget/protocols/whois"
 )
 
-// Config holds driver options, one pointer for each driver package; nil means
-// its defaults.
+// Config holds driver options, one pointer for each driver package; nil means its defaults.
 type Config struct {
 	External *external.Options
 	File     *file.Options
 	FTP      *ftp.Options
+	Gemini   *gemini.Options
 	Gopher   *gopher.Options
 	HTTP     *http.Options
+	IMAP     *imap.Options
 	LDAP     *ldap.Options
 	Mailto   *mailto.Options
 	Mid      *mid.Options
 	Mounted  *mounted.Options
 	NNTP     *nntp.Options
+	POP      *pop.Options
 	Prospero *prospero.Options
+	SFTP     *sftp.Options
 	Telnet   *telnet.Options
+	TFTP     *tftp.Options
 	WAIS     *wais.Options
 }
 
@@ -57,18 +66,40 @@ func With(cfg Config) fetch.Loader {
 		file.With(orZero(cfg.File))(env, reg)
 		finger.Load(env, reg)
 		ftp.With(orZero(cfg.FTP))(env, reg)
+		gemini.With(orZero(cfg.Gemini))(env, reg)
 		gopher.With(orZero(cfg.Gopher))(env, reg)
 		http.With(orZero(cfg.HTTP))(env, reg)
-		inert.Load(env, reg)
+		imap.With(orZero(cfg.IMAP))(env, reg)
+		unsupported.Load(env, reg)
 		ldap.With(orZero(cfg.LDAP))(env, reg)
 		mailto.With(orZero(cfg.Mailto))(env, reg)
 		mid.With(orZero(cfg.Mid))(env, reg)
 		mounted.With(orZero(cfg.Mounted))(env, reg)
+		ni.Load(env, reg)
 		nntp.With(orZero(cfg.NNTP))(env, reg)
+		pop.With(orZero(cfg.POP))(env, reg)
 		prospero.With(orZero(cfg.Prospero))(env, reg)
+		sftp.With(orZero(cfg.SFTP))(env, reg)
 		telnet.With(orZero(cfg.Telnet))(env, reg)
+		tftp.With(orZero(cfg.TFTP))(env, reg)
 		wais.With(orZero(cfg.WAIS))(env, reg)
 		whois.Load(env, reg)
+	}
+}
+
+// Without is All but for the schemes with these names: URLs of theirs, also those that redirects and
+// menus lead to, are answered as those of unknown schemes. It panics if there is no such scheme, as
+// a name that is misspelt would forbid nothing. To serve a scheme by another driver, follow All by a
+// Loader that calls Registry.Replace.
+func Without(names ...string) fetch.Loader {
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		All(env, reg)
+		for _, name := range names {
+			if _, ok := reg.Lookup(name); !ok {
+				panic("protocols: Without of unknown scheme " + name)
+			}
+			reg.Remove(name)
+		}
 	}
 }
 

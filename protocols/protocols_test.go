@@ -1,38 +1,103 @@
 package protocols_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
 
+// The section of the README stands between two lines.
+const (
+	readme        = "../README.md"
+	sectionBegins = "<!-- schemes -->\n"
+	sectionEnds   = "<!-- end of schemes -->\n"
+)
+
+// TestTheREADMENamesEveryScheme holds the README to the schemes that there are, and rewrites its
+// section if asked.
 func TestTheREADMENamesEveryScheme(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile(readme)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(readme), "<!-- schemes -->")
-	section, _, ok := strings.Cut(rest, "<!-- end of schemes -->")
-	if !ok {
-		t.Fatal("README.md has no section of schemes")
+	before, rest, began := strings.Cut(string(text), sectionBegins)
+	section, after, ended := strings.Cut(rest, sectionEnds)
+	if !began || !ended {
+		t.Fatalf("README.md has no lines %q and %q", sectionBegins, sectionEnds)
 	}
 	c := fetch.New(nil, protocols.All)
 	defer c.Close()
+	want := describe(c.Schemes())
+	if section == want {
+		return
+	}
+	if os.Getenv("URLGET_WRITE") != "" {
+		if err := os.WriteFile(readme, []byte(before+sectionBegins+want+sectionEnds+after), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Error("README.md does not list the schemes as they are; this writes it: URLGET_WRITE=1 go test ./protocols")
+	listed := strings.Split(section, "\n")
+	for line := range strings.SplitSeq(want, "\n") {
+		if !slices.Contains(listed, line) {
+			t.Errorf("not in README.md: %s", line)
+		}
+	}
+}
+
+// describe returns the section of the README: a table of what can be retrieved, and the names of
+// what is only known.
+func describe(schemes []fetch.Scheme) string {
+	var b strings.Builder
+	var names []string
+	b.WriteString("| scheme | port | operations | what it is |\n|---|---|---|---|\n")
+	for _, s := range schemes {
+		if s.State() == fetch.StateNamesOnly {
+			names = append(names, s.Name)
+			continue
+		}
+		port := ""
+		if s.Port != 0 {
+			port = strconv.Itoa(int(s.Port))
+		}
+		var ops []string
+		for _, op := range s.Ops {
+			ops = append(ops, op.String())
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", s.Name, port, strings.Join(ops, " "), s.Summary)
+	}
+	fmt.Fprintf(&b, "\nThese answer with what they are and what can be done: %s.\n", strings.Join(names, ", "))
+	return b.String()
+}
+
+// Package uri knows the default ports of some schemes, for what it does without a client.
+func TestDefaultPortsAreTheSameInPackageURI(t *testing.T) {
+	t.Parallel()
+	c := fetch.New(nil, protocols.All)
+	defer c.Close()
+	known := 0
 	for _, s := range c.Schemes() {
-		want := "| " + s.Name + " |"
-		if s.State() == "names only" {
-			want = " " + s.Name
+		port := uri.MustParse(s.Name + "://h/").Origin().Port
+		if port == 0 || s.Port == 0 {
+			continue
 		}
-		if !strings.Contains(section, want) {
-			t.Errorf("README.md does not list %s (%s)", s.Name, s.State())
+		known++
+		if port != s.Port {
+			t.Errorf("%s: package uri says %d, the driver %d", s.Name, port, s.Port)
 		}
-		if s.State() != "names only" && !strings.Contains(section, s.Summary) {
-			t.Errorf("README.md does not say that %s is %s", s.Name, s.Summary)
-		}
+	}
+	if known < 15 {
+		t.Errorf("package uri knows the ports of %d schemes only", known)
 	}
 }
 
@@ -45,4 +110,22 @@ func TestDriversOfTwoClientsAreNotShared(t *testing.T) {
 	if len(a.Schemes()) != len(b.Schemes()) || len(a.Schemes()) < 20 {
 		t.Errorf("%d and %d schemes", len(a.Schemes()), len(b.Schemes()))
 	}
+}
+
+func TestWithout(t *testing.T) {
+	t.Parallel()
+	c := fetch.New(nil, protocols.Without("ftp", "file"))
+	defer c.Close()
+	for rawURL, forbidden := range map[string]bool{"ftp://h/x": true, "file:///x": true, "ftps://h/x": false, "data:,x": false} {
+		_, err := c.Explain(&fetch.Request{URL: uri.MustParse(rawURL)})
+		if forbidden != errors.Is(err, fetch.ErrScheme) {
+			t.Errorf("%s: %v", rawURL, err)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a name that is misspelt is taken")
+		}
+	}()
+	fetch.New(nil, protocols.Without("fpt"))
 }

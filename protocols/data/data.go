@@ -1,4 +1,4 @@
-// Package data delivers what data URLs hold in themselves (RFC 2397).
+// Package data decodes data URLs, which contain their content (RFC 2397).
 package data
 
 import (
@@ -29,12 +29,12 @@ func Load(_ *fetch.Env, reg *fetch.Registry) {
 
 type driver struct{}
 
+// constant is the entity tag of all content, because that of a given URL never changes.
+const constant = `"constant"`
+
 // Open decodes the URL.
 func (driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-	switch {
-	case req.Op != fetch.OpGet && req.Op != fetch.OpStat:
-		return nil, fmt.Errorf("a data URL can only be retrieved: %w", errors.ErrUnsupported)
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	mediaType, content, err := parse(req.URL)
@@ -42,10 +42,14 @@ func (driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, er
 		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
 	}
 	meta := fetch.Meta{ContentType: mediaType}
-	if r := req.Range; !r.IsZero() {
+	meta.ETag = constant
+	if req.IfChanged.ETag == constant && req.Range.IsZero() {
+		return nil, &fetch.Error{Code: fetch.ErrNotModified}
+	}
+	if r := req.Range; !r.IsZero() && (req.IfChanged.IsZero() || req.IfChanged.ETag == constant) {
 		total := int64(len(content))
 		if r.Offset < 0 || r.Length < 0 || r.Offset >= total {
-			return nil, &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the URL holds %d octets", total)}
+			return nil, &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the URL holds %d bytes", total)}
 		}
 		content = content[r.Offset:]
 		if r.Length > 0 {
@@ -58,28 +62,28 @@ func (driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, er
 	if req.Op == fetch.OpStat {
 		return &fetch.Response{Meta: meta, Body: http.NoBody}, nil
 	}
-	return &fetch.Response{Meta: meta, Body: &body{ctx: ctx, Reader: bytes.NewReader(content)}}, nil
+	return &fetch.Response{Meta: meta, Body: &reader{ctx: ctx, Reader: bytes.NewReader(content)}}, nil
 }
 
-// A body is the content; a context ends it as it does others'.
-type body struct {
+// A reader is the body of a response. As with other bodies, its context can end it.
+type reader struct {
 	*bytes.Reader
 	ctx context.Context
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *reader) Read(p []byte) (int, error) {
 	if b.ctx.Err() != nil {
 		return 0, context.Cause(b.ctx)
 	}
 	return b.Reader.Read(p)
 }
 
-func (*body) Close() error { return nil }
+func (*reader) Close() error { return nil }
 
-// defaultType is what no media type means.
+// defaultType is the media type of a URL that gives none.
 const defaultType = "text/plain;charset=US-ASCII"
 
-// parse takes a data URL apart: data:[mediatype][;base64],data.
+// parse splits a data URL: data:[mediatype][;base64],data.
 func parse(u uri.URI) (mediaType string, content []byte, err error) {
 	_, text, _ := strings.Cut(u.WithoutFragment().String(), ":")
 	head, data, ok := strings.Cut(text, ",")
@@ -100,8 +104,8 @@ func parse(u uri.URI) (mediaType string, content []byte, err error) {
 	return mediaType, content, err
 }
 
-// parseType puts a media type into its usual form. If only parameters are
-// given, the type is text/plain.
+// parseType returns a media type in canonical form. If only parameters are given, the type is
+// text/plain.
 func parseType(s string) (string, error) {
 	switch {
 	case s == "":
@@ -111,13 +115,13 @@ func parseType(s string) (string, error) {
 	}
 	name, params, err := mime.ParseMediaType(s)
 	if err != nil || !strings.Contains(name, "/") {
-		return "", fmt.Errorf("%q is no media type", s)
+		return "", fmt.Errorf("%q is not a media type", s)
 	}
 	return mime.FormatMediaType(name, params), nil
 }
 
-// decodeBase64 decodes the encoding of RFC 2045, in which white space has no
-// meaning. Missing padding is forgiven, as browsers do.
+// decodeBase64 decodes base64 (RFC 2045), ignoring white space. Like browsers, it tolerates missing
+// padding.
 func decodeBase64(text []byte) ([]byte, error) {
 	text = bytes.Join(bytes.Fields(text), nil)
 	if len(text)%4 == 0 {
@@ -133,6 +137,6 @@ func decodeBase64(text []byte) ([]byte, error) {
 
 var (
 	_ fetch.Driver  = driver{}
-	_ io.ReadCloser = (*body)(nil)
-	_ io.WriterTo   = (*body)(nil)
+	_ io.ReadCloser = (*reader)(nil)
+	_ io.WriterTo   = (*reader)(nil)
 )

@@ -33,7 +33,7 @@ func TestGet(t *testing.T) {
 		{"charset only", "data:;charset=utf-8,%C3%A9", "text/plain; charset=utf-8", "é"},
 		{"encoded parameter", "data:text/plain;n=%22a%20b%22,x", `text/plain; n="a b"`, "x"},
 		{"empty", "data:,", "text/plain; charset=US-ASCII", ""},
-		{"all octets are data", "data:,%00%0D%0A%FF", "text/plain; charset=US-ASCII", "\x00\r\n\xff"},
+		{"all bytes are data", "data:,%00%0D%0A%FF", "text/plain; charset=US-ASCII", "\x00\r\n\xff"},
 		{"question mark is data", "data:,a?b", "text/plain; charset=US-ASCII", "a?b"},
 		{"fragment is not data", "data:,a#b", "text/plain; charset=US-ASCII", "a"},
 		{"slashes are data", "data:,//x", "text/plain; charset=US-ASCII", "//x"},
@@ -80,7 +80,8 @@ func TestRange(t *testing.T) {
 		{r: fetch.Range{Offset: 1, Length: 2}, want: "bc", got: fetch.Range{Offset: 1, Length: 2}},
 		{r: fetch.Range{Length: 9}, want: "abcdef", got: fetch.Range{Length: 6}},
 		{r: fetch.Range{Offset: 6}, code: fetch.ErrRange},
-		{r: fetch.Range{Offset: -1}, code: fetch.ErrRange},
+		{r: fetch.Range{Offset: -1}, want: "f", got: fetch.Range{Offset: 5, Length: 1}},
+		{r: fetch.Range{Offset: -1, Length: 1}, code: fetch.ErrRange},
 	}
 	for _, tt := range tests {
 		resp, err := newClient(t).Do(t.Context(), &fetch.Request{URL: uri.MustParse("data:,abcdef"), Range: tt.r})

@@ -1,11 +1,10 @@
-// Package external is the driver for experimental schemes ("x-foo", RFC 1738,
-// section 2.1): it starts a program that speaks the protocol. What such a
-// program is asked and answers is in docs/external-drivers.md.
+// Package external is the driver for experimental schemes ("x-foo", RFC 1738, section 2.1): it runs
+// a program that speaks the protocol. The interface of such programs is described in
+// docs/external-drivers.md.
 package external
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -19,22 +18,22 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// Prefix begins the names of all schemes that programs may serve: those that
-// will never be standards.
+// Prefix is how the names of all schemes begin that programs may serve. It is reserved for schemes
+// that will never be standardized.
 const Prefix = "x-"
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// Programs maps schemes to the programs that serve them. Others are
-	// looked for on PATH, as "urlget-" and the scheme. Names that do not begin
-	// with Prefix are ignored.
+	// Programs maps schemes to the programs that serve them. For other schemes, a program called
+	// "urlget-" followed by the scheme is looked up on PATH. Names that do not begin with Prefix
+	// are ignored.
 	Programs map[string]string
 }
 
 // Load registers the driver with its defaults.
 func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With is like Load, with options.
 func With(opts Options) fetch.Loader {
 	return func(env *fetch.Env, reg *fetch.Registry) {
 		for name, program := range opts.Programs {
@@ -43,7 +42,7 @@ func With(opts Options) fetch.Loader {
 			}
 		}
 		reg.RegisterPrefix(Prefix, func(name string) (fetch.Scheme, bool) {
-			// A program counts only where an absolute entry of PATH names it.
+			// LookPath accepts programs only from absolute entries of PATH.
 			program, err := exec.LookPath("urlget-" + name)
 			return scheme(env, name, program), err == nil
 		})
@@ -53,7 +52,7 @@ func With(opts Options) fetch.Loader {
 func scheme(env *fetch.Env, name, program string) fetch.Scheme {
 	return fetch.Scheme{
 		Name: name, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
-		Local:   true, // a remote party must not start programs
+		Local:   true, // remote parties must not start programs
 		Summary: "experimental; served by " + program,
 		Driver:  &driver{program: program, env: env},
 	}
@@ -66,17 +65,16 @@ type driver struct {
 
 // Open implements fetch.Driver.
 func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-	if req.Op > fetch.OpList {
-		return nil, fmt.Errorf("external drivers cannot %s: %w", req.Op, errors.ErrUnsupported)
-	}
 	p, err := start(ctx, d.program, req, d.env.Timeouts().Idle)
 	if err != nil {
 		return nil, err
 	}
-	if trace := d.env.Trace(); trace != nil {
-		trace(true, strings.Join(command(d.program, req), " "))
+	trace := d.env.Trace(ctx)
+	if trace == nil {
+		trace = func(bool, string) {}
 	}
-	resp, err := p.response(req)
+	trace(true, strings.Join(command(d.program, req), " "))
+	resp, err := p.response(req, trace)
 	if err != nil {
 		p.Close()
 		return nil, err
@@ -89,8 +87,8 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	return []string{strings.Join(command(d.program, req), " ")}, nil
 }
 
-// command is the program and its arguments. The password is not among them,
-// as every user of a machine can read them.
+// command returns the program and its arguments. The password is not among them, because all users
+// of a machine can see those.
 func command(program string, req *fetch.Request) []string {
 	return []string{program, req.Op.String(), withoutPassword(req.URL).String()}
 }
@@ -100,7 +98,8 @@ func withoutPassword(u uri.URI) uri.URI {
 		return u
 	}
 	user, _ := u.User()
-	return u.WithUser(user)
+	u, _ = u.WithUser(user) // the user comes from a URL, so it is valid
+	return u
 }
 
 const (
@@ -108,10 +107,10 @@ const (
 	maxLine        = 8 << 10
 )
 
-// response reads the header that the program writes.
-func (p *process) response(req *fetch.Request) (*fetch.Response, error) {
+// response reads the header that the program writes and returns the response.
+func (p *process) response(req *fetch.Request, trace func(sent bool, line string)) (*fetch.Response, error) {
 	r := wire.NewReader(p.stdout, maxLine)
-	resp := &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: &body{process: p, r: r}}
+	resp := &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: &output{process: p, r: r}}
 	for range maxHeaderLines {
 		line, err := r.Line()
 		switch {
@@ -127,11 +126,11 @@ func (p *process) response(req *fetch.Request) (*fetch.Response, error) {
 				return resp, nil
 			}
 			if req.Op == fetch.OpList || resp.Kind == fetch.KindListing {
-				resp.Kind = fetch.KindListing
-				resp.Entries = entries(r, p)
+				resp.Kind, resp.Parse = fetch.KindListing, entries
 			}
 			return resp, nil
 		}
+		trace(false, string(line))
 		if err := header(resp, string(line)); err != nil {
 			return nil, err
 		}
@@ -143,13 +142,12 @@ func violation(text string) error {
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the external driver: %s", text)}
 }
 
-// header takes one line of the header. Fields that are not known are kept for
-// the caller.
+// header parses one header line into resp. Unknown fields are kept for the caller.
 func header(resp *fetch.Response, line string) error {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.TrimSpace(value)
 	if !ok {
-		return violation(fmt.Sprintf("%q is no header line", line))
+		return violation(fmt.Sprintf("%q is not a header line", line))
 	}
 	switch strings.ToLower(name) {
 	case "content-type":
@@ -157,13 +155,13 @@ func header(resp *fetch.Response, line string) error {
 	case "size", "content-length":
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < 0 {
-			return violation(fmt.Sprintf("%q is no size", value))
+			return violation(fmt.Sprintf("%q is not a size", value))
 		}
 		resp.Size = n
 	case "last-modified":
 		t, err := time.Parse(time.RFC3339, value)
 		if err != nil {
-			return violation(fmt.Sprintf("%q is no RFC 3339 time", value))
+			return violation(fmt.Sprintf("%q is not an RFC 3339 time", value))
 		}
 		resp.ModTime = t
 	case "etag":
@@ -177,7 +175,7 @@ func header(resp *fetch.Response, line string) error {
 	case "location":
 		u, err := uri.Parse(value)
 		if err != nil {
-			return violation(fmt.Sprintf("%q is no URL", value))
+			return violation(fmt.Sprintf("%q is not a URL", value))
 		}
 		resp.Location = append(resp.Location, u)
 	default:
@@ -189,15 +187,15 @@ func header(resp *fetch.Response, line string) error {
 	return nil
 }
 
-// A body is what the program writes after its header. It has ended well if
-// the program does.
-type body struct {
+// An output is the body of a response: what the program writes after the header. It is complete if
+// the program exits successfully.
+type output struct {
 	*process
 	r *wire.Reader
 }
 
 // Read implements io.Reader.
-func (b *body) Read(p []byte) (int, error) {
+func (b *output) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	if err == io.EOF {
 		if failure := b.wait(); failure != nil {
@@ -207,17 +205,14 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// entries reads text/uri-list: a URL a line, and before it, behind "# ", the
-// name that people see. A URL that ends with a slash names a listing.
-func entries(r *wire.Reader, p *process) iter.Seq2[fetch.Entry, error] {
+// entries parses text/uri-list, with a URL on each line. A line "# " before it holds the name to
+// show. A URL that ends with a slash is a listing.
+func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		name := ""
+		lines, name := wire.NewReader(r, maxLine), ""
 		for {
-			raw, err := r.Line()
+			raw, err := lines.Line()
 			if err == io.EOF {
-				if err := p.wait(); err != nil {
-					yield(fetch.Entry{}, err)
-				}
 				return
 			}
 			if err != nil && err != io.ErrUnexpectedEOF {
@@ -231,7 +226,7 @@ func entries(r *wire.Reader, p *process) iter.Seq2[fetch.Entry, error] {
 			}
 			u, err := uri.Parse(line)
 			if err != nil || !u.IsAbs() {
-				yield(fetch.Entry{}, violation(fmt.Sprintf("%q is no absolute URL", line)))
+				yield(fetch.Entry{}, violation(fmt.Sprintf("%q is not an absolute URL", line)))
 				return
 			}
 			if name == "" {

@@ -211,7 +211,8 @@ func TestARemotePartyCannotStartAProgram(t *testing.T) {
 }
 
 func TestThePasswordIsNoArgument(t *testing.T) {
-	c := fetch.New(nil, script(t, `printf '\n%s %s' "$2" "$URLGET_PASSWORD"`))
+	var rec fetchtest.Recording
+	c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, script(t, `printf 'X-A: 1\n\n%s %s' "$2" "$URLGET_PASSWORD"`))
 	defer c.Close()
 	resp, err := c.Get(t.Context(), "x-foo://u:s3cret@h/a")
 	if err != nil {
@@ -220,5 +221,8 @@ func TestThePasswordIsNoArgument(t *testing.T) {
 	defer resp.Body.Close()
 	if got, err := io.ReadAll(resp.Body); string(got) != "x-foo://u@h/a s3cret" || err != nil {
 		t.Errorf("%q, %v", got, err)
+	}
+	if rec.Shows("s3cret") || !rec.Shows("< X-A: 1") {
+		t.Errorf("recorded %+v", rec.Exchanges())
 	}
 }

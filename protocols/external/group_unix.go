@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownGroup makes killing the program kill its children too.
+// ownGroup puts the program into its own process group, so that killing it kills its children too.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

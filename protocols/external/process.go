@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A process is a program at work.
+// A process is a running program.
 type process struct {
 	cmd    *exec.Cmd
 	ctx    context.Context
@@ -23,11 +23,10 @@ type process struct {
 	stdout io.Reader
 	stderr tail
 	idle   time.Duration
-	wait   func() error // for the end; returns what it means
+	wait   func() error // waits for the program to exit and returns its error
 }
 
-// A pipe is a program's output, of which each read waits no longer than the
-// idle time.
+// A pipe is a program's output. No read from it blocks for longer than the idle timeout.
 type pipe struct {
 	io.Reader
 	idle time.Duration
@@ -46,12 +45,11 @@ func (p *pipe) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// killDelay is how long output of the program's own children is waited for
-// after its end.
+// killDelay is how long to wait for output of the program's children after the program has exited.
 const killDelay = time.Second
 
-// start starts a program for req. It is killed, with all its children, when
-// ctx ends or the process is closed.
+// start starts a program for req. It is killed, together with its children, when ctx ends or the
+// process is closed.
 func start(ctx context.Context, program string, req *fetch.Request, idle time.Duration) (*process, error) {
 	args := command(program, req)
 	p := &process{ctx: ctx}
@@ -90,8 +88,8 @@ func (p *process) Close() error {
 	return nil
 }
 
-// outcome waits for the end and gives a failure its class. A program that has
-// closed its output has the idle time to end.
+// outcome waits for the program to exit and classifies a failure. A program that has closed its
+// output must exit within the idle timeout.
 func (p *process) outcome() error {
 	if p.idle > 0 {
 		defer time.AfterFunc(p.idle, p.cancel).Stop()
@@ -110,7 +108,7 @@ func (p *process) outcome() error {
 	return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the external driver: %w", err)}
 }
 
-// codeOf maps a program's exit status, which is as urlget's own.
+// codeOf maps a program's exit status to a class. Programs use the same exit statuses as urlget.
 func codeOf(status int) fetch.Code {
 	switch status {
 	case 2:

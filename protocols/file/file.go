@@ -1,5 +1,4 @@
-// Package file reads the files and directories of this machine (RFC 1738,
-// section 3.10; RFC 8089).
+// Package file reads local files and directories (RFC 1738, section 3.10; RFC 8089).
 package file
 
 import (
@@ -8,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -18,19 +16,17 @@ import (
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// Root, if set, is the directory that URLs are confined to: "file:///a"
-	// is the file "a" in it, and links do not lead out. The caller closes it
-	// after the client.
+	// Root, if not nil, is the directory to which URLs are confined: "file:///a" is the file "a" in
+	// it, and symbolic links do not lead outside. The caller must close Root, after the client.
 	Root *os.Root
-	// Devices allows devices and named pipes to be read. A pipe waits for
-	// whoever writes to it.
+	// Devices allows reading devices and named pipes. Opening a pipe waits for a writer.
 	Devices bool
 }
 
 // Load registers the driver with its defaults.
 func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With is like Load, with options.
 func With(opts Options) fetch.Loader {
 	return func(_ *fetch.Env, reg *fetch.Registry) {
 		reg.Register(fetch.Scheme{
@@ -50,9 +46,6 @@ type driver struct{ Options }
 
 // Open opens the file or directory that req names.
 func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-	if !slices.Contains(ops, req.Op) {
-		return nil, fmt.Errorf("not an operation on files: %w", errors.ErrUnsupported)
-	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -85,8 +78,7 @@ func (d *driver) respond(ctx context.Context, req *fetch.Request, u uri.File, na
 	return object(ctx, req, f, info)
 }
 
-// locate decodes a URL, and returns with it the name that the system knows
-// the file by.
+// locate decodes a URL. It also returns the name of the file on this system.
 func (d *driver) locate(u uri.URI) (uri.File, string, error) {
 	f, err := uri.ParseFile(u)
 	if err != nil {
@@ -109,8 +101,8 @@ func isThisHost(host string) bool {
 	return err == nil && strings.EqualFold(host, name)
 }
 
-// open opens name. It neither waits for nor has an effect on what is not a file or a directory,
-// unless Devices allows it.
+// open opens name. Unless Devices is set, it opens only files and directories, so that opening
+// neither blocks nor has side effects.
 func (d *driver) open(ctx context.Context, name string) (*os.File, fs.FileInfo, error) {
 	info, err := d.stat(name)
 	if err != nil {
@@ -123,7 +115,7 @@ func (d *driver) open(ctx context.Context, name string) (*os.File, fs.FileInfo, 
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err = f.Stat() // another file may have taken the name
+	info, err = f.Stat() // the file may have been replaced
 	if err == nil {
 		err = d.permit(info)
 	}
@@ -141,7 +133,7 @@ func (d *driver) stat(name string) (fs.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// permit refuses what reading could wait for or act upon.
+// permit refuses files that may block when read or for which reading has side effects.
 func (d *driver) permit(info fs.FileInfo) error {
 	mode := info.Mode()
 	if mode.IsRegular() || mode.IsDir() || d.Devices && mode.Type()&fs.ModeSocket == 0 {
@@ -162,7 +154,7 @@ func kind(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// explain leaves the file's name out of err, as the URL is reported with it.
+// explain removes the file name from err, because the URL is reported with it.
 func explain(err error) error {
 	var (
 		pe    *fs.PathError
@@ -174,13 +166,13 @@ func explain(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), isNotDirectory(err):
 		return &fetch.Error{Code: fetch.ErrNotFound, Err: pe.Err}
-	case errors.Is(err, fs.ErrPermission), !errors.As(err, &errno): // or out of the root
+	case errors.Is(err, fs.ErrPermission), !errors.As(err, &errno): // or outside the root
 		return &fetch.Error{Code: fetch.ErrRefused, Err: pe.Err}
 	}
 	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", pe.Op, pe.Err)}
 }
 
-// Explain returns the steps of Open.
+// Explain implements fetch.Explainer.
 func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	_, name, err := d.locate(req.URL)
 	if err != nil {

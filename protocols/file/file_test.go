@@ -33,8 +33,7 @@ func TestConformance(t *testing.T) {
 	}})
 }
 
-// TestConformanceConfined runs the suite on a directory that URLs cannot
-// leave.
+// TestConformanceConfined runs the suite on a directory that URLs cannot leave.
 func TestConformanceConfined(t *testing.T) {
 	t.Parallel()
 	fetchtest.Run(t, fetchtest.Harness{Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
@@ -63,7 +62,7 @@ func fileURL(name string) string {
 	if !strings.HasPrefix(name, "/") {
 		name = "/" + name
 	}
-	return uri.File{Path: name}.URI().String()
+	return uri.Must(uri.File{Path: name}.URI()).String()
 }
 
 func newClient(t testing.TB, opts file.Options) *fetch.Client {
@@ -177,7 +176,7 @@ func TestMadeUpFiles(t *testing.T) {
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
 	if err != nil || resp.Size != -1 || !bytes.Contains(got, []byte("VmHWM")) {
-		t.Errorf("size %d, %d octets, %v", resp.Size, len(got), err)
+		t.Errorf("size %d, %d bytes, %v", resp.Size, len(got), err)
 	}
 }
 
@@ -230,7 +229,7 @@ func TestIfChanged(t *testing.T) {
 func TestRangeBeyondTheEnd(t *testing.T) {
 	t.Parallel()
 	name := write(t, "0123", t.TempDir(), "a")
-	for _, r := range []fetch.Range{{Offset: 4}, {Offset: 100, Length: 1}, {Offset: -1}, {Offset: 1, Length: -1}} {
+	for _, r := range []fetch.Range{{Offset: 4}, {Offset: 100, Length: 1}, {Offset: -1, Length: 1}, {Offset: 1, Length: -1}} {
 		_, err := newClient(t, file.Options{}).Do(t.Context(), &fetch.Request{URL: uri.MustParse(fileURL(name)), Range: r})
 		if !errors.Is(err, fetch.ErrRange) {
 			t.Errorf("%+v: %v, want ErrRange", r, err)
@@ -238,8 +237,7 @@ func TestRangeBeyondTheEnd(t *testing.T) {
 	}
 }
 
-// TestChangingFile reads files that change after they were opened, in both
-// ways that there are.
+// TestChangingFile reads files that change after they were opened, in both ways that there are.
 func TestChangingFile(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(*bytes.Buffer, io.Reader) error{
@@ -273,8 +271,8 @@ func TestChangingFile(t *testing.T) {
 	}
 }
 
-// TestCopyToFile copies more than one chunk, from the middle on, the way that
-// lets the system do it.
+// TestCopyToFile copies more than one chunk, from the middle on, the way that lets the system do
+// it.
 func TestCopyToFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -293,11 +291,11 @@ func TestCopyToFile(t *testing.T) {
 	defer resp.Body.Close()
 	n, err := io.Copy(out, resp.Body)
 	if err != nil || n != 18<<20 {
-		t.Fatalf("%d octets, %v", n, err)
+		t.Fatalf("%d bytes, %v", n, err)
 	}
 	got, err := os.ReadFile(out.Name())
 	if err != nil || !bytes.Equal(got, content[5:5+(18<<20)]) {
-		t.Errorf("%d octets, which are not the right ones; %v", len(got), err)
+		t.Errorf("%d bytes, which are not the right ones; %v", len(got), err)
 	}
 }
 

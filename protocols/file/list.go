@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 	"io/fs"
-	"iter"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,37 +12,40 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// listType is what a directory is delivered as: a URL a line (RFC 2483,
-// section 5).
+// listType is the media type of a directory: one URL per line (RFC 2483, section 5).
 const listType = "text/uri-list"
 
-// readChunk is how many members of a directory are held at a time.
+// readChunk is how many directory entries are read at a time.
 const readChunk = 256
 
-// directory answers a request for a directory.
+// directory returns the response for a directory.
 func (d *driver) directory(ctx context.Context, req *fetch.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
 	if !strings.HasSuffix(u.Path, "/") {
 		u.Path += "/" // the base of relative references
 	}
+	base, err := u.URI()
+	if err != nil {
+		return nil, err
+	}
 	meta := fetch.Meta{Kind: fetch.KindListing, ContentType: listType, Size: -1, Name: fetch.SafeName(info.Name())}
 	meta.ModTime = info.ModTime()
 	if req.Op == fetch.OpStat {
-		return &fetch.Response{Meta: meta, URL: u.URI(), Body: http.NoBody}, nil
+		return &fetch.Response{Meta: meta, URL: base, Body: fetch.NoBody}, nil
 	}
 	l := &listing{ctx: ctx, driver: d, url: u, name: name, dir: f}
-	return &fetch.Response{Meta: meta, URL: u.URI(), Body: l, Entries: l.entries()}, nil
+	resp := &fetch.Response{Meta: meta, URL: base}
+	resp.Body, resp.Parse = fetch.NewListing(l.parts, f.Close)
+	return resp, nil
 }
 
-// A listing is the members of a directory as they come from the system, as
-// lines or as entries.
+// A listing reads the members of a directory from the system.
 type listing struct {
 	ctx    context.Context
 	driver *driver
-	url    uri.File // with a slash at the end
-	name   string   // the system's
+	url    uri.File // with a trailing slash
+	name   string   // on this system
 	dir    *os.File
 	chunk  []fs.DirEntry
-	line   []byte // what Read has not delivered of a line
 }
 
 // next returns the next member, or io.EOF.
@@ -65,8 +66,8 @@ func (l *listing) next() (fs.DirEntry, error) {
 	return member, nil
 }
 
-// member returns the URL of a member, and what is known of it. A link is
-// described as what it leads to, if anything.
+// member returns the URL of a member, or zero if that would be too long, and its metadata, or nil if
+// it has been removed. For a symbolic link, the metadata is that of its target, if there is one.
 func (l *listing) member(m fs.DirEntry) (uri.URI, fs.FileInfo) {
 	info, err := m.Info()
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -74,48 +75,38 @@ func (l *listing) member(m fs.DirEntry) (uri.URI, fs.FileInfo) {
 			info = target
 		}
 	} else if err != nil {
-		info = nil // removed meanwhile
+		info = nil // removed in the meantime
 	}
 	u := l.url
 	u.Path += m.Name()
 	if info != nil && info.IsDir() {
 		u.Path += "/"
 	}
-	return u.URI(), info
-}
-
-func (l *listing) Read(p []byte) (int, error) {
-	for len(l.line) == 0 {
-		m, err := l.next()
-		if err != nil {
-			return 0, err
-		}
-		if u, info := l.member(m); info != nil {
-			l.line = append(append(l.line, u.String()...), "\r\n"...)
-		}
+	target, err := u.URI()
+	if err != nil {
+		return uri.URI{}, nil // too long for a URL
 	}
-	n := copy(p, l.line)
-	l.line = l.line[n:]
-	return n, nil
+	return target, info
 }
 
-func (l *listing) Close() error { return l.dir.Close() }
-
-func (l *listing) entries() iter.Seq2[fetch.Entry, error] {
-	return func(yield func(fetch.Entry, error) bool) {
-		for {
-			m, err := l.next()
-			if err == io.EOF {
-				return
-			}
-			if err != nil {
-				yield(fetch.Entry{}, err)
-				return
-			}
-			u, info := l.member(m)
-			if info != nil && !yield(entry(u, m.Name(), info), nil) {
-				return
-			}
+// parts yields the line and the entry of each member.
+func (l *listing) parts(yield func(fetch.Part, error) bool) {
+	for {
+		m, err := l.next()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			yield(fetch.Part{}, err)
+			return
+		}
+		u, info := l.member(m)
+		if info == nil {
+			continue
+		}
+		part := fetch.Part{Text: []byte(u.String() + "\r\n"), Entries: []fetch.Entry{entry(u, m.Name(), info)}}
+		if !yield(part, nil) {
+			return
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// object answers a request for a file.
+// object returns the response for a file.
 func object(ctx context.Context, req *fetch.Request, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
 	meta := describe(f, info)
 	r := req.Range
@@ -26,12 +26,12 @@ func object(ctx context.Context, req *fetch.Request, f *os.File, info fs.FileInf
 			r = fetch.Range{}
 		}
 	}
-	if meta.Size < 0 { // neither parts nor versions
+	if meta.Size < 0 { // neither ranges nor versions
 		r = fetch.Range{}
 	}
 	if !r.IsZero() {
 		if r.Offset < 0 || r.Length < 0 || r.Offset >= meta.Size {
-			return nil, &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d octets", meta.Size)}
+			return nil, &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d bytes", meta.Size)}
 		}
 		meta.Total = meta.Size
 		meta.Size -= r.Offset
@@ -48,12 +48,12 @@ func object(ctx context.Context, req *fetch.Request, f *os.File, info fs.FileInf
 			return nil, explain(err)
 		}
 	}
-	return &fetch.Response{Meta: meta, Body: newBody(ctx, f, meta.Size)}, nil
+	return &fetch.Response{Meta: meta, Body: newSnapshot(ctx, f, meta.Size)}, nil
 }
 
-// describe returns the metadata of a file. The size of what is not a regular
-// file is unknown, and so is that of files which the system makes up when
-// they are read: these claim to be empty.
+// describe returns the metadata of a file. The size is unknown unless it is a regular file. It is
+// also unknown for files that claim to be empty but are not, such as those that the kernel
+// generates when they are read.
 func describe(f *os.File, info fs.FileInfo) fetch.Meta {
 	meta := fetch.Meta{Size: -1, Name: fetch.SafeName(info.Name()), ContentType: fetch.TypeByName(info.Name())}
 	if !info.Mode().IsRegular() {
@@ -76,9 +76,9 @@ func describe(f *os.File, info fs.FileInfo) fetch.Meta {
 	return meta
 }
 
-// compare reports whether v describes the file's present state, and by their
-// times whether that is older (below 0) or newer (above 0). A time without a
-// fraction comes from where there are only seconds.
+// compare reports whether v describes the current state of the file. Order says whether the file's
+// time is older (negative) or newer (positive). A time without a fraction of a second comes from a
+// source with a resolution of seconds.
 func compare(v, now fetch.Validator) (order int, same bool) {
 	t := now.ModTime
 	if v.ModTime.Nanosecond() == 0 {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// systemPath returns the system's name for the path of a URL; a relative one
-// if it is confined to a root.
+// systemPath returns the name of the file on this system for the path of a URL. It is relative if
+// it is confined to a root.
 func systemPath(p string, confined bool) (string, error) {
 	if confined {
 		return path.Join(".", p), nil
@@ -21,8 +21,8 @@ func systemPath(p string, confined bool) (string, error) {
 	return p, nil
 }
 
-// openFile opens a file for reading without waiting for anybody, or, if it is
-// a pipe that may be read, until somebody writes to it or ctx ends.
+// openFile opens a file for reading without blocking, except that for a pipe it waits until there
+// is a writer or ctx ends.
 func (d *driver) openFile(ctx context.Context, name string, info fs.FileInfo) (*os.File, error) {
 	if info.Mode()&fs.ModeNamedPipe == 0 {
 		return d.openFlags(name, os.O_RDONLY|syscall.O_NONBLOCK)
@@ -38,8 +38,8 @@ func (d *driver) openFile(ctx context.Context, name string, info fs.FileInfo) (*
 	return f, err
 }
 
-// wake ends the waiting for a writer of the pipe, by a writer that comes and
-// goes. It is tried until then, as it fails if nobody waits yet.
+// wake ends the wait for a writer of the pipe by opening it for writing. That fails if nobody is
+// waiting yet, so it is repeated until opened is closed.
 func (d *driver) wake(name string, opened <-chan struct{}) {
 	for {
 		if w, err := d.openFlags(name, os.O_WRONLY|syscall.O_NONBLOCK); err == nil {
@@ -60,7 +60,7 @@ func (d *driver) openFlags(name string, flags int) (*os.File, error) {
 	return os.OpenFile(name, flags, 0)
 }
 
-// inode returns the number by which the file system knows the file.
+// inode returns the inode number of the file.
 func inode(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Ino)
@@ -68,5 +68,5 @@ func inode(info fs.FileInfo) uint64 {
 	return 0
 }
 
-// isNotDirectory reports whether a path goes through what is no directory.
+// isNotDirectory reports whether a component of a path is not a directory.
 func isNotDirectory(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

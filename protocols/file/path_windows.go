@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// systemPath returns the system's name for the path of a URL: "/C:/x" and
-// "/C|/x" are `C:\x` (RFC 8089, appendix E.2). If it is confined to a root,
-// there is no drive.
+// systemPath returns the name of the file on this system for the path of a URL: "/C:/x" and "/C|/x"
+// are `C:\x` (RFC 8089, appendix E.2). If it is confined to a root, there is no drive.
 func systemPath(p string, confined bool) (string, error) {
 	rest := strings.TrimPrefix(p, "/")
 	drive := ""
@@ -40,8 +39,8 @@ func (d *driver) openFile(_ context.Context, name string, _ fs.FileInfo) (*os.Fi
 	return os.Open(name)
 }
 
-// inode returns 0: Windows tells it only of open files.
+// inode returns 0: Windows provides it only for open files.
 func inode(fs.FileInfo) uint64 { return 0 }
 
-// isNotDirectory is covered by fs.ErrNotExist here.
+// isNotDirectory reports false: on Windows such errors match fs.ErrNotExist.
 func isNotDirectory(error) bool { return false }

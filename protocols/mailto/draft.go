@@ -12,16 +12,16 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// draftFields are the header fields that a URL may set. RFC 6068, section 4
-// leaves the others to the sender: they could forge or redirect a message.
+// draftFields are the header fields that a URL may set. RFC 6068, section 4, leaves the others to
+// the sender, because they could be used to forge or redirect a message.
 var draftFields = map[string]bool{
 	"Cc": true, "Bcc": true, "Subject": true, "Keywords": true, "Comments": true,
 	"In-Reply-To": true, "References": true,
 }
 
-// Draft returns the message that a mailto URL proposes, as an Internet message
-// (RFC 5322) without a From field, which is the sender's. Fields that a URL
-// has no business with are left out. Lines end in CR LF.
+// Draft returns the message that a mailto URL proposes, as an Internet message (RFC 5322) without a
+// From field, which is up to the sender. Fields that a URL should not set are omitted. Lines end
+// with CRLF.
 func Draft(u uri.URI) ([]byte, error) {
 	m, err := uri.ParseMailto(u)
 	if err != nil {
@@ -55,15 +55,15 @@ func Draft(u uri.URI) ([]byte, error) {
 	field("Content-Transfer-Encoding", "quoted-printable")
 	b.WriteString("\r\n")
 	w := quotedprintable.NewWriter(&b)
-	w.Write([]byte(body)) // a bytes.Buffer takes everything
+	w.Write([]byte(body)) // never fails on a bytes.Buffer
 	w.Close()
 	return b.Bytes(), nil
 }
 
-// now is the clock.
+// now is the clock, replaced in tests.
 var now = time.Now
 
-// addressList writes addresses one a line, so that no line gets too long.
+// addressList formats addresses one per line, so that no line gets too long.
 func addressList(addresses []string) string {
 	written := make([]string, 0, len(addresses))
 	for _, a := range addresses {
@@ -79,8 +79,7 @@ func addressList(addresses []string) string {
 	return strings.Join(written, ",\r\n ")
 }
 
-// fold encodes a text (RFC 2047) and divides it at blanks into lines of about
-// 78 octets.
+// fold encodes text (RFC 2047) and folds it at spaces into lines of about 78 bytes.
 func fold(name, value string) string {
 	var b strings.Builder
 	width := len(name) + 2
@@ -100,8 +99,8 @@ func fold(name, value string) string {
 	return b.String()
 }
 
-// isPlain reports whether text can travel as it is: ASCII in lines of no more
-// than 998 octets (RFC 5322, section 2.1.1).
+// isPlain reports whether text can be sent unencoded: ASCII in lines of at most 998 bytes (RFC
+// 5322, section 2.1.1).
 func isPlain(text string) bool {
 	for line := range strings.SplitSeq(text, "\r\n") {
 		if len(line) > 998 {

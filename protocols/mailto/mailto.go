@@ -1,19 +1,15 @@
-// Package mailto knows the scheme mailto (RFC 1738, section 3.5; RFC 6068).
-// Nothing is ever sent: the URL names a mail address, and no data. With
-// mailboxes it lists the messages to and from the address, as RFC 1630 has it.
+// Package mailto handles mailto URLs (RFC 1738, section 3.5; RFC 6068). It never sends anything:
+// the URL names a mail address rather than data. Given mailboxes, it lists the messages to and from
+// the address, as RFC 1630 suggests.
 package mailto
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"net/mail"
 	"net/textproto"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -24,15 +20,15 @@ import (
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// Mailboxes are the mbox files and Maildir folders to list messages from.
-	// With none, a mailto URL cannot be retrieved.
+	// Mailboxes are the mbox files and Maildir directories to list messages from. If empty, mailto
+	// URLs cannot be retrieved.
 	Mailboxes []string
 }
 
 // Load registers the driver with default options.
 func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With is like Load, with options.
 func With(opts Options) fetch.Loader {
 	return func(_ *fetch.Env, reg *fetch.Registry) {
 		s := fetch.Scheme{Name: "mailto", Driver: &driver{opts},
@@ -59,50 +55,51 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 			what = "it is the mail address " + strings.Join(m.To, ", ")
 		}
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New(what),
-			Hint: "--compose prints a message to send, --mailbox lists messages to and from the address"}
-	}
-	if req.Op != fetch.OpGet && req.Op != fetch.OpList {
-		return nil, errors.ErrUnsupported
+			Reason: fetch.Reason{Kind: fetch.ReasonMailDraft},
+			Hint:   "with mailboxes, the messages to and from the address can be listed"}
 	}
 	return d.list(ctx, req.URL, m.To)
 }
 
-// A Message is the Sys of the entries: the header fields of a message, decoded.
+// A Message is the Sys of the entries: the decoded header fields of a message.
 type Message struct {
-	MessageID string `json:"message_id"` // with its angle brackets
+	MessageID string `json:"message_id"` // with angle brackets
 	From      string `json:"from"`
 	To        string `json:"to"`
 	Subject   string `json:"subject"`
 	Date      string `json:"date"`
-	Mailbox   string `json:"mailbox"` // the file it is in
+	Mailbox   string `json:"mailbox"` // the file that contains the message
 }
 
-// list answers with the messages that have one of the addresses in their
-// header.
+// list returns the messages that have one of the addresses in their header.
 func (d *driver) list(ctx context.Context, u uri.URI, addresses []string) (*fetch.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	entries := func(yield func(fetch.Entry, error) bool) {
+	parts := func(yield func(fetch.Part, error) bool) {
 		boxes := mailbox.Boxes{Paths: d.opts.Mailboxes}
 		for m, err := range boxes.All(ctx) {
 			if err != nil {
-				yield(fetch.Entry{}, err)
+				yield(fetch.Part{}, err)
 				return
 			}
 			h := message.ParseHeader(m.Head)
-			if concerns(h, addresses) && !yield(entry(m, h), nil) {
+			if !concerns(h, addresses) {
+				continue
+			}
+			e := entry(m, h)
+			if !yield(fetch.Part{Text: line(e), Entries: []fetch.Entry{e}}, nil) {
 				return
 			}
 		}
 	}
-	return &fetch.Response{
-		URL:     u,
-		Meta:    fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain; charset=utf-8", Size: -1},
-		Body:    &lines{entries: entries, cancel: cancel},
-		Entries: entries,
-	}, nil
+	resp := &fetch.Response{
+		URL:  u,
+		Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain; charset=utf-8", Size: -1},
+	}
+	resp.Body, resp.Parse = fetch.NewListing(parts, func() error { cancel(); return nil })
+	return resp, nil
 }
 
-// addressFields are those that say to whom and from whom a message is.
+// addressFields are the header fields that name senders and recipients.
 var addressFields = [...]string{"From", "To", "Cc", "Bcc", "Sender", "Reply-To", "Resent-From", "Resent-To", "Resent-Cc",
 	"Delivered-To", "X-Original-To"}
 
@@ -121,8 +118,8 @@ func concerns(h textproto.MIMEHeader, addresses []string) bool {
 	return false
 }
 
-// holds reports whether a list of addresses holds one. Lists that break the
-// rules are common, so it is looked for as a word.
+// holds reports whether an address list contains address. Malformed lists are common, so it
+// searches for address as a word.
 func holds(list, address string) bool {
 	for address != "" {
 		i := strings.Index(list, address)
@@ -138,7 +135,7 @@ func holds(list, address string) bool {
 	return false
 }
 
-// inAddress reports whether an address goes on with c.
+// inAddress reports whether c may be part of an address.
 func inAddress(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("!#$%&'*+-/=?^_`{|}~.@", c) >= 0
 }
@@ -155,59 +152,24 @@ func entry(m *mailbox.Message, h textproto.MIMEHeader) fetch.Entry {
 	}
 	e.ModTime, _ = mail.ParseDate(sys.Date)
 	if id := strings.Trim(sys.MessageID, "<> \t"); id != "" && !strings.ContainsAny(id, "<>\r\n\x00") {
-		e.URL, e.Kind = uri.MID{MessageID: id}.URI(), fetch.EntryObject
+		if u, err := (uri.MID{MessageID: id}).URI(); err == nil {
+			e.URL, e.Kind = u, fetch.EntryObject
+		}
 	}
 	return e
 }
 
-// lines is the listing as text: identifier, date, sender and subject, divided
-// by tabs.
-type lines struct {
-	entries iter.Seq2[fetch.Entry, error]
-	cancel  context.CancelFunc
-	mu      sync.Mutex // held while entries are read
-	next    func() (fetch.Entry, error, bool)
-	stop    func()
-	buf     bytes.Buffer
-}
-
-// Read implements io.Reader.
-func (l *lines) Read(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.next == nil {
-		l.next, l.stop = iter.Pull2(l.entries)
+// line is an entry as text: identifier, date, sender and subject, divided by tabs.
+func line(e fetch.Entry) []byte {
+	m := e.Sys.(Message)
+	date := ""
+	if !e.ModTime.IsZero() {
+		date = e.ModTime.UTC().Format(time.RFC3339)
 	}
-	for l.buf.Len() == 0 {
-		e, err, ok := l.next()
-		if !ok {
-			return 0, io.EOF
-		}
-		if err != nil {
-			return 0, err
-		}
-		m := e.Sys.(Message)
-		date := ""
-		if !e.ModTime.IsZero() {
-			date = e.ModTime.UTC().Format(time.RFC3339)
-		}
-		fmt.Fprintf(&l.buf, "%s\t%s\t%s\t%s\n", m.MessageID, date, oneLine(m.From), oneLine(m.Subject))
-	}
-	return l.buf.Read(p)
+	return fmt.Appendf(nil, "%s\t%s\t%s\t%s\n", m.MessageID, date, oneLine(m.From), oneLine(m.Subject))
 }
 
 // oneLine makes a field fit into a line of fields.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// Close implements io.Closer.
-func (l *lines) Close() error {
-	l.cancel()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.stop != nil {
-		l.stop()
-	}
-	return nil
-}
 
 var _ fetch.Driver = (*driver)(nil)

@@ -35,7 +35,7 @@ func TestGetNamesTheAddress(t *testing.T) {
 	if _, err := c.Get(t.Context(), "mailto:a%0D%0AB@x"); !errors.Is(err, fetch.ErrURL) {
 		t.Errorf("line end in an address: %v", err)
 	}
-	if s := c.Schemes()[0]; s.State() != "names only" {
+	if s := c.Schemes()[0]; s.State() != fetch.StateNamesOnly {
 		t.Errorf("state %q", s.State())
 	}
 }
@@ -122,7 +122,7 @@ func TestDraft(t *testing.T) {
 	}
 	for line := range strings.SplitSeq(draft("mailto:a@x?subject="+strings.Repeat("word%20", 50)+"&body="+strings.Repeat("x", 2000)), "\r\n") {
 		if len(line) > 78 {
-			t.Errorf("line of %d octets: %q", len(line), line)
+			t.Errorf("line of %d bytes: %q", len(line), line)
 		}
 	}
 	for _, url := range []string{"mailto:a@x?subject=a%0D%0ABcc:b@x", "mailto:a%0Ab@x"} {

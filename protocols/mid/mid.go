@@ -1,6 +1,5 @@
-// Package mid retrieves messages and their parts by their identifiers: the
-// schemes mid and cid (RFC 1630; RFC 2392). It looks into mail already
-// received and, for mid, asks the news server.
+// Package mid retrieves messages and their parts by their identifiers: the schemes mid and cid (RFC
+// 1630; RFC 2392). It searches received mail and, for mid, asks the news server.
 package mid
 
 import (
@@ -19,26 +18,26 @@ import (
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// Mailboxes are mbox files and Maildir folders. Nil means $MAIL and
-	// ~/Maildir, if they exist.
+	// Mailboxes are mbox files and Maildir directories. Nil means $MAIL and ~/Maildir, if they
+	// exist.
 	Mailboxes []string
-	// CacheDir is the folder for the index of mailboxes; "" means "urlget" in
-	// the user's cache directory.
+	// CacheDir is the directory for the index of mailboxes; "" means "urlget" in the user's cache
+	// directory.
 	CacheDir string
 }
 
 // Load registers the driver with default options.
 func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options.
+// With is like Load, with options.
 func With(opts Options) fetch.Loader {
 	return func(env *fetch.Env, reg *fetch.Registry) {
 		d := &driver{env, opts}
 		ops := []fetch.Op{fetch.OpGet, fetch.OpStat}
 		reg.Register(fetch.Scheme{Name: "mid", Ops: ops, Local: true, Driver: d,
 			Summary: "messages in received mail, by message-id"})
-		// A message may lead to its own parts, wherever it came from: cid
-		// keeps others out of the mailboxes itself.
+		// Not Local: any message may lead to its own parts, and openPart itself keeps others out of
+		// the mailboxes.
 		reg.Register(fetch.Scheme{Name: "cid", Ops: ops, Driver: fetch.DriverFunc(d.openPart),
 			Summary: "parts of a message, by content-id"})
 	}
@@ -49,7 +48,7 @@ type driver struct {
 	opts Options
 }
 
-// boxes returns the mailboxes to look into.
+// boxes returns the mailboxes to search.
 func (d *driver) boxes() *mailbox.Boxes {
 	b := &mailbox.Boxes{Paths: d.opts.Mailboxes, Cache: d.opts.CacheDir}
 	if b.Paths == nil {
@@ -63,9 +62,6 @@ func (d *driver) boxes() *mailbox.Boxes {
 
 // Open implements fetch.Driver for mid.
 func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-	if req.Op != fetch.OpGet && req.Op != fetch.OpStat {
-		return nil, errors.ErrUnsupported
-	}
 	id, err := uri.ParseMID(req.URL)
 	if err != nil {
 		return nil, err
@@ -75,7 +71,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	var resp *fetch.Response
 	switch {
 	case err == nil:
-		resp, err = open(m)
+		resp, err = respond(m)
 	case errors.Is(err, mailbox.ErrNotFound):
 		resp, err = d.fromNews(ctx, req.Op, id, notFound("message <"+id.MessageID+">", boxes, err))
 	}
@@ -91,13 +87,17 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return finish(req, resp)
 }
 
-// fromNews asks the news server, if there is one, for a message that is in no
-// mailbox. RFC 1630 has both in one space of names.
+// fromNews asks the news server, if there is one, for a message that is in no mailbox. In RFC 1630,
+// both share one name space.
 func (d *driver) fromNews(ctx context.Context, op fetch.Op, id uri.MID, missing *fetch.Error) (*fetch.Response, error) {
 	if id.ContentID != "" {
-		op = fetch.OpGet // a header does not tell of the parts
+		op = fetch.OpGet // a header does not describe the parts
 	}
-	resp, err := d.env.Open(ctx, &fetch.Request{Op: op, URL: uri.News{MessageID: id.MessageID}.URI()})
+	article, err := uri.News{MessageID: id.MessageID}.URI()
+	if err != nil {
+		return nil, missing // no article has this identifier
+	}
+	resp, err := d.env.Open(ctx, &fetch.Request{Op: op, URL: article})
 	switch code := fetch.CodeOf(err); {
 	case err == nil:
 		return resp, nil
@@ -113,9 +113,6 @@ func (d *driver) fromNews(ctx context.Context, op fetch.Op, id uri.MID, missing 
 
 // openPart implements fetch.Driver for cid.
 func (d *driver) openPart(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-	if req.Op != fetch.OpGet && req.Op != fetch.OpStat {
-		return nil, errors.ErrUnsupported
-	}
 	id, err := uri.ParseCID(req.URL)
 	if err != nil {
 		return nil, err
@@ -130,7 +127,7 @@ func (d *driver) openPart(ctx context.Context, req *fetch.Request) (*fetch.Respo
 		if err != nil {
 			return nil, err
 		}
-		if resp, err = open(m); err != nil {
+		if resp, err = respond(m); err != nil {
 			return nil, err
 		}
 	} else if resp, err = d.enclosing(ctx, req.From); err != nil {
@@ -143,14 +140,16 @@ func (d *driver) openPart(ctx context.Context, req *fetch.Request) (*fetch.Respo
 	return finish(req, resp)
 }
 
-// enclosing opens the message in which a URL stood.
+// enclosing opens the message that contained a URL.
 func (d *driver) enclosing(ctx context.Context, from uri.URI) (*fetch.Response, error) {
 	target := from.WithoutFragment()
 	if id, err := uri.ParseMID(target); err == nil {
-		id.ContentID = "" // the URL stood in a part of it
-		target = id.URI()
+		id.ContentID = "" // the URL was in a part of the message
+		if target, err = id.URI(); err != nil {
+			return nil, err
+		}
 	}
-	// The message leads to itself, so its rights are those for itself.
+	// From is the message itself, because that is what leads to its parts.
 	resp, err := d.env.Open(ctx, &fetch.Request{URL: target, From: from})
 	if err != nil {
 		return nil, err
@@ -158,13 +157,13 @@ func (d *driver) enclosing(ctx context.Context, from uri.URI) (*fetch.Response, 
 	if kind := resp.ContentType; !strings.HasPrefix(kind, "message/") && !strings.HasPrefix(kind, "multipart/") {
 		resp.Body.Close()
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
-			Err: fmt.Errorf("%s is no message, so that it has no parts", target.Redacted())}
+			Err: fmt.Errorf("%s is not a message, so it has no parts", target.Redacted())}
 	}
 	return resp, nil
 }
 
-// open makes a response of a message in a mailbox.
-func open(m *mailbox.Message) (*fetch.Response, error) {
+// respond returns the response for a message in a mailbox.
+func respond(m *mailbox.Message) (*fetch.Response, error) {
 	body, err := m.Open()
 	if err != nil {
 		return nil, err
@@ -186,7 +185,7 @@ func open(m *mailbox.Message) (*fetch.Response, error) {
 	return resp, nil
 }
 
-// replay returns a body that begins with what was read of it.
+// replay returns a body that begins with what has been read from it.
 func replay(head []byte, body io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -194,8 +193,8 @@ func replay(head []byte, body io.ReadCloser) io.ReadCloser {
 	}{io.MultiReader(strings.NewReader(string(head)), body), body}
 }
 
-// part makes the response to a part out of that to its message, and closes
-// the latter if there is no such part.
+// part returns the response for a part, given the response for its message, which it closes if
+// there is no such part.
 func part(resp *fetch.Response, contentID string) (*fetch.Response, error) {
 	p, err := message.OpenContentID(resp.Body, contentID)
 	if err != nil {
@@ -209,14 +208,14 @@ func part(resp *fetch.Response, contentID string) (*fetch.Response, error) {
 	if full := p.Header.Get("Content-Type"); strings.HasPrefix(strings.ToLower(full), p.ContentType) {
 		meta.ContentType = full
 	}
-	meta.ETag = "" // that is the message's
+	meta.ETag = "" // that of the message
 	return &fetch.Response{Meta: meta, Body: struct {
 		io.Reader
 		io.Closer
 	}{p.Body(), resp.Body}}, nil
 }
 
-// finish leaves out the body for OpStat.
+// finish removes the body for OpStat.
 func finish(req *fetch.Request, resp *fetch.Response) (*fetch.Response, error) {
 	if etag := req.IfChanged.ETag; etag != "" && etag == resp.ETag && req.Range.IsZero() {
 		resp.Body.Close()
@@ -229,12 +228,12 @@ func finish(req *fetch.Request, resp *fetch.Response) (*fetch.Response, error) {
 	return resp, nil
 }
 
-// notFound says where was looked.
+// notFound returns an error that says where the message was searched for.
 func notFound(what string, boxes *mailbox.Boxes, cause error) *fetch.Error {
 	e := &fetch.Error{Code: fetch.ErrNotFound}
 	if len(boxes.Paths) == 0 {
 		e.Err = fmt.Errorf("%s: there is no mailbox to look into", what)
-		e.Hint = "name one with --mailbox"
+		e.Reason = fetch.Reason{Kind: fetch.ReasonMailbox}
 		return e
 	}
 	e.Err = fmt.Errorf("%s is not in %s", what, strings.Join(boxes.Paths, ", "))

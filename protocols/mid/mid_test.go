@@ -11,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/nntpd"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/nntp"
 )
@@ -42,7 +42,7 @@ func setUp(t *testing.T, server string) (*fetch.Client, string) {
 }
 
 func newsServer(t *testing.T) *nntpd.Server {
-	return nntpd.Start(t, nntpd.Config{Groups: []nntpd.Group{{Name: "g", Articles: []nntpd.Article{
+	return nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "g", Articles: []nntpd.Article{
 		{ID: "<news@x>", Text: strings.ReplaceAll(related, "related@x", "news@x")},
 	}}}})
 }
@@ -116,6 +116,7 @@ func TestMissingMessagesSayWhereWasLooked(t *testing.T) {
 		{"cid:none@x", "", mbox},
 		{"cid:none@x", "mid:related@x", "part <none@x>"},
 		{"mid:none@x", "", mbox},
+		{"mid:g", "", mbox}, // the news server has a group of this name, but no such article
 	} {
 		_, _, err := do(t, with, tt.url, tt.from)
 		if !errors.Is(err, fetch.ErrNotFound) || !strings.Contains(err.Error(), tt.want) {

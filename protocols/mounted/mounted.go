@@ -1,6 +1,5 @@
-// Package mounted is the driver for afs and nfs (RFC 1738, section 4; RFC
-// 2224): what the machine has mounted of these file systems is read as files,
-// and for the rest the answer is why it cannot be.
+// Package mounted is the driver for afs and nfs (RFC 1738, section 4; RFC 2224): it reads files of
+// these file systems where they are mounted, and otherwise explains why they cannot be retrieved.
 package mounted
 
 import (
@@ -16,17 +15,16 @@ import (
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// AFS is the directory that the cells of AFS are in; "" means /afs.
+	// AFS is the directory that contains the AFS cells; "" means /afs.
 	AFS string
-	// Mounts is a file that lists what is mounted, in the form of fstab; ""
-	// means /proc/mounts.
+	// Mounts is a file that lists what is mounted, in the format of fstab; "" means /proc/mounts.
 	Mounts string
 }
 
 // Load registers the driver with default options.
 func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
-// With is Load with options. The driver needs one for file URLs beside it.
+// With is like Load, with options. The driver requires another one for file URLs.
 func With(opts Options) fetch.Loader {
 	if opts.AFS == "" {
 		opts.AFS = "/afs"
@@ -46,11 +44,10 @@ func With(opts Options) fetch.Loader {
 
 type driver struct {
 	env    *fetch.Env
-	locate func(uri.URI) (dir, rest string, err error) // where a URL's file is mounted, and its path below
+	locate func(uri.URI) (dir, rest string, err error) // where a URL's file system is mounted, and the path below
 }
 
-// file returns the file URL for what u names. A ".." does not lead out of what
-// is mounted.
+// file returns the file URL for u. A ".." does not lead out of what is mounted.
 func (d *driver) file(u uri.URI) (f uri.URI, dir string, err error) {
 	if u.Host() == "" || u.Host() == "." || u.Host() == ".." {
 		return f, "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL names no cell or server")}
@@ -59,7 +56,8 @@ func (d *driver) file(u uri.URI) (f uri.URI, dir string, err error) {
 	if err != nil {
 		return f, "", err
 	}
-	return uri.File{Path: path.Join(dir, path.Clean("/"+rest))}.URI(), dir, nil
+	f, err = uri.File{Path: path.Join(dir, path.Clean("/"+rest))}.URI()
+	return f, dir, err
 }
 
 // Open implements fetch.Driver.

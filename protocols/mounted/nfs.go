@@ -16,9 +16,9 @@ import (
 
 const nfsPort = 2049
 
-// export locates nfs://HOST/PATH in what is mounted. One slash after the host
-// or two make no difference: where the server's public directory is (RFC 2224,
-// section 3) is not known here, and it is the root as a rule.
+// export locates nfs://HOST/PATH among what is mounted. One or two slashes after the host mean the
+// same: where the server's public file handle is (RFC 2224, section 3) is unknown, and usually it
+// is the root.
 func (o Options) export(u uri.URI) (dir, rest string, err error) {
 	name, err := uri.Unescape(u.URLPath())
 	if err != nil {
@@ -36,7 +36,7 @@ func (o Options) export(u uri.URI) (dir, rest string, err error) {
 	name = path.Clean("/" + name)
 	var best mount
 	for _, m := range all {
-		if m.serves(u) && within(name, m.export) && len(m.export) >= len(best.export) { // what is mounted later covers
+		if m.serves(u) && within(name, m.export) && len(m.export) >= len(best.export) { // later mounts cover earlier ones
 			best = m
 		}
 	}
@@ -50,14 +50,14 @@ func notMounted(err error) error {
 	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: err, Hint: "mount it first; there is no client of its own for it"}
 }
 
-// A mount is a directory of an NFS server, and where it is on this machine.
+// A mount is a directory of an NFS server, and where it is mounted.
 type mount struct {
-	host, address string // as mounted, and its address if that is known
+	host, address string // as mounted, and its address if known
 	port          uint16
 	export, dir   string
 }
 
-// serves reports whether the mount is of the server that u names.
+// serves reports whether the mount belongs to the server that u names.
 func (m mount) serves(u uri.URI) bool {
 	return u.Port(nfsPort) == m.port && (u.Host() == m.host || u.Host() == m.address)
 }
@@ -67,7 +67,7 @@ func within(name, dir string) bool {
 	return dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// parseMounts reads the mounts of NFS from a list in the form of fstab.
+// parseMounts returns the NFS mounts in a list in the format of fstab.
 func parseMounts(r io.Reader) ([]mount, error) {
 	var all []mount
 	lines := bufio.NewScanner(r)
@@ -78,7 +78,7 @@ func parseMounts(r io.Reader) ([]mount, error) {
 		}
 		source, dir := unescapeOctal(fields[0]), unescapeOctal(fields[1])
 		i := strings.Index(source, ":/")
-		if i < 0 || !path.IsAbs(dir) || wire.CheckLine(dir) != nil { // a URL cannot name a line break
+		if i < 0 || !path.IsAbs(dir) || wire.CheckLine(dir) != nil { // a URL cannot contain a line break
 			continue
 		}
 		m := mount{host: canonical(source[:i]), port: nfsPort, export: path.Clean(source[i+1:]), dir: dir}
@@ -96,7 +96,7 @@ func parseMounts(r io.Reader) ([]mount, error) {
 	return all, lines.Err()
 }
 
-// canonical writes a host as uri.URI.Host does, or returns "" if it is none.
+// canonical returns a host in the form of uri.URI.Host, or "" if it is invalid.
 func canonical(host string) string {
 	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
 		host = "[" + host + "]"
@@ -108,8 +108,7 @@ func canonical(host string) string {
 	return u.Host()
 }
 
-// unescapeOctal decodes blanks and backslashes, which the list has as
-// "\040" and the like.
+// unescapeOctal decodes escapes such as "\040", which stand for blanks and backslashes.
 func unescapeOctal(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -1,8 +1,7 @@
-package inert
+package unsupported
 
-// names are the schemes of RFC 1738 (section 4) and RFC 1630 that have no
-// driver, and those of IANA's permanent list that users meet. Each sentence
-// completes "NAME is …".
+// names lists the schemes of RFC 1738 (section 4) and RFC 1630 that have no driver, and those of
+// IANA's permanent schemes that users encounter. Each sentence completes "NAME is …".
 var names = []name{
 	// RFC 1738, section 4, and RFC 1630.
 	{"mailserver", "data that a mail server sends on request", "write to the address in the URL: urlget sends no mail"},
@@ -13,13 +12,13 @@ var names = []name{
 	{"whois++", "a query of a WHOIS++ directory; RFC 1630 left its form open", "ask a whois server: whois://HOST/QUERY"},
 	{"urn", "a name without a place", "map its namespace to a resolver: --gateway urn:NID=URL"},
 
-	// Names for things, not places.
+	// Names of things rather than places.
 	{"about", "a page of the program itself, and urlget has none (RFC 6694)", ""},
 	{"acct", "a user's account (RFC 7565)", ""},
 	{"doi", "the persistent name of a document", "map it to a resolver: --gateway doi=https://doi.org/"},
 	{"geo", "a place on the earth (RFC 5870)", ""},
+	{"hdl", "the persistent name of an object of the Handle System", "map it to a resolver: --gateway hdl=https://hdl.handle.net/"},
 	{"info", "a name from a registry of namespaces (RFC 4452)", ""},
-	{"ni", "a name made of a digest (RFC 6920)", ""},
 	{"tag", "a name given by its owner at a date (RFC 4151)", ""},
 	{"tel", "a telephone number (RFC 3966)", ""},
 	{"sms", "a text message to be written (RFC 5724)", ""},
@@ -30,13 +29,9 @@ var names = []name{
 	{"im", "an address for instant messages (RFC 3860)", ""},
 
 	// Services that need a client of their own.
-	{"imap", "a mailbox or message on an IMAP server (RFC 5092)", "curl reads imap URLs"},
-	{"pop", "a mailbox on a POP server (RFC 2384)", "curl reads pop3 URLs"},
 	{"irc", "a channel of Internet Relay Chat", "use a chat program, such as irssi"},
 	{"vnc", "the screen of another machine (RFC 7869)", "use a VNC viewer"},
 	{"ssh", "a shell on another machine", "use ssh"},
-	{"sftp", "a file on an SSH server", "use sftp or curl"},
-	{"tftp", "a file on a TFTP server (RFC 3617)", "use tftp or curl"},
 	{"smb", "a file on a Windows share", "mount it, and use file"},
 	{"dav", "a WebDAV resource", "write http in its place"},
 	{"rsync", "a file on an rsync server (RFC 5781)", "use rsync"},

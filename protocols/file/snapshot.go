@@ -12,12 +12,12 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// copyChunk is how much the system may move between two looks at the context.
+// copyChunk is how many bytes the kernel may move between two checks of the context.
 const copyChunk = 16 << 20
 
-// A body reads what a file held when it was opened: as many octets, even if
-// more are appended meanwhile.
-type body struct {
+// A snapshot reads as many bytes from a file as it had when it was opened, even if more are
+// appended meanwhile.
+type snapshot struct {
 	ctx  context.Context
 	file *os.File
 	left int64 // math.MaxInt64 if the size is unknown
@@ -25,18 +25,18 @@ type body struct {
 	once sync.Once
 }
 
-// newBody returns a body of size octets; -1 means as many as there are.
-func newBody(ctx context.Context, f *os.File, size int64) *body {
-	b := &body{ctx: ctx, file: f, left: size}
+// newSnapshot returns a body of size bytes; -1 means everything up to the end.
+func newSnapshot(ctx context.Context, f *os.File, size int64) *snapshot {
+	b := &snapshot{ctx: ctx, file: f, left: size}
 	if size < 0 {
 		b.left = math.MaxInt64
-		// A pipe or terminal may keep its reader waiting.
+		// A read from a pipe or terminal may block.
 		b.stop = context.AfterFunc(ctx, func() { f.Close() })
 	}
 	return b
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *snapshot) Read(p []byte) (int, error) {
 	if err := context.Cause(b.ctx); err != nil {
 		return 0, err
 	}
@@ -47,9 +47,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, b.judge(int64(n), err)
 }
 
-// WriteTo lets the system move the octets if w can (copy_file_range,
-// sendfile).
-func (b *body) WriteTo(w io.Writer) (int64, error) {
+// WriteTo lets the kernel move the bytes if w supports it (copy_file_range, sendfile).
+func (b *snapshot) WriteTo(w io.Writer) (int64, error) {
 	rf, ok := w.(io.ReaderFrom)
 	if !ok {
 		return io.CopyBuffer(w, struct{ io.Reader }{b}, make([]byte, 128<<10))
@@ -75,8 +74,8 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 	return written, nil
 }
 
-// judge counts n octets, and decides what the error met behind them means.
-func (b *body) judge(n int64, err error) error {
+// judge counts n bytes and interprets the error that followed them.
+func (b *snapshot) judge(n int64, err error) error {
 	known := b.stop == nil
 	if known {
 		b.left -= n
@@ -84,14 +83,14 @@ func (b *body) judge(n int64, err error) error {
 	switch {
 	case err == io.EOF && known && b.left > 0:
 		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
-			Err: fmt.Errorf("the file shrank while it was read: %d octets are missing", b.left)}
+			Err: fmt.Errorf("the file shrank while it was read: %d bytes are missing", b.left)}
 	case errors.Is(err, os.ErrClosed) && b.ctx.Err() != nil:
 		return context.Cause(b.ctx)
 	}
 	return err
 }
 
-func (b *body) Close() error {
+func (b *snapshot) Close() error {
 	var err error
 	b.once.Do(func() {
 		if b.stop == nil || b.stop() {

@@ -1,4 +1,4 @@
-package inert_test
+package unsupported_test
 
 import (
 	"context"
@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/protocols/inert"
+	"github.com/urlget/urlget/protocols/unsupported"
 )
 
 func TestEveryNameAnswersInOneLineWithAHint(t *testing.T) {
 	t.Parallel()
-	c := fetch.New(nil, inert.Load)
+	c := fetch.New(nil, unsupported.Load)
 	defer c.Close()
 	for _, s := range c.Schemes() {
-		if s.State() != "names only" || s.Summary == "" || strings.HasSuffix(s.Summary, ".") {
+		if s.State() != fetch.StateNamesOnly || s.Summary == "" || strings.HasSuffix(s.Summary, ".") {
 			t.Errorf("%s: state %q, summary %q", s.Name, s.State(), s.Summary)
 		}
 		_, err := c.Get(t.Context(), s.Name+":x")
@@ -30,7 +30,7 @@ func TestEveryNameAnswersInOneLineWithAHint(t *testing.T) {
 func TestTheReservedNamesOfTheRFCsAreThere(t *testing.T) {
 	t.Parallel()
 	var reg fetch.Registry
-	inert.Load(nil, &reg)
+	unsupported.Load(nil, &reg)
 	for _, name := range []string{"mailserver", "z39.50", "x500", "whois++", "urn"} {
 		if _, ok := reg.Lookup(name); !ok {
 			t.Errorf("%s (RFC 1738, section 4; RFC 1630) is missing", name)
@@ -43,7 +43,7 @@ func TestAGatewayStandsForAName(t *testing.T) {
 	echo := fetch.Use("echo", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		return &fetch.Response{Body: fetch.NoBody}, nil
 	}))
-	c := fetch.New(&fetch.Options{Gateways: map[string]string{"doi": "echo://resolver/", "urn:ietf": "echo://ietf/{}.txt"}}, inert.Load, echo)
+	c := fetch.New(&fetch.Options{Gateways: map[string]string{"doi": "echo://resolver/", "urn:ietf": "echo://ietf/{}.txt"}}, unsupported.Load, echo)
 	defer c.Close()
 	for url, want := range map[string]string{
 		"doi:10.1000/182":   "echo://resolver/10.1000/182",
