@@ -6,9 +6,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// splitShort rewrites wget's flags of two letters, such as -nc, for pflag,
-// which knows single letters only: "-qnc" becomes "-q --no-clobber". Values of
-// flags are left alone.
+// splitShort rewrites wget's two-letter flags, such as -nc, for pflag, which supports only single
+// letters: "-qnc" becomes "-q --no-clobber". Values of flags are left alone.
 func splitShort(args []string, flags *pflag.FlagSet) ([]string, error) {
 	out := make([]string, 0, len(args)+1)
 	for i := 0; i < len(args); i++ {
@@ -18,7 +17,7 @@ func splitShort(args []string, flags *pflag.FlagSet) ([]string, error) {
 		}
 		takesNext := false
 		if name, ok := strings.CutPrefix(arg, "--"); ok {
-			f := flags.Lookup(name) // none if it is written --name=value
+			f := flags.Lookup(name) // nil if it is written --name=value
 			takesNext = f != nil && f.NoOptDefVal == ""
 		} else if len(arg) > 1 && arg[0] == '-' {
 			var extra string
@@ -41,20 +40,29 @@ func splitShort(args []string, flags *pflag.FlagSet) ([]string, error) {
 	return out, nil
 }
 
-// splitCluster looks through the letters of one argument. It returns the
-// argument without a flag of two letters, that flag's long form, and whether
-// the next argument is a value.
+// splitCluster examines the letters of one argument. It returns the argument without a two-letter
+// flag, the long form of that flag, and whether the next argument is a value.
 func splitCluster(arg string, flags *pflag.FlagSet) (rest, long string, takesNext bool, err error) {
 	for j := 1; j < len(arg); j++ {
 		if arg[j] == 'n' {
-			if arg[j+1:] != "c" {
+			long, ok := twoLetters[arg[j+1:]]
+			if !ok {
 				return "", "", false, usage("unknown flag -%s", arg[j:])
 			}
-			return arg[:j], "--no-clobber", false, nil
+			return arg[:j], long, false, nil
 		}
 		if f := flags.ShorthandLookup(arg[j : j+1]); f != nil && f.NoOptDefVal == "" {
+			if value := arg[j+1:]; f.Name == "output-document" && value != "" && strings.Trim(value, "JLRSfs") == "" {
+				return "", "", false, &usageError{"-O" + value + " looks like flags of curl",
+					"curl's -O is the default here; -O ./" + value + " saves as " + value}
+			}
 			return arg, "", j == len(arg)-1, nil
 		}
 	}
 	return arg, "", false, nil
+}
+
+// twoLetters are wget's flags of two letters, of which the first is an n.
+var twoLetters = map[string]string{
+	"c": "--no-clobber", "v": "--no-verbose", "p": "--no-parent", "H": "--no-host-directories", "d": "--no-directories",
 }

@@ -8,13 +8,13 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"net/textproto"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
@@ -30,7 +30,7 @@ func (a *app) newClient() (*fetch.Client, error) {
 
 // clientWith returns a client with the drivers as the flags want them.
 func (a *app) clientWith(opts *fetch.Options) *fetch.Client {
-	drivers := protocols.With(a.set.driver.config(!a.input.terminal()))
+	drivers := protocols.With(a.set.config(!a.input.terminal(), a.prompt))
 	return fetch.New(opts, append([]fetch.Loader{drivers}, a.more...)...)
 }
 
@@ -38,22 +38,18 @@ func (a *app) clientWith(opts *fetch.Options) *fetch.Client {
 func (a *app) options() (*fetch.Options, error) {
 	s := &a.set
 	opts := &fetch.Options{
-		Policy:       &fetch.Policy{AllowPorts: s.ports, AllowPrivate: s.private, MaxSize: int64(s.maxSize)},
+		Policy: &fetch.Policy{AllowPorts: s.ports, AllowPrivate: s.private, AllowRedirects: s.redirects,
+			MaxSize: int64(s.maxSize)},
 		Credentials:  a.credentials(),
 		Identity:     fetch.Identity{UserAgent: s.agent},
 		Timeouts:     s.timeouts(),
 		MaxRedirects: s.maxRedirect,
 		Middleware:   a.middleware(),
 	}
-	if s.maxRedirect <= 0 {
-		opts.MaxRedirects = -1 // to the library, 0 is its default
-	}
-	if s.trace {
-		opts.Trace = a.con.trace
-	}
-	if s.verbose {
-		opts.Logger = slog.New(slog.NewTextHandler(a.con, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))
-	}
+	opts.NoRedirects = s.maxRedirect == 0
+	opts.ProxyTunnel, opts.NoProxy = s.tunnel, s.noProxy
+	a.con.silent = s.quiet
+	opts.Logger = slog.New(warnings{a.con, s.verbose})
 	var err error
 	if opts.Network, err = s.network(); err != nil {
 		return nil, err
@@ -64,19 +60,48 @@ func (a *app) options() (*fetch.Options, error) {
 	if opts.Proxy, err = s.proxyFunc(); err != nil {
 		return nil, err
 	}
+	if a.config.sectioned() && !a.typedFlag("proxy") && !a.typedFlag("no-proxy") && !a.typedFlag("socks5") {
+		others := opts.Proxy
+		if others == nil {
+			others = fetch.ProxyFromEnvironment
+		}
+		opts.Proxy = a.config.sectionProxy(others)
+	}
+	opts.Recorder = a.recorder(opts.Proxy)
 	opts.Gateways, err = s.gateways()
 	return opts, err
 }
 
-func withoutTime(groups []string, attr slog.Attr) slog.Attr {
-	if len(groups) == 0 && attr.Key == slog.TimeKey {
-		return slog.Attr{}
+// recorder returns what prints the conversations and what tells the scheduler of hosts; nil if
+// neither is wanted.
+func (a *app) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder {
+	var list []fetch.Recorder
+	if !a.inOrder {
+		list = append(list, a.meet(proxied(proxy)))
 	}
-	return attr
+	if a.set.trace {
+		list = append(list, fetch.Trace(a.con.trace))
+	}
+	if a.set.replies {
+		list = append(list, a.con.replies())
+	}
+	if a.set.verbose {
+		list = append(list, a.con.narrate())
+	}
+	if a.con.tty != nil {
+		list = append(list, stages)
+	}
+	if a.archives.capture != nil {
+		list = append(list, a.archives.capture.Recorder)
+	}
+	if list == nil {
+		return nil
+	}
+	return fetch.JoinRecorders(list...)
 }
 
-// timeouts returns the bounds of waits. A flag for one of them comes before
-// --timeout; 0 seconds are no bound.
+// timeouts returns the bounds of waits. A flag for one of them comes before --timeout; 0 seconds
+// are no bound.
 func (s *settings) timeouts() fetch.Timeouts {
 	pick := func(special seconds, name string) time.Duration {
 		switch {
@@ -118,8 +143,8 @@ func (s *settings) network() (fetch.Network, error) {
 	return n, nil
 }
 
-// parseResolve reads a value of --resolve, HOST:PORT:ADDR, in which IPv6
-// addresses may stand in brackets. The host is returned in its canonical form.
+// parseResolve reads a value of --resolve, HOST:PORT:ADDR, in which IPv6 addresses may stand in
+// brackets. The host is returned in its canonical form.
 func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
 	wrong := usage("--resolve: want HOST:PORT:ADDR, not %q", text)
 	host, rest := "", ""
@@ -148,10 +173,13 @@ func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
 
 // tls returns the TLS configuration, nil if the flags say nothing of it.
 func (s *settings) tls() (*tls.Config, error) {
-	if !s.insecure && s.ca == "" && s.cert == "" && s.key == "" {
+	if !s.insecure && s.ca == "" && s.cert == "" && s.key == "" && s.pinned == nil {
 		return nil, nil
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: s.insecure}
+	if s.pinned != nil {
+		cfg.VerifyConnection = s.pinned.verify
+	}
 	if s.ca != "" {
 		pem, err := os.ReadFile(s.ca)
 		if err != nil {
@@ -182,9 +210,19 @@ func (s *settings) tls() (*tls.Config, error) {
 // proxyFunc returns how proxies are chosen; nil means the environment.
 func (s *settings) proxyFunc() (func(uri.URI) (uri.URI, error), error) {
 	switch {
-	case s.noProxy && s.proxy != "":
+	case s.socks5 != "" && s.proxy != "":
+		return nil, usage("--proxy and --socks5 exclude each other")
+	case s.socks5 != "" && (strings.Contains(s.socks5, "/") || s.noProxy == "*" || s.tunnel):
+		return nil, usage("--socks5: want HOST:PORT, and neither --no-proxy nor --proxy-tunnel")
+	case s.socks5 != "":
+		p, err := socksURL(s.socks5)
+		if err != nil {
+			return nil, err
+		}
+		return func(uri.URI) (uri.URI, error) { return p, nil }, nil
+	case s.noProxy == "*" && s.proxy != "":
 		return nil, usage("--proxy and --no-proxy exclude each other")
-	case s.noProxy:
+	case s.noProxy == "*":
 		return func(uri.URI) (uri.URI, error) { return uri.URI{}, nil }, nil
 	case s.proxy != "":
 		p, err := proxyURL(s.proxy, s.tunnel)
@@ -192,20 +230,15 @@ func (s *settings) proxyFunc() (func(uri.URI) (uri.URI, error), error) {
 			return nil, err
 		}
 		return func(uri.URI) (uri.URI, error) { return p, nil }, nil
-	case s.tunnel:
-		return func(u uri.URI) (uri.URI, error) {
-			p, err := fetch.ProxyFromEnvironment(u)
-			if err != nil || p.IsZero() {
-				return p, err
-			}
-			return proxyURL(p.String(), true)
-		}, nil
 	}
 	return nil, nil
 }
 
 func (s *settings) gateways() (map[string]string, error) {
 	m := make(map[string]string)
+	if !s.bareNames {
+		m = defaultGateways()
+	}
 	for _, text := range s.gateway {
 		scheme, target, ok := strings.Cut(text, "=")
 		if !ok {
@@ -220,73 +253,61 @@ func (s *settings) gateways() (map[string]string, error) {
 		case !u.IsAbs():
 			return nil, usage("--gateway: the URL for %s has no scheme", scheme)
 		}
-		m[scheme] = target
+		m[strings.ToLower(scheme)] = target
 	}
 	return m, nil
 }
 
-// request returns the request for u that the flags describe.
-func (s *settings) request(u uri.URI, op fetch.Op) (*fetch.Request, error) {
-	req := &fetch.Request{URL: u, Op: op, Header: make(textproto.MIMEHeader), Form: make(map[string][]string)}
+// job returns what the flags say of each URL.
+func (s *settings) job(op fetch.Op) (*job.Job, error) {
 	if strings.ContainsAny(s.agent, "\r\n\x00") {
 		return nil, usage("--user-agent: there is a line break or a NUL in it")
 	}
-	for _, field := range s.header {
-		name, value, ok := strings.Cut(field, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, usage("--header: want 'Name: value'") // it may hold a secret
-		}
-		if strings.ContainsAny(field, "\r\n\x00") {
-			return nil, usage("--header: %s has a line break or a NUL in it", name)
-		}
-		req.Header.Add(name, strings.TrimSpace(value))
-	}
-	for _, answer := range s.form {
-		name, value, ok := strings.Cut(answer, "=")
-		if !ok {
-			return nil, usage("--form: want 'Name=value'") // it may hold a secret
-		}
-		req.Form[name] = append(req.Form[name], value)
-	}
-	for _, answer := range s.formFile {
-		name, path, ok := strings.Cut(answer, "=")
-		if !ok {
-			return nil, usage("--form-file: want 'Name=PATH', not %q", answer)
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return nil, fileError(err)
-		}
-		req.Form[name] = append(req.Form[name], string(content))
-	}
-	if len(req.Header) == 0 {
-		req.Header = nil
-	}
-	if len(req.Form) == 0 {
-		req.Form = nil
+	j := &job.Job{Op: op, View: s.view, Header: s.header, Exists: s.exists(), Segments: int(s.many.segments)}
+	if s.referer != "" {
+		j.Header = append(j.Header[:len(j.Header):len(j.Header)], "Referer: "+s.referer)
 	}
 	if s.rng != "" {
 		var err error
-		if req.Range, err = parseRange(s.rng); err != nil {
-			return nil, usage("--range: want A-B or A-, counted from 0, not %q", s.rng)
+		if j.Ranges, err = parseRanges(s.rng); err != nil {
+			return nil, usage("--range: want A-B, A-, A or -N, counted from 0, or several divided by commas, not %q", s.rng)
+		}
+		if len(j.Ranges) == 1 {
+			j.Range, j.Ranges = j.Ranges[0], nil
 		}
 	}
-	return req, nil
+	return j, nil
 }
 
-// parseRange reads A-B, the first and the last octet, or A-, all from A on.
+// parseRanges reads ranges with commas between them.
+func parseRanges(text string) ([]fetch.Range, error) {
+	var list []fetch.Range
+	for word := range strings.SplitSeq(text, ",") {
+		r, err := parseRange(strings.TrimSpace(word))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// parseRange reads A-B, the first and the last byte, A- or A, all from A on, or -N, the last N
+// bytes.
 func parseRange(text string) (fetch.Range, error) {
-	first, last, ok := strings.Cut(text, "-")
-	a, err := strconv.ParseInt(first, 10, 62)
-	if err != nil || !ok {
-		return fetch.Range{}, errors.New("not a range")
+	wrong := errors.New("not a range")
+	first, last, _ := strings.Cut(text, "-")
+	a, errA := strconv.ParseUint(first, 10, 62)
+	b, errB := strconv.ParseUint(last, 10, 62)
+	switch {
+	case first == "" && errB == nil && b > 0:
+		return fetch.Range{Offset: -int64(b)}, nil
+	case errA != nil:
+		return fetch.Range{}, wrong
+	case last == "":
+		return fetch.Range{Offset: int64(a)}, nil
+	case errB != nil || b < a:
+		return fetch.Range{}, wrong
 	}
-	if last == "" {
-		return fetch.Range{Offset: a}, nil
-	}
-	b, err := strconv.ParseInt(last, 10, 62)
-	if err != nil || b < a || a < 0 {
-		return fetch.Range{}, errors.New("not a range")
-	}
-	return fetch.Range{Offset: a, Length: b - a + 1}, nil
+	return fetch.Range{Offset: int64(a), Length: int64(b-a) + 1}, nil
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,136 +13,141 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/middleware"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A job is one URL that the user gave.
-type job struct {
-	url     uri.URI
-	from    uri.URI // the pattern that url matched; zero if the user gave url itself
-	name    string  // the URL as it may be printed
-	started time.Time
+// An action is what a command does to each URL.
+type action struct {
+	op      fetch.Op
+	offline bool                                  // nothing is sent
+	check   func() error                          // looks at the flags first; or nil
+	prepare func(*job.Job) error                  // completes what the flags say of each URL; or nil
+	do      func(context.Context, *job.Job) ended // to one URL
 }
 
-// each returns the body of a command that does one thing to each URL. check,
-// if not nil, looks at the flags first.
-func (a *app) each(do func(context.Context, *job) error, check func() error) func(*cobra.Command, []string) error {
+// each returns the body of a command.
+func (a *app) each(act action) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.set.flags = cmd.Flags()
+		if err := a.configure(cmd); err != nil {
+			return err
+		}
+		if u, err := uri.ParseLoose(a.set.output); err == nil && u.IsAbs() && u.HasAuthority() || strings.HasPrefix(a.set.output, "-") && a.set.output != "-" {
+			return &usageError{"-O " + a.set.output + " names no file", "curl's -O is the default here; ./" + a.set.output + " is a file"}
+		}
+		if detached, err := a.openLog(args); detached || err != nil {
+			return err
+		}
+		if a.set.insecure && !act.offline && !a.set.quiet {
+			a.con.warn("certificates are not checked (--insecure)")
+		}
 		if len(args) == 0 && a.set.input == "" {
 			return &usageError{"no URL", cmd.CommandPath() + " --help"}
 		}
 		if a.set.quiet && a.set.verbose {
 			return usage("-q and -v exclude each other")
 		}
-		if check != nil {
-			if err := check(); err != nil {
+		if err := a.login(); err != nil {
+			return err
+		}
+		if a.set.ask && !act.offline && !a.prompt.possible() {
+			return usage("--ask-password: there is no terminal to ask for the password at")
+		}
+		if act.check != nil {
+			if err := act.check(); err != nil {
 				return err
 			}
 		}
 		if a.set.output != "" && a.set.output != "-" && len(args) > 1 {
 			return &usageError{"-O names one file, but there are several URLs", "-P DIR saves all of them in a directory"}
 		}
-		if a.set.rate > 0 {
-			a.rate = middleware.RateLimit(int64(a.set.rate))
+		if !act.offline {
+			a.openDisplay(cmd.Context())
 		}
-		var err error
+		if err := a.set.many.check(&a.set); err != nil {
+			return err
+		}
+		a.inOrder = act.op != fetch.OpGet || act.offline || a.set.many.jobs == 1 ||
+			a.set.compose || a.set.parts || a.set.tree.on()
+		err := a.set.cookies.open()
+		if err != nil {
+			return err
+		}
+		ctx, err := a.openArchives(cmd.Context(), args, act.offline)
+		if err != nil {
+			return err
+		}
+		cmd.SetContext(ctx)
 		if a.client, err = a.newClient(); err != nil {
 			return err
 		}
-		// Mistakes in what describes the requests are found before the first.
-		if _, err := a.set.request(uri.URI{}, fetch.OpGet); err != nil {
+		// Mistakes in what describes the jobs are found before the first.
+		template, err := a.template(act.op)
+		if err != nil {
 			return err
 		}
-		return a.all(cmd.Context(), args, do)
-	}
-}
-
-// all does one thing to each of the arguments, and then to each line of the
-// input file.
-func (a *app) all(ctx context.Context, args []string, do func(context.Context, *job) error) error {
-	first := true
-	one := func(text string) bool {
-		if !first && a.set.wait > 0 {
-			pause(ctx, time.Duration(a.set.wait))
-		}
-		if ctx.Err() != nil {
-			a.fail("", context.Cause(ctx))
-			return false
-		}
-		first = false
-		a.one(ctx, text, do)
-		return ctx.Err() == nil
-	}
-	for _, arg := range args {
-		if !one(arg) {
-			return nil
-		}
-	}
-	if a.set.input == "" {
-		return nil
-	}
-	return a.lines(ctx, one)
-}
-
-// lines calls do for each URL in the input file, until do returns false. It
-// does not wait for a line once ctx is done.
-func (a *app) lines(ctx context.Context, do func(string) bool) error {
-	var in io.Reader = a.std.in
-	if a.set.input != "-" {
-		f, err := os.Open(a.set.input)
-		if err != nil {
-			return fileError(err)
-		}
-		defer f.Close()
-		in = f
-	}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, uri.MaxLen)
-	next := make(chan bool, 1)
-	for {
-		go func() { next <- lines.Scan() }()
-		select {
-		case more := <-next:
-			if !more {
-				return fileError(lines.Err())
+		a.files = &download.Downloader{Client: a.client, Tool: "urlget " + programVersion()}
+		if act.prepare != nil {
+			if err := act.prepare(template); err != nil {
+				return err
 			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
-		text := strings.TrimSpace(lines.Text())
-		if text == "" || strings.HasPrefix(text, "#") {
-			continue
+		a.hosts = a.schedule()
+		begun := time.Now()
+		err = a.all(ctx, args, &batch{do: a.inTime(act.do), job: func(ctx context.Context, u uri.URI) (*job.Job, error) {
+			j := *template
+			j.URL = u
+			if err := a.fillForm(&j); err != nil {
+				return nil, err
+			}
+			return &j, a.checksum(ctx, &j)
+		}})
+		if act.op == fetch.OpGet && a.set.output != "-" && !a.set.quiet && !a.set.json && !act.offline {
+			io.WriteString(a.con, a.tally.summary(time.Since(begun), a.con.paint))
 		}
-		if !do(text) {
-			return nil
-		}
+		return err
 	}
 }
 
-func (a *app) one(ctx context.Context, text string, do func(context.Context, *job) error) {
-	u, err := uri.ParseLoose(text)
-	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
-		a.fail(wrong.Input, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason)})
-		return
+// inTime ends what do does with one URL after --max-time.
+func (a *app) inTime(do func(context.Context, *job.Job) ended) func(context.Context, *job.Job) ended {
+	limit := time.Duration(a.set.maxTime)
+	if limit <= 0 {
+		return do
 	}
-	if err := a.checkScheme(u, strings.TrimSpace(text)); err != nil {
-		a.fail(u.Redacted(), err)
-		return
-	}
-	a.typed.add(u)
-	a.job = &job{url: u, name: u.Redacted(), started: time.Now()}
-	if err := do(ctx, a.job); err != nil {
-		a.fail(a.job.name, err)
+	return func(ctx context.Context, j *job.Job) ended {
+		ctx, cancel := context.WithTimeoutCause(ctx, limit,
+			&fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("not done within %v (--max-time)", limit)})
+		defer cancel()
+		return do(ctx, j)
 	}
 }
 
-// checkScheme refuses what has no scheme. It is not guessed, but a hint says
-// what text, from which u was read, may have meant.
+// template returns what the flags say of each URL.
+func (a *app) template(op fetch.Op) (*job.Job, error) {
+	j, err := a.set.job(op)
+	if err == nil {
+		err = a.send(j)
+	}
+	if err == nil && a.set.checksum != "" {
+		a.checksums(j)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if wrong := (*job.FieldError)(nil); errors.As(j.Validate(), &wrong) {
+		return nil, usage("--%s: %s", wrong.Field, wrong.Reason)
+	}
+	return j, nil
+}
+
+// checkScheme refuses what has no scheme, or one that is probably mistyped. It is not guessed, but a
+// hint says what text, from which u was read, may have meant.
 func (a *app) checkScheme(u uri.URI, text string) error {
 	if u.IsAbs() && !a.isHostPort(u) {
-		return nil
+		return a.checkSpelling(u)
 	}
 	wrong := &usageError{text: "the URL has no scheme"}
 	switch _, err := os.Lstat(text); {
@@ -150,7 +155,9 @@ func (a *app) checkScheme(u uri.URI, text string) error {
 		wrong.text = "the URL is empty"
 	case err == nil:
 		if path, err := filepath.Abs(text); err == nil {
-			wrong.hint = "did you mean " + (uri.File{Path: filepath.ToSlash(path)}).URI().String() + " ?"
+			if file, err := (uri.File{Path: filepath.ToSlash(path)}).URI(); err == nil {
+				wrong.hint = "did you mean " + file.String() + " ?"
+			}
 		}
 	case strings.ContainsAny(text, ".:/") && !strings.HasPrefix(text, "."):
 		wrong.hint = "did you mean " + guessed + "://" + strings.TrimLeft(text, "/") + " ?"
@@ -158,8 +165,25 @@ func (a *app) checkScheme(u uri.URI, text string) error {
 	return wrong
 }
 
-// isHostPort reports whether u, such as localhost:8080/x, is meant as a host
-// and a port.
+// checkSpelling refuses a scheme that is not known but resembles one that is.
+func (a *app) checkSpelling(u uri.URI) error {
+	name := u.Scheme()
+	if _, known := a.client.Scheme(name); known || a.set.gateway != nil {
+		return nil
+	}
+	var all []string
+	for _, s := range a.client.Schemes() {
+		all = append(all, s.Name)
+	}
+	nearest := uri.NearestScheme(name, all)
+	if nearest == "" {
+		return nil
+	}
+	return &fetch.Error{Code: fetch.ErrScheme, Err: fmt.Errorf("%q is not registered", name),
+		Hint: "did you mean " + nearest + u.Redacted()[len(name):] + " ?"}
+}
+
+// isHostPort reports whether u, such as localhost:8080/x, is meant as a host and a port.
 func (a *app) isHostPort(u uri.URI) bool {
 	port, _, _ := strings.Cut(u.Path(), "/")
 	if port == "" || strings.Trim(port, "0123456789") != "" || u.HasAuthority() || a.set.gateway != nil {
@@ -167,14 +191,4 @@ func (a *app) isHostPort(u uri.URI) bool {
 	}
 	_, known := a.client.Scheme(u.Scheme())
 	return !known
-}
-
-// pause waits, unless ctx ends first.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

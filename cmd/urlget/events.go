@@ -2,96 +2,112 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
 	"time"
 
 	"golang.org/x/term"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/fetch/replay"
 )
 
-// emit writes an event, if events are wanted.
+// openEvents prepares for writing events, if they are wanted.
+func (a *app) openEvents() {
+	if a.set.json {
+		a.events = render.NewEventWriter(a.std.out)
+	}
+}
+
+// emit writes the event of a step, if events are wanted.
 func (a *app) emit(ev render.Event) {
+	if a.steps {
+		a.write(ev)
+	}
+}
+
+// write writes an event, if there is a reader.
+func (a *app) write(ev render.Event) {
 	if a.events == nil {
 		return
 	}
 	if err := a.events.Write(ev); err != nil {
-		a.events = nil // there is nobody to tell the next one
+		a.events = nil // nobody reads them any more
 		a.fail("", fileError(err))
 	}
 }
 
-// progressInterval bounds the progress events to four a second.
+// progressInterval limits progress events to four per second.
 const progressInterval = 250 * time.Millisecond
 
-// progress returns what is called as octets come, nil if nobody wants to know,
-// and what is called at the end, perhaps twice.
-func (a *app) progress(j *job) (update func(done, total int64), end func()) {
+// progress returns the function to call as bytes arrive, or nil if progress is not reported.
+func (a *app) progress(j *job.Job, t *transfer) func(done, total int64) {
+	if a.events == nil {
+		if t == nil {
+			return nil
+		}
+		return t.update
+	}
 	last := time.Now()
+	return func(done, total int64) {
+		if now := time.Now(); now.Sub(last) >= progressInterval {
+			last = now
+			a.emit(render.Progress(j.URL.Redacted(), done, total))
+		}
+	}
+}
+
+// openDisplay prepares the display of progress, if there is a terminal that may be used for it.
+func (a *app) openDisplay(ctx context.Context) {
+	terminal := term.IsTerminal(int(a.std.err.Fd()))
+	a.con.paint = a.set.color(a.std.err, terminal)
+	a.con.ending = ctx.Done()
 	switch {
-	case a.events != nil:
-		return func(done, total int64) {
-			if now := time.Now(); now.Sub(last) >= progressInterval {
-				last = now
-				a.emit(render.Progress(j.name, done, total))
-			}
-		}, func() {}
-	case a.set.quiet, !term.IsTerminal(int(a.std.err.Fd())):
-		return nil, func() {}
+	case a.set.quiet || a.set.json || a.set.log.brief || a.set.progress == progressNone:
 	case a.set.output == "-" && term.IsTerminal(int(a.std.out.Fd())):
-		return nil, func() {}
+	case a.set.progress == progressPlain:
+		a.con.plain = true
+	case terminal:
+		a.con.tty = a.std.err
 	}
-	b := a.con.newBar(barName(j))
-	return b.update, b.end
 }
 
-// middleware returns what watches and slows down every exchange.
+// middleware returns the middleware that observes and limits every exchange.
 func (a *app) middleware() []fetch.Middleware {
-	if a.rate == nil {
-		return []fetch.Middleware{a.watch}
+	list := []fetch.Middleware{a.watch}
+	if a.config.sectioned() {
+		list = append(list, a.addFields)
 	}
-	return []fetch.Middleware{a.watch, a.rate}
+	if a.set.rate > 0 {
+		list = append(list, middleware.RateLimit(int64(a.set.rate)))
+	}
+	if a.set.many.hostRate > 0 {
+		list = append(list, middleware.RateLimitPerHost(int64(a.set.many.hostRate)))
+	}
+	if r := a.archives.replay; r != nil {
+		list = append(list, r.Middleware(replay.Options{Only: a.set.archive.only, At: a.set.archive.at}))
+	}
+	return list
 }
 
-// watch reports redirects and, for -S, what the servers reply.
+// watch reports redirects.
 func (a *app) watch(next fetch.Driver) fetch.Driver {
 	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 		resp, err := next.Open(ctx, req)
-		if a.set.replies {
-			a.printReply(resp, err)
-		}
-		if err == nil && len(resp.Location) > 0 {
+		if j := job.FromContext(ctx); err == nil && len(resp.Location) > 0 && j != nil {
 			to := req.URL.Resolve(resp.Location[0])
-			a.emit(render.Redirect(a.job.name, req.URL.Redacted(), to.Redacted()))
+			a.emit(render.Redirect(j.URL.Redacted(), req.URL.Redacted(), to.Redacted()))
 		}
 		return resp, err
 	})
 }
 
-// printReply prints what a server replied, and the fields of its answer.
-func (a *app) printReply(resp *fetch.Response, err error) {
-	var failed *fetch.Error
-	text := ""
-	switch {
-	case err == nil:
-		text = "  " + resp.Reply.String() + "\n"
-		for _, f := range render.Fields(resp.Header) {
-			text += "  " + fetch.Printable(f.Name) + ": " + fetch.Printable(f.Value) + "\n"
-		}
-	case errors.As(err, &failed):
-		text = "  " + failed.Reply.String() + "\n"
+// barName returns the name that the display shows for a job: that of its file.
+func (a *app) barName(j *job.Job, meta *fetch.Meta) string {
+	if a.out.name != "" {
+		return a.out.name
 	}
-	if text != "  \n" {
-		io.WriteString(a.con, text)
-	}
-}
-
-// barName is the name that a bar shows.
-func barName(j *job) string {
-	if name := j.url.LastSegment(); name != "" {
-		return name
-	}
-	return j.url.Host()
+	return download.Name(j.URL, meta)
 }

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/render"
 )
 
-// The exit statuses. The first failure decides.
+// The exit statuses. The first failure determines the status.
 const (
 	exitOK             = 0
 	exitOther          = 1
@@ -26,6 +27,28 @@ const (
 	exitInterrupted    = 130
 )
 
+// An exit is the status to exit with. Several goroutines may use it.
+type exit struct {
+	mu     sync.Mutex
+	first  int // status of the first failure
+	number int // of what failed with it
+}
+
+// failed notes a failure of what has that number: the lowest decides.
+func (e *exit) failed(number, status int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.first == exitOK || number >= 0 && number < e.number && status != exitInterrupted {
+		e.first, e.number = status, number
+	}
+}
+
+func (e *exit) status() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.first
+}
+
 // A usageError is a mistake on the command line.
 type usageError struct{ text, hint string }
 
@@ -35,7 +58,7 @@ func usage(format string, args ...any) *usageError {
 	return &usageError{text: fmt.Sprintf(format, args...)}
 }
 
-// exitStatus returns the status that err stands for.
+// exitStatus returns the exit status for err.
 func exitStatus(err error) int {
 	if err == nil {
 		return exitOK
@@ -46,7 +69,7 @@ func exitStatus(err error) int {
 	switch fetch.CodeOf(err) {
 	case fetch.ErrNotModified:
 		return exitOK
-	case fetch.ErrURL:
+	case fetch.ErrURL, fetch.ErrRequest:
 		return exitUsage
 	case fetch.ErrFile:
 		return exitFile
@@ -64,7 +87,7 @@ func exitStatus(err error) int {
 		return exitNotRetrievable
 	case fetch.ErrPolicy:
 		return exitPolicy
-	case fetch.ErrTruncated, fetch.ErrChanged, fetch.ErrTooLarge:
+	case fetch.ErrTruncated, fetch.ErrChanged, fetch.ErrChecksum, fetch.ErrTooLarge:
 		return exitIncomplete
 	case fetch.ErrInterrupted:
 		return exitInterrupted
@@ -72,33 +95,37 @@ func exitStatus(err error) int {
 	return exitOther
 }
 
-// printError writes what went wrong as one line, and a second one with what
-// can be done about it. subject is the URL that the user gave, redacted, or
-// "".
-func printError(w io.Writer, subject string, err error) {
-	line, hint := "urlget: ", ""
+// printError writes what went wrong as one line, and a second one with what can be done about it.
+// subject is the URL that the user gave, redacted, or "".
+func printError(w io.Writer, paint painter, subject string, err error) {
+	line, use := paint.bad("urlget:")+" ", hintOf(err)
 	if subject != "" {
 		line += fetch.Printable(subject) + ": "
 	}
-	var own *fetch.Error
-	var wrong *usageError
-	switch {
-	case errors.As(err, &wrong):
-		hint = wrong.hint
-	case errors.As(err, &own):
-		hint = own.Hint
-		if own.URL != "" && own.URL != subject {
-			line += fetch.Printable(own.URL) + ": " // where a redirect led
-		}
+	if own := (*fetch.Error)(nil); errors.As(err, &own) && own.URL != "" && own.URL != subject {
+		line += fetch.Printable(own.URL) + ": " // where a redirect led
 	}
 	line += render.Message(err) + "\n"
-	if hint != "" {
-		line += "hint: " + fetch.Printable(hint) + "\n"
+	if use != "" {
+		line += paint.note("hint:") + " " + fetch.Printable(use) + "\n"
 	}
 	io.WriteString(w, line)
 }
 
-// fileError gives an error of the local system its class.
+// hintOf returns what can be done about err, or "".
+func hintOf(err error) string {
+	var own *fetch.Error
+	var wrong *usageError
+	switch {
+	case errors.As(err, &wrong):
+		return wrong.hint
+	case errors.As(err, &own):
+		return hint(own)
+	}
+	return ""
+}
+
+// fileError classifies an error of the local system.
 func fileError(err error) error {
 	if err == nil || fetch.CodeOf(err) != "" {
 		return err

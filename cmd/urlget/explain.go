@@ -7,16 +7,20 @@ import (
 	"io"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An explanation is what explain prints of one URL.
+// An explanation is what explain prints about a URL.
 type explanation struct {
+	Event       string   `json:"event"`
 	URL         string   `json:"url"`
+	Time        string   `json:"time"`
 	Scheme      string   `json:"scheme"`
 	User        string   `json:"user,omitempty"`
 	Host        string   `json:"host,omitempty"`
@@ -32,16 +36,22 @@ type explanation struct {
 	Address     string   `json:"address,omitempty"`
 	Credentials string   `json:"credentials,omitempty"`
 	Policy      string   `json:"policy"`
+	Insecure    bool     `json:"insecure,omitempty"` // certificates are not checked
 	Output      string   `json:"output,omitempty"`
 	Steps       []string `json:"steps,omitempty"`
+	Config      []string `json:"config,omitempty"` // the lines of the configuration file that count
 }
 
-// explain prints what would be done with one URL. Nothing is sent.
-func (a *app) explain(_ context.Context, j *job) error {
-	req, err := a.set.request(j.url, a.operation(j.url))
+// explain prints what would be done with a URL. Nothing is sent.
+func (a *app) explain(_ context.Context, j *job.Job) ended { return failed(a.explainURL(j)) }
+
+func (a *app) explainURL(j *job.Job) error {
+	a.about = j.URL
+	req, err := j.Request()
 	if err != nil {
 		return err
 	}
+	req.Op = a.operation(j.URL)
 	x, err := a.client.Explain(req)
 	if x == nil {
 		return err
@@ -60,7 +70,7 @@ func (a *app) explain(_ context.Context, j *job) error {
 	return err
 }
 
-// operation returns what the default command would ask of u.
+// operation returns the operation that the default command would request for u.
 func (a *app) operation(u uri.URI) fetch.Op {
 	if s, _ := a.client.Scheme(u.Scheme()); s.State() == "session" {
 		return fetch.OpDial
@@ -73,10 +83,10 @@ func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 	user, _ := u.User()
 	query, _ := u.Query()
 	fragment, _ := u.Fragment()
-	e := explanation{URL: u.Redacted(), Scheme: u.Scheme(), User: user, Host: u.Host(), Port: u.Port(0),
+	e := explanation{Event: "explained", URL: u.Redacted(), Time: time.Now().UTC().Format(time.RFC3339Nano), Scheme: u.Scheme(), User: user, Host: u.Host(), Port: u.Port(0),
 		Path: u.Path(), Query: query, Fragment: fragment, Driver: x.Scheme.Name,
-		Gateway: x.Gateway.Redacted(), Proxy: x.Proxy.Redacted(), Relayed: x.Relayed, Address: x.Address,
-		Credentials: x.Credentials, Policy: "allowed", Steps: x.Steps}
+		Gateway: x.Gateway.Redacted(), Proxy: x.Proxy.Redacted(), Relayed: x.ForwardProxy, Address: x.Address,
+		Credentials: x.Credentials, Policy: "allowed", Steps: x.Steps, Config: a.config.describe(u), Insecure: a.set.insecure}
 	if x.Refused != nil {
 		e.Policy = render.Message(x.Refused)
 	}
@@ -89,8 +99,8 @@ func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 	return e
 }
 
-// outputName returns where a document would go. The server may suggest another
-// name, and a listing is printed.
+// outputName returns where a document would be saved. The server may suggest another name, and a
+// listing would be printed.
 func (a *app) outputName(x *fetch.Explanation) string {
 	out, err := a.set.destination()
 	switch {
@@ -106,7 +116,7 @@ func (a *app) outputName(x *fetch.Explanation) string {
 	return filepath.Join(out.dir, out.name)
 }
 
-// text writes e for people: the URL, then one aligned line for each fact.
+// text writes e for people: the URL, followed by an aligned line for each fact.
 func (e *explanation) text(w io.Writer) error {
 	port, proxy := "", e.Proxy
 	if e.Port != 0 {
@@ -135,6 +145,12 @@ func (e *explanation) text(w io.Writer) error {
 		{Name: "credentials", Value: e.Credentials},
 		{Name: "policy", Value: e.Policy},
 		{Name: "output", Value: e.Output},
+	}
+	if e.Insecure {
+		f = append(f, render.Fact{Name: "insecure", Value: "certificates are not checked"})
+	}
+	for _, line := range e.Config {
+		f = append(f, render.Fact{Name: "config", Value: line})
 	}
 	for i, step := range e.Steps {
 		f = append(f, render.Fact{Name: "step " + strconv.Itoa(i+1), Value: step})

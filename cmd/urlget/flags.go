@@ -1,32 +1,78 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/external"
 	"github.com/urlget/urlget/protocols/ftp"
+	"github.com/urlget/urlget/protocols/gemini"
 	"github.com/urlget/urlget/protocols/gopher"
 	"github.com/urlget/urlget/protocols/http"
+	"github.com/urlget/urlget/protocols/imap"
 	"github.com/urlget/urlget/protocols/ldap"
 	"github.com/urlget/urlget/protocols/mailto"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/nntp"
+	"github.com/urlget/urlget/protocols/pop"
+	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/protocols/telnet"
 )
 
-// This file is the only one that may name schemes: it sets the options of
-// drivers.
+// This file is the only one that may name schemes: it sets the options of drivers.
 
 // guessed is the scheme of what is written like a web address without one.
 const guessed = "https"
+
+// A greeting is how servers of another protocol begin, as it stands in an error.
+type greeting struct {
+	text   string // in the error
+	scheme string // of the protocol
+	hint   string // URL stands for the URL with that scheme
+}
+
+var greetings = []greeting{
+	{`SSH-`, "sftp", "SSH servers greet like that: try URL"},
+	{`\x15\x03`, "https", "the server speaks TLS: try URL"},
+	{`ftp`, "ftp", "FTP servers greet like that: try URL"},
+	{`FTP`, "ftp", "FTP servers greet like that: try URL"},
+	{`HTTP/1.`, "http", "that is HTTP: try URL"},
+	{`does not speak HTTP`, "", "is the port right? another service listens there"},
+}
+
+// defaultGateways retrieve what persistent names mean, from the resolvers that those who give the
+// names keep for everybody. --gateway takes their place, name by name.
+func defaultGateways() map[string]string {
+	return map[string]string{
+		"doi":          "https://doi.org/",
+		"hdl":          "https://hdl.handle.net/",
+		"urn:ietf:rfc": "https://www.rfc-editor.org/rfc/rfc{}.txt",
+	}
+}
+
+// perHost returns how many transfers one host gets at once if the user does not say it: what
+// browsers take of HTTP, and little of what makes a session of each connection.
+func perHost(scheme string) int {
+	switch scheme {
+	case "http", "https":
+		return 6
+	}
+	return 2
+}
+
+// minConns is how many connections with one server every driver makes if they are needed.
+const minConns = 4
 
 // settings are what the flags say.
 type settings struct {
@@ -36,19 +82,35 @@ type settings struct {
 	resume, newer    bool
 	keep             bool // -nc
 	rng              string
+	view             string
 	checksum         string
 	tries            int
-	wait             seconds
+	retryWait        seconds
+	many             many
 	input            string
-	form, formFile   []string
+	send             sending
+	cookies          cookieFiles
+	log              logging
+	pinned           pins
+	maxTime          seconds
+	socks5           string
+	configFile       string
+	noConfig         bool
+	referer          string
 	json             bool
 	quiet, verbose   bool
 	replies, trace   bool
+	colors           colorMode
+	human, long      bool
+	recursive        bool // ls -R
+	progress         progressMode
 	timeout          seconds
 	connect, read    seconds
 	agent            string
 	header           []string
 	user, password   string
+	passwordFile     string
+	hasPassword      bool // if it is known, empty as it may be
 	ask              bool
 	netrc, noNetrc   bool
 	netrcFile        string
@@ -57,17 +119,22 @@ type settings struct {
 	maxSize, rate    size
 	maxRedirect      int
 	proxy            string
-	noProxy, tunnel  bool
+	tunnel           bool
+	noProxy          string
 	gateway, resolve []string
+	bareNames        bool // no default gateways
 	ipv4, ipv6       bool
 	bind             string
 	ports            ports
+	redirects        redirects
 	private          bool
 	compose          bool
 	parts, text      bool
 	part             number
 
-	driver driverSettings
+	tree    treeSettings
+	driver  driverSettings
+	archive archiveSettings
 
 	flags *pflag.FlagSet // of the command that runs
 }
@@ -77,36 +144,66 @@ func (s *settings) given(name string) bool { return s.flags != nil && s.flags.Ch
 
 // driverSettings are what flags say to drivers.
 type driverSettings struct {
-	compressed bool
+	conns      int // with one server that there may be at once; where it matters, more than a few
+	web        http.Options
 	ftp        ftp.Options
+	gemini     gemini.Options
 	gopher     gopher.Options
 	mailboxes  []string
 	news       nntp.Options
 	programs   programs
+	ssh        sftp.Options
 	login      bool
 	transcript transcript
 }
 
 // addDriverFlags defines the flags that belong to drivers.
 func addDriverFlags(f *pflag.FlagSet, d *driverSettings) {
-	f.BoolVar(&d.compressed, "compressed", false, "ask HTTP servers for compressed content, and decode it")
+	f.BoolVar(&d.web.HTTP1, "http1", false, "speak HTTP/1.1, also to servers that have HTTP/2")
+	f.BoolVar(&d.web.HTTP2, "http2", false, "insist on HTTP/2 with servers of https")
+	f.BoolVar(&d.web.Compressed, "compressed", false, "ask HTTP servers for compressed content, and decode it")
 	f.BoolVar(&d.ftp.Active, "ftp-active", false, "let FTP servers connect to us for data (EPRT, PORT)")
 	f.StringVar(&d.ftp.Account, "ftp-account", "", "tell FTP servers that ask for it the account `NAME`")
-	f.Var((*ftpTLS)(&d.ftp.TLS), "ftp-tls", "ask FTP servers for TLS: `MODE` is try, require or off")
+	f.Var(&choice[ftp.TLSMode]{&d.ftp.TLS, []string{ftp.TLSOff: "off", ftp.TLSTry: "try", ftp.TLSRequire: "require"}},
+		"ftp-tls", "ask FTP servers for TLS: `MODE` is try, require or off")
+	f.Var(&choice[ftp.Pipelining]{&d.ftp.Pipelining,
+		[]string{ftp.PipeliningAuto: "auto", ftp.PipeliningOn: "on", ftp.PipeliningOff: "off"}},
+		"ftp-pipelining", "send FTP commands ahead of replies: `MODE` is auto, on or off")
 	f.BoolVar(&d.ftp.GuessType, "ftp-guess-type", false, "retrieve by FTP as text what its suffix says is text")
 	f.BoolVar(&d.ftp.TextLineEnds, "ftp-text", false, "give text retrieved by FTP local line ends")
-	f.StringVar(&d.gopher.View, "view", "", "ask Gopher+ servers for the view `TYPE`, as in 'text/html;lang=De_DE'")
+	f.StringVar(&d.gemini.Certificates, "tofu", knownCertificates(), "remember the certificates of Gemini servers in `FILE`")
+	if home, err := os.UserHomeDir(); err == nil { // help and man pages are for everybody
+		tofu := f.Lookup("tofu")
+		tofu.DefValue = strings.Replace(tofu.DefValue, home, "~", 1)
+	}
 	f.BoolVar(&d.gopher.Attributes, "attributes", false, "ask Gopher+ servers for the attributes of items, not their content")
 	f.StringVar(&d.news.Server, "news-server", "", "look news up at `SERVER` (host, host:port or URL); else $NNTPSERVER")
 	f.Var((*number)(&d.news.Newest), "newest", "list only the last `N` articles of a newsgroup")
 	f.Var((*date)(&d.news.Since), "since", "list only articles since `DATE`, such as 2026-01-31 or 2026-01-31T12:00:00Z")
 	f.BoolVar(&d.news.UnixLines, "unix-lines", false, "deliver news with LF at the ends of lines, not CR LF")
-	f.BoolVar(&d.news.StartTLS, "starttls", false, "begin TLS with news and LDAP servers before anything else is said")
-	f.BoolVar(&d.news.AllowClear, "allow-clear", false, "let passwords travel to news and LDAP servers without TLS")
+	f.BoolVar(&d.news.StartTLS, "starttls", false, "begin TLS with news, mail and LDAP servers before anything else is said")
+	f.BoolVar(&d.news.AllowPlaintext, "allow-plaintext-login", false, "let passwords travel to news, mail and LDAP servers without TLS")
 	f.StringArrayVar(&d.mailboxes, "mailbox", nil, "find messages in `FILE`, an mbox or Maildir")
+	f.StringArrayVar(&d.ssh.Identities, "identity", nil, "log in to SSH servers with the private key in `FILE`")
+	f.StringArrayVar(&d.ssh.KnownHosts, "known-hosts", nil, "know SSH servers by the keys in `FILE`, not those in ~/.ssh/known_hosts")
+	f.BoolVar(&d.ssh.NoConfig, "no-ssh-config", false, "do not read ~/.ssh/config")
 	f.BoolVar(&d.login, "login", false, "log in to sessions with the user and password of the URL, in clear")
 	f.StringVar(&d.transcript.name, "transcript", "", "keep both directions of sessions in `FILE`, passwords too")
 	f.Var(&d.programs, "driver", "let a program serve an experimental scheme, as in `x-SCHEME=PROGRAM`")
+}
+
+// knownCertificates returns the file for the certificates of servers that are trusted since they
+// were met first, as the XDG Base Directory Specification has it; "" if nobody has a home.
+func knownCertificates() string {
+	data := os.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(data) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		data = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(data, "urlget", "certificates")
 }
 
 // A transcript is a file that begins to exist when something is written to it.
@@ -123,8 +220,8 @@ func (t *transcript) writer() io.Writer {
 	return t
 }
 
-// Write appends to the file, which only its owner may read: it holds what was
-// typed. It stays open as long as the program runs.
+// Write appends to the file, which only its owner may read: it holds what was typed. It stays open
+// as long as the program runs.
 func (t *transcript) Write(p []byte) (int, error) {
 	if t.file == nil {
 		file, err := os.OpenFile(t.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -139,18 +236,42 @@ func (t *transcript) Write(p []byte) (int, error) {
 // composeDraft returns the message that a URL proposes.
 func composeDraft(u uri.URI) ([]byte, error) { return mailto.Draft(u) }
 
-// config returns the options of the drivers. piped says that what is sent to
-// sessions is not typed: it is text, whose lines end on the network with CR LF.
-func (d *driverSettings) config(piped bool) protocols.Config {
+// config returns the options of the drivers. piped says that what is sent to sessions is not typed:
+// it is text, whose lines end on the network with CR LF. p asks the user at the terminal.
+func (s *settings) config(piped bool, p prompt) protocols.Config {
+	d, user := &s.driver, s.user
+	web := &d.web
+	web.MaxIdle = d.conns
+	if s.cookies.jar != nil {
+		web.Jar = s.cookies.jar
+	}
+	d.ssh.User = user
+	d.ssh.TrustKey = func(ctx context.Context, key sftp.HostKey) (bool, error) {
+		if !p.possible() {
+			return false, nil
+		}
+		answer, err := p.ask(ctx, "The SSH server "+key.Host+" is not known. Its key is\n"+key.Fingerprint+" ("+key.Type+").\nTrust it from now on (yes/no)? ", false)
+		return strings.EqualFold(strings.TrimSpace(answer), "yes"), err
+	}
+	d.ssh.Passphrase = func(ctx context.Context, file string) (string, error) {
+		return p.ask(ctx, "Passphrase of "+fetch.Printable(file)+": ", true)
+	}
+	if d.conns > minConns {
+		d.ftp.MaxConns, d.news.MaxConns = d.conns, d.conns
+	}
 	return protocols.Config{
 		External: &external.Options{Programs: d.programs},
 		FTP:      &d.ftp,
+		Gemini:   &d.gemini,
 		Gopher:   &d.gopher,
-		HTTP:     &http.Options{Compressed: d.compressed},
-		LDAP:     &ldap.Options{StartTLS: d.news.StartTLS, AllowClear: d.news.AllowClear},
+		HTTP:     web,
+		IMAP:     &imap.Options{StartTLS: d.news.StartTLS, AllowPlaintext: d.news.AllowPlaintext},
+		LDAP:     &ldap.Options{StartTLS: d.news.StartTLS, AllowPlaintext: d.news.AllowPlaintext},
 		Mailto:   &mailto.Options{Mailboxes: d.mailboxes},
 		Mid:      &mid.Options{Mailboxes: d.mailboxes},
 		NNTP:     &d.news,
+		POP:      &pop.Options{StartTLS: d.news.StartTLS, AllowPlaintext: d.news.AllowPlaintext},
+		SFTP:     &d.ssh,
 		Telnet:   &telnet.Options{CRLF: piped, Login: d.login, Transcript: d.transcript.writer()},
 	}
 }
@@ -173,20 +294,42 @@ func (p *programs) Set(text string) error {
 	return nil
 }
 
-// ftpTLS is the value of --ftp-tls.
-type ftpTLS ftp.TLSMode
+// redirects is the value of --allow-redirect, which may be given several times.
+type redirects []string
 
-var ftpTLSModes = []string{ftp.TLSOff: "off", ftp.TLSTry: "try", ftp.TLSRequire: "require"}
+func (r *redirects) String() string { return "" }
+func (r *redirects) Type() string   { return "scheme" }
 
-func (m *ftpTLS) String() string { return ftpTLSModes[*m] }
-func (m *ftpTLS) Type() string   { return "mode" }
-
-func (m *ftpTLS) Set(text string) error {
-	i := slices.Index(ftpTLSModes, text)
-	if i < 0 {
-		return errors.New("want try, require or off")
+func (r *redirects) Set(text string) error {
+	for _, word := range strings.Split(strings.ToLower(text), ",") {
+		if u, err := uri.Parse(word + ":x"); err != nil || u.Scheme() != word {
+			return errors.New("want a scheme such as gopher")
+		}
+		if word == "data" {
+			return errors.New("redirects to data are never followed")
+		}
+		*r = append(*r, word)
 	}
-	*m = ftpTLS(i)
+	return nil
+}
+
+// A choice is the value of a flag that takes one of some words, which are in the order of the
+// constants that they stand for.
+type choice[T ~uint8] struct {
+	value *T
+	words []string
+}
+
+func (c *choice[T]) String() string { return c.words[*c.value] }
+func (c *choice[T]) Type() string   { return "mode" }
+
+func (c *choice[T]) Set(text string) error {
+	i := slices.Index(c.words, text)
+	if i < 0 {
+		last := len(c.words) - 1
+		return errors.New("want " + strings.Join(c.words[:last], ", ") + " or " + c.words[last])
+	}
+	*c.value = T(i)
 	return nil
 }
 
@@ -195,45 +338,75 @@ func addFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "print nothing but errors and what was asked for")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "say more: decisions, and where the entries of listings lead")
 	f.BoolVar(&s.json, "json", false, "print JSON Lines on standard output")
+	f.Var(&choice[colorMode]{&s.colors, []string{"auto", "always", "never"}}, "color", "colour messages: `MODE` is auto, always or never")
+	f.Var(&choice[progressMode]{&s.progress, []string{"bar", "plain", "none"}}, "progress", "show how transfers go: `MODE` is bar, plain or none")
 	f.StringVarP(&s.input, "input-file", "i", "", "read URLs from `FILE` (\"-\" for standard input), one a line")
 
 	f.StringVarP(&s.agent, "user-agent", "U", "", "call yourself `AGENT`")
-	f.StringArrayVar(&s.header, "header", nil, "send a header field, as in `'Name: value'`")
-	f.StringVar(&s.user, "user", "", "log in as `USER`")
+	f.StringArrayVarP(&s.header, "header", "H", nil, "send a header field, as in `'Name: value'`")
+	f.StringVar(&s.referer, "referer", "", "say that `URL` led here")
+	f.StringVarP(&s.user, "user", "u", "", "log in as `USER`, or with USER:PASSWORD")
 	f.StringVar(&s.password, "password", "", "log in with `PASSWORD`")
+	f.StringVar(&s.passwordFile, "password-file", "", "log in with the password in the first line of `FILE`")
 	f.BoolVar(&s.ask, "ask-password", false, "ask for the password at the terminal")
 	f.BoolVar(&s.netrc, "netrc", false, "insist on the netrc file in the home directory")
 	f.StringVar(&s.netrcFile, "netrc-file", "", "take logins from `FILE`")
 	f.BoolVar(&s.noNetrc, "no-netrc", false, "do not read the netrc file")
 
-	f.StringArrayVar(&s.form, "form", nil, "answer a question of a form, as in `'Name=value'`")
-	f.StringArrayVar(&s.formFile, "form-file", nil, "answer with the content of a file, as in `'Name=PATH'`")
+	f.StringVar(&s.view, "view", "", "ask for the view `TYPE` of what has several, as in 'text/html;lang=De_DE'")
+	addSendFlags(f, s)
+	addCookieFlags(f, s)
+	addConfigFlags(f, s)
+	addLogFlags(f, s)
 
-	f.StringVar(&s.proxy, "proxy", "", "go through the proxy at `URL` (http, https, connect, socks5, socks5h)")
-	f.BoolVar(&s.noProxy, "no-proxy", false, "use no proxy, whatever the environment says")
-	f.BoolVarP(&s.tunnel, "proxy-tunnel", "p", false, "tunnel everything through an http proxy by CONNECT")
+	f.StringVar(&s.proxy, "proxy", "", "go through the proxy at `URL` (http, https, connect, socks4, socks4a, socks5)")
+	f.StringVar(&s.noProxy, "no-proxy", "", "use no proxy, or none for the hosts in `LIST`, as in no_proxy")
+	f.Lookup("no-proxy").NoOptDefVal = "*"
+	f.StringVar(&s.socks5, "socks5", "", "go through the SOCKS5 proxy at `HOST:PORT`, which resolves names")
+	f.BoolVar(&s.tunnel, "proxy-tunnel", false, "tunnel everything through an http proxy by CONNECT")
 	f.StringArrayVar(&s.gateway, "gateway", nil, "retrieve URLs of a scheme from a gateway, as in `SCHEME=URL`")
+	f.BoolVar(&s.bareNames, "no-default-gateways", false, "do not ask the public resolvers of doi, hdl and urn:ietf:rfc")
 
 	f.BoolVar(&s.trace, "trace", false, "print the protocol conversation on standard error, secrets masked")
 	addDriverFlags(f, &s.driver)
 }
 
+// addListFlags defines the flags that only listings have.
+func addListFlags(f *pflag.FlagSet, s *settings) {
+	f.BoolVarP(&s.long, "long", "l", false, "show modes, targets of links, numbers and authors of articles")
+	f.BoolVarP(&s.human, "human-readable", "h", false, "print sizes as 1.5K, 23M")
+	f.BoolVarP(&s.recursive, "recursive", "R", false, "list what is below too")
+	f.Bool("help", false, "print the help")
+}
+
+// addAcceptedFlags defines flags of wget and curl that name how it always works here.
+func addAcceptedFlags(f *pflag.FlagSet, _ *settings) {
+	for _, name := range []string{"location L", "fail f", "remote-header-name J", "content-disposition", "trust-server-names", "show-error"} {
+		long, letter, _ := strings.Cut(name, " ")
+		f.BoolP(long, letter, false, "")
+		f.Lookup(long).Hidden = true
+	}
+}
+
 // addNetworkFlags defines the flags of the commands that use the network.
 func addNetworkFlags(f *pflag.FlagSet, s *settings) {
-	f.BoolVarP(&s.replies, "server-response", "S", false, "print the servers' replies and header fields")
+	f.BoolVarP(&s.replies, "server-response", "S", false, "print the servers' replies as they were sent")
 
 	f.VarP(&s.timeout, "timeout", "T", "wait at most `SECONDS` for a connection, a reply, more data")
 	f.Var(&s.connect, "connect-timeout", "wait at most `SECONDS` for a connection")
 	f.Var(&s.read, "read-timeout", "wait at most `SECONDS` for a reply or more data")
+	f.Var(&s.maxTime, "max-time", "give up a URL that is not done within `SECONDS`")
 
-	f.BoolVarP(&s.insecure, "insecure", "k", false, "do not check certificates")
+	f.BoolVar(&s.insecure, "insecure", false, "do not check certificates")
 	f.BoolVar(&s.insecure, "no-check-certificate", false, "the same as --insecure")
 	f.StringVar(&s.ca, "ca-certificate", "", "trust the certificate authorities in `FILE` (PEM) and no others")
 	f.StringVar(&s.cert, "certificate", "", "show the certificate in `FILE` (PEM)")
+	f.Var(&s.pinned, "pinned", "insist on the server's public key, as in `sha256//BASE64`")
 	f.StringVar(&s.key, "private-key", "", "its private key is in `FILE` (PEM); else with the certificate")
 
 	f.Var(&s.maxSize, "max-size", "refuse what is larger than `SIZE`, decoded or not")
-	f.IntVar(&s.maxRedirect, "max-redirect", defaultRedirects, "follow at most `N` redirects")
+	s.maxRedirect = defaultRedirects
+	f.Var(&count{&s.maxRedirect, 0, -1}, "max-redirect", "follow at most `N` redirects")
 
 	f.StringArrayVar(&s.resolve, "resolve", nil, "take an address for a host, as in `HOST:PORT:ADDR`")
 	f.BoolVarP(&s.ipv4, "inet4-only", "4", false, "use only IPv4")
@@ -245,6 +418,7 @@ func addNetworkFlags(f *pflag.FlagSet, s *settings) {
 // addPolicyFlags defines the flags that loosen the rules of safety.
 func addPolicyFlags(f *pflag.FlagSet, s *settings) {
 	f.Var(&s.ports, "allow-port", "allow port `N`, which belongs to another service")
+	f.Var(&s.redirects, "allow-redirect", "follow redirects to `SCHEME` too, besides http, https, ftp and ftps")
 	f.BoolVar(&s.private, "allow-private", false, "let public resources lead to private addresses")
 }
 
@@ -259,10 +433,12 @@ func addRetrievalFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVarP(&s.resume, "continue", "c", false, "continue a file that is incomplete")
 	f.BoolVarP(&s.newer, "timestamping", "N", false, "retrieve only what is newer than the file")
 	f.BoolVar(&s.keep, "no-clobber", false, "skip what exists as a file (also -nc)")
-	f.IntVarP(&s.tries, "tries", "t", defaultTries, "try `N` times; 0 is without end")
-	f.VarP(&s.wait, "wait", "w", "wait `SECONDS` between retrievals")
-	f.StringVar(&s.rng, "range", "", "retrieve only the octets `A-B`, counted from 0")
-	f.StringVar(&s.checksum, "checksum", "", "check the file, as in `ALGO:HEX`")
+	s.retryWait = seconds(time.Minute)
+	s.tries = defaultTries
+	f.VarP(&count{&s.tries, 0, 0}, "tries", "t", "try `N` times; 0 is without end")
+	f.Var(&s.retryWait, "retry-max-wait", "give up if a server asks to wait longer than `SECONDS`")
+	f.StringVar(&s.rng, "range", "", "retrieve only the bytes `A-B`, counted from 0; A- from A on, -N the last N")
+	f.StringVar(&s.checksum, "checksum", "", "check the file, as in `ALGO:HEX`, or by a file or URL of checksums")
 	f.BoolVar(&s.parts, "parts", false, "list the parts of a message")
 	f.Var(&s.part, "part", "retrieve part `N` of a message, decoded")
 	f.BoolVar(&s.text, "text", false, "retrieve the readable text of a message")
@@ -274,13 +450,13 @@ const (
 	defaultTries     = 5
 )
 
+// socksURL reads the value of --socks5.
+func socksURL(hostport string) (uri.URI, error) { return proxyURL("socks5://"+hostport, false) }
+
 // proxyURL reads the value of --proxy.
 func proxyURL(text string, tunnel bool) (uri.URI, error) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
-	}
-	if rest, ok := strings.CutPrefix(text, "http:"); ok && tunnel {
-		text = "connect:" + rest
 	}
 	p, err := uri.ParseLoose(text)
 	switch {

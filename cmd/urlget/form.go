@@ -8,24 +8,18 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
 )
 
-// open performs req, with the help of the user if there is a form.
-func (a *app) open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-	resp, err := a.client.Do(ctx, req)
-	for a.fillIn(ctx, req, err) {
-		resp, err = a.client.Do(ctx, req)
-	}
-	return resp, err
-}
-
-// fillIn asks the user for what a form wants, if err says that there is one
-// and somebody can be asked. It reports whether req is now worth another try.
-func (a *app) fillIn(ctx context.Context, req *fetch.Request, err error) bool {
+// fillIn prompts the user for the answers to a form, if err says that there is one and somebody can
+// be asked. It reports whether j is now worth another attempt.
+func (a *app) fillIn(ctx context.Context, j *job.Job, err error) bool {
 	var wanted *fetch.FormError
 	if !errors.As(err, &wanted) || !a.prompt.possible() {
 		return false
 	}
+	a.terminal.Lock()
+	defer a.terminal.Unlock()
 	form := make(map[string][]string)
 	asked := false
 	a.con.Write([]byte(fetch.Printable(wanted.Form.Title) + "\n"))
@@ -34,7 +28,7 @@ func (a *app) fillIn(ctx context.Context, req *fetch.Request, err error) bool {
 			a.con.Write([]byte(fetch.Printable(field.Name) + "\n"))
 			continue
 		}
-		if given, ok := req.Form[field.Name]; ok {
+		if given, ok := j.Form[field.Name]; ok {
 			form[field.Name] = given
 			continue
 		}
@@ -44,11 +38,11 @@ func (a *app) fillIn(ctx context.Context, req *fetch.Request, err error) bool {
 		}
 		form[field.Name], asked = answer, true
 	}
-	req.Form = form
+	j.Form = form
 	return asked
 }
 
-// askField asks one question until the answer fits.
+// askField repeats a question until the answer is valid.
 func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 	question := fetch.Printable(f.Name)
 	switch f.Kind {
@@ -82,7 +76,7 @@ func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 			if err == nil {
 				return []string{string(content)}, nil
 			}
-			printError(a.con, "", fileError(err))
+			printError(a.con, a.con.paint, "", fileError(err))
 		case fetch.FieldYesNo:
 			if text = yesNo(text); text != "" {
 				return []string{text}, nil
@@ -97,7 +91,7 @@ func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 	}
 }
 
-// askLines asks for the lines that follow the first.
+// askLines asks for the lines after the first.
 func (a *app) askLines(ctx context.Context, text string) ([]string, error) {
 	var lines []string
 	for text != "." {
@@ -119,7 +113,7 @@ func yesNo(text string) string {
 	return ""
 }
 
-// chosen returns the choice that text names, in full or by its number, or "".
+// chosen returns the choice that text gives, in full or by number, or "".
 func chosen(choices []string, text string) string {
 	for i, c := range choices {
 		if strings.EqualFold(c, text) || text == strconv.Itoa(i+1) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,125 +13,213 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
 )
 
-// get retrieves one URL: a document becomes a file, a listing is printed, a
-// session attached.
-func (a *app) get(ctx context.Context, j *job) error {
-	switch {
-	case a.set.compose:
-		return a.compose(j.url)
-	case a.set.parts:
-		return a.listParts(ctx, j)
+// get retrieves one URL: a document becomes a file, a listing is printed, a session attached.
+func (a *app) get(ctx context.Context, j *job.Job) ended {
+	if a.set.compose {
+		return failed(a.compose(j.URL))
 	}
-	a.emit(render.Start(j.name, j.started))
-	req, err := a.set.request(j.url, fetch.OpGet)
-	if err != nil {
-		return err
+	if a.set.tree.on() {
+		a.seeds = append(a.seeds, j.URL)
+		return ended{}
 	}
-	req.From = j.from
-	for {
-		err := a.transfer(ctx, j, req)
-		if scheme, _ := a.client.Scheme(j.url.Scheme()); fetch.CodeOf(err) == fetch.ErrInteractive && scheme.Can(fetch.OpDial) && !a.set.extracts() {
-			return a.session(ctx, j)
+	if a.set.tree.force && j.Output == "" {
+		j.Output = a.set.tree.layout().Path(j.URL)
+	}
+	a.emit(render.Start(j.URL.Redacted(), time.Now()))
+	res := a.run(ctx, j)
+	if res.Err == errTold {
+		return ended{}
+	}
+	if res.Class == fetch.ErrInteractive && !a.set.extracts() && !a.set.parts {
+		if scheme, _ := a.client.Scheme(j.URL.Scheme()); scheme.Can(fetch.OpDial) {
+			a.terminal.Lock()
+			defer a.terminal.Unlock()
+			return failed(a.session(ctx, j.URL))
 		}
-		if !a.fillIn(ctx, req, err) {
-			return err
+	}
+	if res.Outcome != job.Failed {
+		return ended{res: res, tell: func() { a.report(j, res) }}
+	}
+	e := (*fetch.Error)(nil)
+	switch errors.As(res.Err, &e); {
+	case e == nil:
+	case e.Reason.File != "":
+		e.Reason.File = filepath.Join(a.out.dir, e.Reason.File)
+	case e.Hint == "":
+		e.Hint = a.kept(j, res)
+	}
+	return ended{res: res, err: res.Err}
+}
+
+// kept says what is left of a transfer that failed, and how to go on; "" if nothing is.
+func (a *app) kept(j *job.Job, res *job.Result) string {
+	if j.Output == "-" {
+		return ""
+	}
+	name := filepath.Join(a.out.dir, a.barName(j, &fetch.Meta{ContentType: res.ContentType})+".part")
+	info, err := os.Stat(name)
+	if err != nil || info.Size() == 0 || info.ModTime().Before(res.Started.Truncate(time.Second)) {
+		return ""
+	}
+	return fmt.Sprintf("%s are kept in %s; the same command goes on from there", sizeWord(float64(info.Size())), name)
+}
+
+// look lists or describes one URL.
+func (a *app) look(ctx context.Context, j *job.Job) ended { return failed(a.lookAt(ctx, j)) }
+
+func (a *app) lookAt(ctx context.Context, j *job.Job) error {
+	if j.Op == fetch.OpList && a.set.recursive {
+		return a.listTree(ctx, j)
+	}
+	res := a.run(ctx, j)
+	if res.Outcome == job.Listed {
+		a.write(ending(render.Listed(res.URL, res.Entries, res.Elapsed), res))
+	}
+	return res.Err
+}
+
+// ending completes the event that ends a transfer.
+func ending(ev render.Event, res *job.Result) render.Event {
+	ev.FinalURL, ev.Status = res.FinalURL, res.Status
+	return ev
+}
+
+// run does one job, with the help of the user if there is a form.
+func (a *app) run(ctx context.Context, j *job.Job) *job.Result {
+	for {
+		t := a.con.begin(a.barName(j, nil))
+		res := a.runner().Run(following(ctx, t), j, a.hooks(ctx, j, t))
+		t.end()
+		if !a.fillIn(ctx, j, res.Err) {
+			return res
 		}
 	}
 }
 
-// transfer brings the content to where it belongs.
-func (a *app) transfer(ctx context.Context, j *job, req *fetch.Request) error {
-	s := &a.set
-	progress, end := a.progress(j)
-	defer end()
-	var matches []fetch.Entry
-	opts := &download.Options{
-		Exists:   s.exists(),
-		Tries:    s.tries,
-		Checksum: s.checksum,
-		SHA256:   s.json,
-		Progress: progress,
+func (a *app) runner() *job.Runner {
+	r := &job.Runner{Downloader: a.files, Tries: a.set.tries, MaxRetryWait: time.Duration(a.set.retryWait), SHA256: a.set.json}
+	// To the library, 0 is the default; to the user, it is no bound on tries, as wget has it, and no
+	// time at all.
+	if r.Tries == 0 {
+		r.Tries = -1
+	}
+	r.MaxRetryWait = max(r.MaxRetryWait, 1)
+	return r
+}
+
+// hooks returns what the user is shown of a job, and what is done with what is not saved.
+func (a *app) hooks(ctx context.Context, j *job.Job, t *transfer) *job.Hooks {
+	url := j.URL.Redacted()
+	return &job.Hooks{
+		Writer: a.writer,
 		Response: func(resp *fetch.Response) error {
-			if err := s.extract(j.url, resp); err != nil {
-				return err
-			}
-			a.emit(render.Response(j.name, &resp.Meta))
-			return nil
+			t.rename(a.barName(j, &resp.Meta))
+			return a.response(j, resp)
 		},
-		Listing: func(resp *fetch.Response) error { return a.listing(resp, &matches) },
+		Listing:  func(resp *fetch.Response) error { return a.printListing(j, resp) },
+		Match:    func(m *job.Job) error { return a.match(ctx, m) },
+		Progress: a.progress(j, t),
 		Retry: func(failed int, wait time.Duration, err error) {
-			a.emit(render.Retry(j.name, failed+1, wait, err))
-			a.say("%s: %s; trying again in %v", j.name, render.Message(err), wait.Round(time.Millisecond))
+			t.retry(wait, render.Message(err))
+			a.emit(render.Retry(url, failed+1, wait, err))
+			a.hosts.Failed(hostOf(j.URL), err)
+			a.say("%s: %s; trying again in %v", url, render.Message(err), wait.Round(time.Millisecond))
 		},
-		Restart: func(reason string) { a.say("%s: starting from the beginning: %s", j.name, reason) },
+		Reuse: func(proof string) {
+			if a.set.verbose {
+				a.say("%s: going on with what is there: %s", url, proof)
+			}
+		},
+		Restart: func(reason string) { a.say("%s: starting from the beginning: %s", url, reason) },
 	}
-	if s.tries == 0 {
-		opts.Tries = -1 // to the library, 0 is its default
-	}
-	out, err := s.destination()
-	if err != nil {
-		return err
-	}
-	d := &download.Downloader{Client: a.client, Tool: "urlget " + programVersion()}
-	if out.stream != "" {
-		return a.stream(ctx, d, j, req, out.stream, opts, end)
-	}
-	if d.Root, err = openRoot(out.dir); err != nil {
-		return err
-	}
-	defer d.Root.Close()
-	res, err := d.Do(ctx, req, out.name, opts)
-	if err != nil {
-		return err
-	}
-	end()
-	if matches != nil {
-		a.getMatches(ctx, j, matches)
+}
+
+// response looks at a response before its content is read.
+func (a *app) response(j *job.Job, resp *fetch.Response) error {
+	switch {
+	case j.Op == fetch.OpStat:
+		return a.printMeta(j, resp)
+	case j.Op == fetch.OpList:
 		return nil
+	case a.set.parts:
+		return cmp.Or(a.printParts(j, resp), job.ErrTaken)
 	}
-	a.report(j, filepath.Join(out.dir, res.Name), res)
+	if err := a.set.extract(j.URL, resp); err != nil {
+		return err
+	}
+	a.emit(render.Response(j.URL.Redacted(), &resp.Meta))
 	return nil
 }
 
-// stream writes the content to standard output or to something that is no
-// file and cannot be replaced by one, such as a device.
-func (a *app) stream(ctx context.Context, d *download.Downloader, j *job, req *fetch.Request, name string, opts *download.Options, end func()) error {
-	w := a.std.out
-	if name != "-" {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return fileError(err)
-		}
-		defer f.Close()
-		w = f
+// errTold ends the job of a pattern if the user was told for one of its matches that the run is over.
+var errTold = errors.New("told already")
+
+// match has what a pattern stands for retrieved. What fails is told, and the rest retrieved.
+func (a *app) match(ctx context.Context, j *job.Job) error {
+	if j.Op == fetch.OpList {
+		a.say("%s is a directory: skipped", j.URL.Redacted())
+		return nil
 	}
-	res, err := d.Copy(ctx, req, w, opts)
-	if err == nil && name != "-" {
-		end()
-		a.report(j, name, res)
-	}
-	return err
+	return a.batch.match(ctx, j)
 }
 
-// report tells that a file is there.
-func (a *app) report(j *job, path string, res *download.Result) {
-	took := time.Since(j.started)
+// printMeta prints what is known of a resource.
+func (a *app) printMeta(j *job.Job, resp *fetch.Response) error {
+	defer a.con.pause()()
+	if a.set.json {
+		return fileError(render.MetaJSON(a.std.out, j.URL.Redacted(), resp.URL.Redacted(), &resp.Meta))
+	}
+	return fileError(render.MetaText(a.std.out, resp.URL.Redacted(), &resp.Meta, a.set.verbose))
+}
+
+// report tells how a job ended well.
+func (a *app) report(j *job.Job, res *job.Result) {
+	a.tally.add(res)
+	if a.out.stream == "-" {
+		return // the content itself tells
+	}
+	path := cmp.Or(a.out.stream, filepath.Join(a.out.dir, filepath.FromSlash(res.Path)))
 	name := fetch.Printable(path)
-	switch res.Outcome {
-	case download.Saved:
-		a.emit(render.Saved(j.name, path, res.Size, res.SHA256, took))
-		a.say("saved %s (%s in %.2f s)", name, octets(res.Size), took.Seconds())
-	case download.Existed:
-		a.say("%s is there already", name)
-	case download.NotModified:
-		a.say("%s is as new as %s", name, j.name)
+	switch {
+	case res.Outcome == job.Saved:
+		ev := ending(render.Saved(res.URL, path, res.Size, res.SHA256, res.Elapsed), res)
+		if res.Elapsed > 0 {
+			ev.Rate = math.Round(float64(res.Received) / res.Elapsed.Seconds())
+		}
+		a.emit(ev)
+		a.say("%s %s (%s in %.2f s%s)", a.con.paint.good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res))
+	case res.Outcome == job.NoContent:
+		a.emit(ending(render.Skipped(res.URL, "", "no_content", res.Elapsed), res))
+		a.say("%s has no content: nothing is saved", res.URL)
+	case res.Outcome == job.Listed:
+		a.emit(ending(render.Listed(res.URL, res.Entries, res.Elapsed), res))
+	case res.Outcome == job.Skipped || res.Outcome == job.Unchanged:
+		ev := render.Unchanged(res.URL, path, res.Elapsed)
+		if res.Outcome == job.Skipped {
+			ev = render.Skipped(res.URL, path, "exists", res.Elapsed)
+		}
+		a.emit(ending(ev, res))
+		if j.Exists == download.Newer {
+			a.say("%s is as new as %s", name, res.URL)
+		} else {
+			a.say("%s is there already", name)
+		}
 	}
 }
 
-func octets(n int64) string {
+// rateText returns how fast what came came, if it was enough to tell.
+func rateText(res *job.Result) string {
+	if res.Received < 1024 || res.Elapsed <= 0 {
+		return ""
+	}
+	return ", " + sizeWord(float64(res.Received)/res.Elapsed.Seconds()) + "/s"
+}
+
+func sizeText(n int64) string {
 	if n == 1 {
 		return "1 byte"
 	}
@@ -159,7 +248,7 @@ func (s *settings) exists() download.Exists {
 	return download.NewName
 }
 
-// checkOutput finds flags that contradict each other, and sets up --json.
+// checkOutput finds flags that contradict each other.
 func (a *app) checkOutput() error {
 	s := &a.set
 	chosen := 0
@@ -175,8 +264,8 @@ func (a *app) checkOutput() error {
 		return usage("-c, -N and -nc are about files, but -O - is standard output")
 	case s.output == "-" && s.json:
 		return usage("--json and -O - both want standard output")
-	case s.output != "" && s.dir != "":
-		return usage("-O and -P exclude each other")
+	case s.dir != "" && (s.output == "-" || filepath.IsAbs(s.output)):
+		return usage("-P DIR -O NAME is DIR/NAME, but %s is in no directory", s.output)
 	case s.output != "" && s.output != "-" && s.input != "":
 		return &usageError{"-O names one file, but -i is for many", "-P DIR saves all of them in a directory"}
 	case s.rng != "" && (s.resume || s.newer):
@@ -184,22 +273,14 @@ func (a *app) checkOutput() error {
 	case s.tries < 0:
 		return usage("-t: %d tries are not possible", s.tries)
 	}
-	if err := s.checkMessageFlags(); err != nil {
+	if err := s.tree.check(s); err != nil {
 		return err
 	}
-	if s.checksum != "" {
-		if err := download.CheckChecksum(s.checksum); err != nil {
-			return usage("--checksum: %v", err)
-		}
-	}
-	if s.json {
-		a.events = render.NewEventWriter(a.std.out)
-	}
-	return nil
+	return s.checkMessageFlags()
 }
 
-// A destination is where content goes: into a stream, or into a file whose
-// name may be "" for the suggested one.
+// A destination is where content goes: into a stream, or into a file whose name may be "" for the
+// suggested one.
 type destination struct{ stream, dir, name string }
 
 // destination looks at -O and -P.
@@ -210,18 +291,72 @@ func (s *settings) destination() (destination, error) {
 	case s.output == "-":
 		return destination{stream: "-"}, nil
 	}
-	info, err := os.Stat(s.output)
+	path := s.output
+	if s.dir != "" {
+		path = s.dir + string(filepath.Separator) + path
+	}
+	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return destination{}, &usageError{"-O " + s.output + " is a directory", "-P " + s.output + " saves in it"}
+		return destination{}, &usageError{"-O " + path + " is a directory", "-P " + path + " saves in it"}
 	case err == nil && !info.Mode().IsRegular():
-		return destination{stream: s.output}, nil
+		return destination{stream: path}, nil
 	}
-	dir, name := filepath.Split(s.output)
+	dir, name := filepath.Split(path)
 	if name == "" || name == "." || name == ".." {
 		return destination{}, usage("-O %s names no file", s.output)
 	}
 	return destination{dir: cmp.Or(dir, "."), name: name}, nil
+}
+
+// prepareGet opens what -O and -P name, and says so in j: a directory, which is made if need be, or
+// something that is no file and cannot be replaced by one, such as a device.
+func (a *app) prepareGet(j *job.Job) error {
+	a.openEvents()
+	a.steps = !a.set.parts
+	if a.set.compose || a.set.parts {
+		a.writer = a.std.out
+		return nil
+	}
+	var err error
+	if a.out, err = a.set.destination(); err != nil {
+		return err
+	}
+	switch {
+	case a.out.stream == "-":
+		j.Output, a.writer = "-", a.std.out
+	case a.out.stream != "":
+		if a.device, err = os.OpenFile(a.out.stream, os.O_WRONLY, 0); err == nil {
+			j.Output, a.writer = "-", a.device
+		}
+	default:
+		if a.out.name != "" {
+			j.Output = "./" + a.out.name
+		}
+		a.files.Root, err = openRoot(a.out.dir)
+	}
+	return fileError(err)
+}
+
+// prepareLook is for what saves nothing.
+func (a *app) prepareLook(*job.Job) error {
+	a.openEvents()
+	return nil
+}
+
+// closeOutput makes durable what was saved, and saves the cookies.
+func (a *app) closeOutput() error {
+	err := a.set.cookies.close()
+	if a.files != nil {
+		err = errors.Join(err, a.files.Flush())
+	}
+	if a.files != nil && a.files.Root != nil {
+		err = errors.Join(err, a.files.Root.Close())
+	}
+	if a.device != nil {
+		err = errors.Join(err, fileError(a.device.Close()))
+	}
+	return err
 }
 
 // openRoot opens the directory that files go to, and makes it if need be.
@@ -232,5 +367,5 @@ func openRoot(dir string) (*os.Root, error) {
 			root, err = os.OpenRoot(dir)
 		}
 	}
-	return root, fileError(err)
+	return root, err
 }

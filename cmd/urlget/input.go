@@ -7,15 +7,15 @@ import (
 	"golang.org/x/term"
 )
 
-// An input is standard input, read once and shared by the sessions of a run:
-// a read at a terminal cannot be taken back.
+// An input is standard input, read in one place and shared by all sessions of a run, because a read
+// from a terminal cannot be taken back.
 type input struct {
 	from   *os.File
 	once   sync.Once
-	chunks chan []byte // closed at the end
+	chunks chan []byte // closed at the end of input
 }
 
-// read returns the channel of what comes in.
+// read returns the channel of input.
 func (in *input) read() <-chan []byte {
 	in.once.Do(func() {
 		in.chunks = make(chan []byte)
@@ -36,11 +36,10 @@ func (in *input) read() <-chan []byte {
 	return in.chunks
 }
 
-// terminal reports whether somebody types.
+// terminal reports whether input comes from a terminal.
 func (in *input) terminal() bool { return term.IsTerminal(int(in.from.Fd())) }
 
-// absent reports whether nothing can ever come: standard input is closed or
-// the null device.
+// absent reports whether there can be no input: standard input is closed or the null device.
 func (in *input) absent() bool {
 	info, err := in.from.Stat()
 	if err != nil {

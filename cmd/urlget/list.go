@@ -4,78 +4,50 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"iter"
 	"os"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/term"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
-// list prints the members of what one URL names.
-func (a *app) list(ctx context.Context, j *job) error {
-	req, err := a.set.request(j.url, fetch.OpList)
-	if err != nil {
-		return err
-	}
-	resp, err := a.open(ctx, req)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return a.listLinks(ctx, req, err)
-	}
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.Entries == nil {
-		return &fetch.Error{Op: "list", Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s, not a listing", resp.Kind)}
-	}
-	return a.printListing(resp)
-}
-
-// listLinks prints what a document leads to, where there are no listings. If
-// it is of a type that has no links, the error is noListing.
-func (a *app) listLinks(ctx context.Context, req *fetch.Request, noListing error) error {
-	req.Op = fetch.OpGet
-	resp, err := a.client.Do(ctx, req)
-	if fetch.CodeOf(err) == fetch.ErrInteractive || fetch.CodeOf(err) == fetch.ErrNotRetrievable {
-		return noListing
-	}
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	entries, ok := links.Entries(resp)
-	if !ok {
-		return noListing
-	}
-	resp.Entries = entries
-	return a.printListing(resp)
-}
-
 // printListing prints the entries of a listing or, if it has none, its text.
-func (a *app) printListing(resp *fetch.Response) error {
+func (a *app) printListing(j *job.Job, resp *fetch.Response) error {
+	a.stdout.Lock()
+	defer a.stdout.Unlock()
+	defer a.con.pause()()
+	if resp.Entries != nil {
+		return a.printEntries(j.URL, resp.Entries)
+	}
+	if term.IsTerminal(int(a.std.out.Fd())) {
+		_, err := io.Copy(&textOnly{w: a.std.out}, resp.Body)
+		return fileError(err)
+	}
+	_, err := io.Copy(a.std.out, resp.Body)
+	return fileError(err)
+}
+
+// printEntries prints the entries of the listing at u: to a terminal as they come.
+func (a *app) printEntries(u uri.URI, entries iter.Seq2[fetch.Entry, error]) error {
 	var out io.Writer = a.std.out
-	terminal := term.IsTerminal(int(a.std.out.Fd()))
 	flush := func() error { return nil }
-	if !terminal {
+	if !term.IsTerminal(int(a.std.out.Fd())) {
 		buffered := bufio.NewWriterSize(a.std.out, 32<<10)
 		out, flush = buffered, buffered.Flush
 	}
 	var err error
-	switch {
-	case resp.Entries != nil && a.set.json:
-		err = render.EntriesJSON(out, resp.Entries)
-	case resp.Entries != nil:
-		err = render.Text(out, resp.Entries, &render.TextOptions{Targets: a.set.verbose})
-	case terminal:
-		_, err = io.Copy(&textOnly{w: a.std.out}, resp.Body)
-	default:
-		_, err = io.Copy(out, resp.Body)
+	if a.set.json {
+		err = render.EntriesJSON(out, u.Redacted(), entries)
+	} else {
+		err = render.Text(out, entries, &render.TextOptions{Targets: a.set.verbose, Human: a.set.human, Long: a.set.long, Sort: true})
 	}
 	if flushErr := flush(); err == nil {
 		err = flushErr
@@ -83,7 +55,47 @@ func (a *app) printListing(resp *fetch.Response) error {
 	return fileError(err)
 }
 
-// textOnly passes lines of text on to a terminal and refuses anything else.
+// listTree prints a listing and those below it, each under its URL. A listing that fails is told,
+// and the others printed.
+func (a *app) listTree(ctx context.Context, j *job.Job) error {
+	begun, count := time.Now(), int64(0)
+	next, stop := iter.Pull2(a.client.Walk(ctx, j.URL.String(), nil))
+	defer stop()
+	m, err, ok := next()
+	for first := true; ok; first = false {
+		if err != nil {
+			if first || ctx.Err() != nil {
+				return err // of what the user named, or of everything
+			}
+			a.fail(m.URL.Redacted(), err)
+			m, err, ok = next()
+			continue
+		}
+		from := m.From
+		if !a.set.json {
+			title := fetch.Printable(from.Redacted()) + ":\n"
+			if !first {
+				title = "\n" + title
+			}
+			if _, err := io.WriteString(a.std.out, title); err != nil {
+				return fileError(err)
+			}
+		}
+		printErr := a.printEntries(from, func(yield func(fetch.Entry, error) bool) {
+			for more := true; more && ok && err == nil && m.From == from; m, err, ok = next() {
+				count++
+				more = yield(m.Entry, nil)
+			}
+		})
+		if printErr != nil {
+			return printErr
+		}
+	}
+	a.write(render.Listed(j.URL.Redacted(), count, time.Since(begun)))
+	return nil
+}
+
+// textOnly passes lines of text to a terminal and refuses anything else.
 type textOnly struct{ w *os.File }
 
 func (t *textOnly) Write(p []byte) (int, error) {

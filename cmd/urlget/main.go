@@ -3,14 +3,17 @@
 // Urlget retrieves what URLs name, whatever their scheme.
 //
 //	urlget [flags] URL...          retrieve each URL
+//	urlget get [flags] URL...      the same
+//	urlget cat [flags] URL...      print the content, and nothing else
 //	urlget ls [flags] URL...       list the members of a directory, menu, newsgroup, index
 //	urlget stat [flags] URL...     metadata without the content
 //	urlget explain [flags] URL...  what would be done, without doing it
+//	urlget warc verify FILE...     check archives
 //	urlget schemes                 the schemes that it knows
+//	urlget version                 the version, and what it was built from
 //	urlget completion SHELL        completions for bash, zsh, fish, powershell
 //
-// "urlget --help" lists the flags, which have the names that wget and curl
-// give them.
+// "urlget --help" lists the flags, which are named after those of wget and curl.
 package main
 
 import (
@@ -20,7 +23,7 @@ import (
 )
 
 func main() {
-	// net/http logs what servers send unasked; standard error is for our lines.
+	// net/http logs unsolicited responses, but standard error is for our messages.
 	log.SetOutput(io.Discard)
 	os.Exit(interruptible(os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// compose prints the message that a mail address proposes.
+// compose prints the message that a mailto URL proposes.
 func (a *app) compose(u uri.URI) error {
 	draft, err := composeDraft(u)
 	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
@@ -34,7 +34,7 @@ func (a *app) compose(u uri.URI) error {
 	return fileError(err)
 }
 
-// checkMessageFlags finds flags that contradict those about messages.
+// checkMessageFlags reports contradictions among the flags for messages.
 func (s *settings) checkMessageFlags() error {
 	chosen := 0
 	for _, flag := range []bool{s.compose, s.parts, s.part > 0, s.text} {
@@ -58,12 +58,12 @@ func (s *settings) checkMessageFlags() error {
 	return nil
 }
 
-// extracts reports whether something is to be made of a message.
+// extracts reports whether part of a message is wanted instead of the message.
 func (s *settings) extracts() bool { return s.part > 0 || s.text }
 
-// extract makes of a message what --part or --text ask for. url is what the
-// user named. It leaves no validator by which a rest could be asked for: the
-// octets are not those that the server has.
+// extract replaces a message by what --part or --text ask for. Url is what the user named. The
+// response is left without a validator with which to request the rest, because its bytes are not
+// those on the server.
 func (s *settings) extract(url uri.URI, resp *fetch.Response) error {
 	if !s.extracts() {
 		return nil
@@ -91,7 +91,7 @@ func (s *settings) extract(url uri.URI, resp *fetch.Response) error {
 	return nil
 }
 
-// extracted is a content that is made of another one.
+// extracted is content derived from other content.
 type extracted struct {
 	io.Reader
 	io.Closer
@@ -105,7 +105,7 @@ func (e *extracted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// checkMessage refuses what is no message.
+// checkMessage returns an error for anything but a message.
 func checkMessage(meta *fetch.Meta) error {
 	what, _, _ := mime.ParseMediaType(meta.ContentType)
 	if meta.Kind == fetch.KindObject && what == "message/rfc822" {
@@ -117,7 +117,7 @@ func checkMessage(meta *fetch.Meta) error {
 	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s, not a message", what)}
 }
 
-// messageError gives an error of reading a message its class.
+// messageError classifies an error of reading a message.
 func messageError(err error) error {
 	switch {
 	case fetch.CodeOf(err) != "":

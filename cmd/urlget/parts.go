@@ -2,49 +2,47 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/message"
 )
 
-// A partRecord is a part of a message in JSON.
+// A partRecord describes a part of a message in JSON.
 type partRecord struct {
+	Event       string `json:"event"`
+	URL         string `json:"url"`
+	Time        string `json:"time"`
 	Number      int    `json:"number"`
 	ContentType string `json:"content_type"`
-	Size        int64  `json:"size"` // decoded
+	Size        int64  `json:"size"` // decoded, in bytes
 	Name        string `json:"name,omitempty"`
 	ContentID   string `json:"content_id,omitempty"`
 	Attachment  bool   `json:"attachment,omitempty"`
 }
 
-// listParts prints the parts of a message.
-func (a *app) listParts(ctx context.Context, j *job) error {
-	req, err := a.set.request(j.url, fetch.OpGet)
-	if err != nil {
-		return err
-	}
-	req.From = j.from
-	resp, err := a.open(ctx, req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
+// printParts prints the parts of a message.
+func (a *app) printParts(j *job.Job, resp *fetch.Response) error {
 	if err := checkMessage(&resp.Meta); err != nil {
 		return err
 	}
+	defer a.con.pause()()
 	out := bufio.NewWriter(a.std.out)
 	table := partTable{w: out}
 	add := table.add
 	if a.set.json {
 		enc := json.NewEncoder(out)
-		add = func(r partRecord) error { return enc.Encode(r) }
+		add = func(r partRecord) error {
+			r.Event, r.URL, r.Time = "part", j.URL.Redacted(), time.Now().UTC().Format(time.RFC3339Nano)
+			return enc.Encode(r)
+		}
 	}
-	err = eachPart(resp.Body, add)
+	err := eachPart(resp.Body, add)
 	for _, flush := range []func() error{table.flush, out.Flush} {
 		if e := flush(); err == nil {
 			err = fileError(e)
@@ -53,7 +51,7 @@ func (a *app) listParts(ctx context.Context, j *job) error {
 	return err
 }
 
-// eachPart calls do for the parts of a message as they come.
+// eachPart calls do for each part of a message as it arrives.
 func eachPart(r io.Reader, do func(partRecord) error) error {
 	for p, err := range message.Parts(r) {
 		if err != nil {
@@ -63,19 +61,20 @@ func eachPart(r io.Reader, do func(partRecord) error) error {
 		if err != nil {
 			return messageError(err)
 		}
-		if err := do(partRecord{p.Number, p.ContentType, size, p.Name, p.ContentID, p.Attachment}); err != nil {
+		if err := do(partRecord{Number: p.Number, ContentType: p.ContentType, Size: size, Name: p.Name,
+			ContentID: p.ContentID, Attachment: p.Attachment}); err != nil {
 			return fileError(err)
 		}
 	}
 	return nil
 }
 
-// A partTable prints parts as aligned lines. Its columns are as wide as the
-// first parts need, so that it need not hold them all.
+// A partTable prints parts as aligned lines. The first parts determine the widths of its columns,
+// so that it need not hold them all.
 type partTable struct {
 	w       io.Writer
 	rows    []partRecord // not printed yet
-	fixed   bool         // the widths
+	fixed   bool         // the widths are final
 	numbers int
 	types   int
 	sizes   int
@@ -83,7 +82,7 @@ type partTable struct {
 
 const (
 	tableAhead  = 64
-	maxTypeText = 40 // as wide as a column of types gets
+	maxTypeText = 40 // maximum width of the column of types
 )
 
 func (t *partTable) add(r partRecord) error {
@@ -94,7 +93,7 @@ func (t *partTable) add(r partRecord) error {
 	return nil
 }
 
-// flush prints the rows there are.
+// flush prints the rows collected so far.
 func (t *partTable) flush() error {
 	if !t.fixed {
 		for _, r := range t.rows {

@@ -14,17 +14,18 @@ import (
 
 // A prompt asks the user at the terminal, wherever standard input comes from.
 type prompt struct {
-	messages *os.File // where the user sees what goes on
+	messages *os.File               // where the user sees messages
+	alone    func() (resume func()) // keeps others from writing there
 }
 
 // possible reports whether there is somebody to ask.
 func (p prompt) possible() bool { return term.IsTerminal(int(p.messages.Fd())) }
 
-// maxAnswer bounds what is typed, in octets.
+// maxAnswer bounds an answer, in bytes.
 const maxAnswer = 64 << 10
 
-// ask prints a question and returns the answer, which is not shown if it is
-// secret. Without a terminal the error is of class fetch.ErrAuth.
+// ask prints a question and returns the answer, which is not echoed if it is secret. Without a
+// terminal, the error is of class fetch.ErrAuth.
 func (p prompt) ask(ctx context.Context, question string, secret bool) (string, error) {
 	if !p.possible() {
 		return "", fetch.ErrAuth
@@ -38,8 +39,9 @@ func (p prompt) ask(ctx context.Context, question string, secret bool) (string, 
 		return "", fetch.ErrAuth
 	}
 	defer tty.Close()
-	// The echo is off before there is a question, and comes back at the end,
-	// whether somebody still reads or not.
+	defer p.alone()()
+	// Echo is turned off before the question is printed, and restored at the end even if a read is
+	// still pending.
 	fd := int(tty.Fd())
 	state, err := term.GetState(fd)
 	if err == nil && secret {
@@ -80,7 +82,8 @@ func (p prompt) ask(ctx context.Context, question string, secret bool) (string, 
 	}
 }
 
-// readLine reads a line, octet by octet, as what follows is for others.
+// readLine reads a line byte by byte, because what follows it is for others. If it returns an
+// error, the line may be incomplete.
 func readLine(r io.Reader) (string, error) {
 	var line []byte
 	var b [1]byte
@@ -92,7 +95,7 @@ func readLine(r io.Reader) (string, error) {
 		case n == 1:
 			line = append(line, b[0])
 		case err != nil:
-			return "", err
+			return string(line), err
 		}
 	}
 	return "", io.ErrShortBuffer

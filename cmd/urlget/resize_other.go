@@ -2,5 +2,5 @@
 
 package main
 
-// onResize does nothing: this system does not tell of changes.
+// onResize does nothing: this system does not report changes.
 func onResize(func()) (stop func()) { return func() {} }

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// onResize calls tell whenever the terminal's window changes its size, until
-// the function that it returns is called.
+// onResize calls tell whenever the size of the terminal window changes, until stop is called.
 func onResize(tell func()) (stop func()) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)

@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -13,7 +14,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/fetch/schedule"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // stdio is where the command reads and writes.
@@ -24,24 +28,47 @@ type app struct {
 	std    stdio
 	set    settings
 	con    *console            // standard error
-	events *render.EventWriter // nil if none are wanted
+	events *render.EventWriter // nil if there are none
+	steps  bool                // report every step, not only failures
 	prompt prompt
 	typed  typed
-	rate   fetch.Middleware // nil for no limit
 	input  input
-	more   []fetch.Loader // schemes beside the built-in ones
+	more   []fetch.Loader // schemes in addition to the built-in ones
 	client *fetch.Client
-	job    *job // in work
-	status int  // of the first failure
+	about  uri.URI // the URL of explain or of a session, which are not jobs
+	exit   exit
+	hosts  *schedule.Scheduler
+	batch  *batch
+	// inOrder says that there is one transfer at a time.
+	inOrder bool
+	tally   tally
+
+	seeds   []uri.URI // of a mirror
+	config  *config   // the configuration file; nil before it was read
+	sums    *sumFile  // of --checksum; nil if it names none
+	logFile *os.File  // of -o and -a
+
+	files  *download.Downloader
+	out    destination // for what is retrieved
+	writer io.Writer   // of the content; nil for files
+	device *os.File    // the writer, if it must be closed
+
+	terminal sync.Mutex // held by who asks or attaches the user
+	stdout   sync.Mutex // held by who prints a listing
+	archives archives
 }
 
-// grace is how long the command may take to end once a signal has asked it to.
+// grace is how long the command may take to end after a signal.
 const grace = time.Second
 
-// interruptible runs the command until it ends or a signal asks it to. What is
-// in work is then given up in good order; a second signal ends it at once. No
-// context ends a write to a pipe that nobody reads, or the wait for a reader
-// of a named one: what is stuck in such is left behind.
+// oneTouch is the time within which a second signal counts as the same: a bouncing key, or a
+// terminal and a supervisor that both pass it on.
+const oneTouch = 300 * time.Millisecond
+
+// interruptible runs the command until it ends or a signal asks it to end. Work in progress is then
+// abandoned in an orderly way; a second signal ends the command at once. Contexts cannot interrupt
+// a write to a pipe that nobody reads, or the opening of a named pipe without a reader: goroutines
+// stuck there are left behind.
 func interruptible(args []string, std stdio, more ...fetch.Loader) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -50,10 +77,17 @@ func interruptible(args []string, std stdio, more ...fetch.Loader) int {
 			signal.Notify(signals, sig)
 		}
 	}
+	again := make(chan struct{})
 	go func() {
 		<-signals
-		signal.Stop(signals)
+		first := time.Now()
 		cancel(fetch.ErrInterrupted)
+		for range signals {
+			if time.Since(first) > oneTouch {
+				close(again)
+				return
+			}
+		}
 	}()
 	ended := make(chan int, 1)
 	go func() { ended <- run(ctx, args, std, more...) }()
@@ -65,56 +99,89 @@ func interruptible(args []string, std stdio, more ...fetch.Loader) int {
 	select {
 	case status := <-ended:
 		return status
+	case <-again:
 	case <-time.After(grace):
-		return exitInterrupted
 	}
+	return exitInterrupted
 }
 
-// run runs the command with its arguments and returns its exit status. The
-// loaders add schemes to the built-in ones.
+// run runs the command with its arguments and returns its exit status. The loaders add schemes to
+// the built-in ones.
 func run(ctx context.Context, args []string, std stdio, more ...fetch.Loader) int {
-	a := &app{std: std, more: more, con: &console{w: std.err}, prompt: prompt{std.err}, input: input{from: std.in}}
+	con := &console{w: std.err}
+	a := &app{std: std, more: more, con: con, prompt: prompt{std.err, con.alone}, input: input{from: std.in}}
 	root := a.command()
 	args, err := splitShort(args, root.Flags())
 	if err == nil {
 		root.SetArgs(args)
 		root.SetIn(std.in)
-		root.SetOut(std.out)
+		help := &writer{w: std.out}
+		root.SetOut(help)
 		root.SetErr(std.err)
-		err = root.ExecuteContext(ctx)
+		if err = root.ExecuteContext(ctx); err == nil {
+			err = fileError(help.err)
+		}
 	}
 	if err != nil {
+		a.fail("", a.config.blame(err))
+	}
+	if err := a.closeOutput(); err != nil {
 		a.fail("", err)
 	}
 	if a.client != nil {
 		a.client.Close()
 	}
-	return a.status
+	if err := a.archives.close(); err != nil {
+		a.fail("", err)
+	}
+	return a.exit.status()
 }
 
-// fail reports err, and makes it the exit status if it is the first.
-func (a *app) fail(subject string, err error) {
+// A writer remembers the first error, for callers that do not check.
+type writer struct {
+	w   io.Writer
+	err error
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// fail reports err and, if it is the first, makes it determine the exit status.
+func (a *app) fail(subject string, err error) { a.failed(-1, subject, err) }
+
+// failed is fail for what was given as the one with that number, which counts as the first if those
+// before it end well, whenever they end.
+func (a *app) failed(number int, subject string, err error) {
 	status := exitStatus(err)
 	if status == exitOK {
 		return
 	}
-	if a.status == exitOK {
-		a.status = status
-	}
+	err = inWords(err)
+	a.exit.failed(number, status)
 	if a.events != nil && subject != "" {
-		a.emit(render.Failed(subject, err, status))
+		ev := render.Failed(subject, err, status)
+		ev.Hint = hintOf(err)
+		a.write(ev)
 	}
-	printError(a.con, subject, err)
+	if subject != "" {
+		a.tally.fail(subject)
+	}
+	printError(a.con, a.con.paint, subject, err)
 }
 
-// command returns the command with its subcommands.
+// command returns the command and its subcommands.
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "urlget [flags] URL...",
 		Short: "Retrieve what URLs name, whatever their scheme",
-		Long: `Urlget retrieves what URLs name, whatever their scheme. A document becomes a file
-in the current directory, a listing is printed, a session is attached to the
-terminal. "urlget schemes" lists the schemes.`,
+		Long: `Urlget retrieves what URLs name, whatever their scheme. A document becomes a
+file in the current directory, a listing is printed, a session is attached to
+the terminal. "urlget schemes" lists the schemes.`,
 		Example: `  urlget gopher://gopher.example/1/
   urlget -O - 'ftp://ftp.example/pub/README;type=a'
   urlget ls -v gopher://gopher.example/
@@ -124,43 +191,80 @@ terminal. "urlget schemes" lists the schemes.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		ValidArgsFunction: a.completeURL,
-		RunE:              a.each(a.get, func() error { return a.checkOutput() }),
+		RunE:              a.each(action{op: fetch.OpGet, check: a.checkOutput, prepare: a.prepareGet, do: a.get}),
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if errors.Is(err, pflag.ErrHelp) {
 			return err
 		}
+		if none := (*pflag.NotExistError)(nil); errors.As(err, &none) {
+			if err := unknownFlag(none, cmd.Flags()); err != nil {
+				return err
+			}
+		}
+		if value := (*pflag.InvalidValueError)(nil); errors.As(err, &value) {
+			return &usageError{flagWords(value), cmd.CommandPath() + " --help lists the flags"}
+		}
 		return &usageError{err.Error(), cmd.CommandPath() + " --help lists the flags"}
 	})
-	a.define(root, addFlags, addOutputFlags, addRetrievalFlags, addNetworkFlags, addPolicyFlags)
-	version := root.Flags().BoolP("version", "V", false, "print the version")
-	retrieve := root.RunE
+	a.define(root, addFlags, addOutputFlags, addRetrievalFlags, addAcceptedFlags, addManyFlags, addTreeFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
+	wanted := root.Flags().BoolP("version", "V", false, "print the version")
+	head := root.Flags().BoolP("head", "I", false, "print the metadata and the reply's fields, without the content")
+	retrieveEach := root.RunE
+	retrieve := func(cmd *cobra.Command, args []string) error {
+		if err := retrieveEach(cmd, args); err != nil {
+			return err
+		}
+		return a.mirror(cmd.Context())
+	}
+	describe := a.each(action{op: fetch.OpStat, prepare: a.prepareLook, do: a.look})
 	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if *version {
-			_, err := a.std.out.WriteString("urlget " + programVersion() + "\n")
-			return fileError(err)
+		if *wanted {
+			return a.printVersion()
+		}
+		if err := checkFirstWord(root, args); err != nil {
+			return err
+		}
+		if *head {
+			a.set.verbose = true
+			return describe(cmd, args)
 		}
 		return retrieve(cmd, args)
+	}
+	get := &cobra.Command{
+		Use:   "get [flags] URL...",
+		Short: "Retrieve, as without a command",
+		RunE:  retrieve,
+	}
+	cat := &cobra.Command{
+		Use:   "cat [flags] URL...",
+		Short: "Print the content on standard output, and nothing else",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.set.output, a.set.quiet = "-", true
+			return retrieve(cmd, args)
+		},
 	}
 	ls := &cobra.Command{
 		Use:   "ls [flags] URL...",
 		Short: "List the members of a directory, menu, newsgroup or index",
-		RunE:  a.each(a.list, nil),
+		RunE:  a.orArchives(a.each(action{op: fetch.OpList, prepare: a.prepareLook, do: a.look})),
 	}
 	stat := &cobra.Command{
 		Use:   "stat [flags] URL...",
 		Short: "Print the metadata without the content",
-		RunE:  a.each(a.stat, nil),
+		RunE:  describe,
 	}
 	explain := &cobra.Command{
 		Use:   "explain [flags] URL...",
 		Short: "Tell what would be done, without sending anything",
-		RunE:  a.each(a.explain, nil),
+		RunE:  a.each(action{offline: true, do: a.explain}),
 	}
-	a.define(ls, addFlags, addNetworkFlags, addPolicyFlags)
-	a.define(stat, addFlags, addNetworkFlags, addPolicyFlags)
+	a.define(get, addFlags, addOutputFlags, addRetrievalFlags, addAcceptedFlags, addManyFlags, addTreeFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
+	a.define(cat, addFlags, addRetrievalFlags, addAcceptedFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
+	a.define(ls, addListFlags, addFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
+	a.define(stat, addFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
 	a.define(explain, addFlags, addOutputFlags, addNetworkFlags, addPolicyFlags)
-	for _, cmd := range []*cobra.Command{ls, stat, explain} {
+	for _, cmd := range []*cobra.Command{get, cat, ls, stat, explain} {
 		cmd.ValidArgsFunction = a.completeURL
 	}
 	schemes := &cobra.Command{
@@ -171,17 +275,19 @@ terminal. "urlget schemes" lists the schemes.`,
 		RunE:              func(*cobra.Command, []string) error { return a.schemes() },
 	}
 	schemes.Flags().BoolVar(&a.set.json, "json", false, "print JSON Lines")
-	root.AddCommand(ls, stat, explain, schemes)
+	root.SetHelpFunc(help)
+	root.AddCommand(get, cat, ls, stat, explain, schemes, a.versionCommand(), a.warcCommand())
 	return root
 }
 
-// define gives a command groups of flags, in their order.
+// define adds groups of flags to a command, in order.
 func (a *app) define(cmd *cobra.Command, groups ...func(*pflag.FlagSet, *settings)) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	for _, add := range groups {
 		add(f, &a.set)
 	}
+	completeValues(cmd)
 }
 
 func noArguments(args []string) error {
@@ -191,20 +297,11 @@ func noArguments(args []string) error {
 	return nil
 }
 
-// completeURL offers the schemes for the beginning of a URL.
+// completeURL completes the scheme of a URL.
 func (a *app) completeURL(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	client, err := a.newClient()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	return schemeCompletions(client.Schemes(), begun), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-}
-
-// programVersion returns the version that the program was built as.
-func programVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(unknown version)"
-	}
-	return info.Main.Version
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A schemeRecord is a scheme in JSON.
+// A schemeRecord describes a scheme in JSON.
 type schemeRecord struct {
 	Name       string   `json:"name"`
 	Port       uint16   `json:"port,omitempty"`
@@ -28,7 +28,7 @@ func (a *app) schemes() error {
 	if a.set.json {
 		enc := json.NewEncoder(a.std.out)
 		for _, s := range client.Schemes() {
-			if err := enc.Encode(schemeRecord{s.Name, s.Port, operations(s), s.State(), s.Summary}); err != nil {
+			if err := enc.Encode(schemeRecord{s.Name, s.Port, operations(s), string(s.State()), s.Summary}); err != nil {
 				return fileError(err)
 			}
 		}
@@ -49,7 +49,7 @@ func schemeTable(all []fetch.Scheme) string {
 		if ops == "" {
 			ops = "-"
 		}
-		rows = append(rows, [5]string{s.Name, port, ops, s.State(), s.Summary})
+		rows = append(rows, [5]string{s.Name, port, ops, s.State().Text(), s.Summary})
 	}
 	var width [5]int
 	for _, row := range rows {
@@ -73,7 +73,7 @@ func operations(s fetch.Scheme) []string {
 	return names
 }
 
-// schemeCompletions returns the beginnings of URLs that begun can become.
+// schemeCompletions returns the beginnings of URLs that complete begun.
 func schemeCompletions(all []fetch.Scheme, begun string) []string {
 	var out []string
 	for _, s := range all {
@@ -81,7 +81,7 @@ func schemeCompletions(all []fetch.Scheme, begun string) []string {
 		if s.Port != 0 {
 			start += "//"
 		}
-		if strings.HasPrefix(start, begun) && s.State() != "names only" {
+		if strings.HasPrefix(start, begun) && s.State() != fetch.StateNamesOnly {
 			out = append(out, start+"\t"+s.Summary)
 		}
 	}

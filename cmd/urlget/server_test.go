@@ -23,14 +23,14 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/testserver/nntpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 )
 
 // modified is when the site's files changed.
 var modified = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// newSite starts an HTTP server with a page for each thing that a server may
-// do.
+// newSite starts an HTTP server with a page for each thing that a server may do.
 func newSite() *httptest.Server { return httptest.NewServer(pages()) }
 
 func newTLSSite() *httptest.Server {
@@ -52,6 +52,13 @@ func pages() http.Handler {
 	file("/hello.txt", "text/plain", "0123456789")
 	file("/binary", "application/octet-stream", "\x00\x01\x02")
 	file("/page/{$}", "text/html", `<p>page <a href="/hello.txt">the file</a></p>`)
+	file("/tree/{$}", "text/html", `<a href="/tree/a.html">a</a> <img src="i.png"> <a href="../hello.txt">h</a> <a href="http://other.invalid/">o</a> <a href="secret.html">s</a>`)
+	file("/tree/a.html", "text/html", `<a href="deep.html">d</a>`)
+	file("/tree/deep.html", "text/html", "deep")
+	file("/tree/secret.html", "text/html", "secret")
+	file("/tree/i.png", "image/png", "\x89PNG")
+	file("/robots.txt", "text/plain", "User-agent: *\nDisallow: /tree/secret\nSitemap: /sitemap.xml\n")
+	file("/sitemap.xml", "application/xml", "<urlset><url><loc>/tree/deep.html</loc></url></urlset>")
 	file("/big", "application/octet-stream", strings.Repeat("x", 100_000))
 	mux.HandleFunc("/norange", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "whole") })
 	mux.HandleFunc("/named", func(w http.ResponseWriter, _ *http.Request) {
@@ -62,9 +69,21 @@ func pages() http.Handler {
 		w.Header().Set("X-Title", "\u202ered")
 		io.WriteString(w, "x")
 	})
+	mux.HandleFunc("/fields", func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nx-sPeLt: 2\r\nA: 1\r\nx-sPeLt:1\r\nSet-Cookie: id=s3cr3t; Path=/\r\nContent-Length: 1\r\n\r\nx")
+	})
 	mux.Handle("/moved", http.RedirectHandler("/hello.txt", http.StatusFound))
 	mux.Handle("/loop", http.RedirectHandler("/loop", http.StatusFound))
 	mux.Handle("/tofile", http.RedirectHandler("file:///etc/passwd", http.StatusFound))
+	mux.HandleFunc("/lead", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", r.URL.RawQuery)
+		w.WriteHeader(http.StatusFound)
+	})
 	mux.HandleFunc("/error", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) })
 	mux.HandleFunc("/forbidden", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) })
 	mux.HandleFunc("/private", func(w http.ResponseWriter, r *http.Request) {
@@ -81,6 +100,12 @@ func pages() http.Handler {
 		if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 			io.WriteString(w, "certificate of "+r.TLS.PeerCertificates[0].Subject.CommonName+"\n")
 		}
+	})
+	mux.HandleFunc("/sent/", sent)
+	mux.HandleFunc("/login", func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "kept", Value: "s3cr3t", Path: "/", MaxAge: 1000})
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "s3cr3t", Path: "/"})
+		http.Redirect(w, r, "/echo", http.StatusSeeOther)
 	})
 	mux.HandleFunc("/short", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
@@ -109,8 +134,27 @@ func pages() http.Handler {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	})
+	mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			w.Write(make([]byte, 1000))
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	})
+	mux.HandleFunc("/wait30", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "30")
+		http.Error(w, "later", http.StatusServiceUnavailable)
+	})
 	var mu sync.Mutex
 	busy := make(map[string]int)
+	mux.HandleFunc("/nothing", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("/later", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "599")
+		http.Error(w, "later", http.StatusServiceUnavailable)
+	})
 	mux.HandleFunc("/busy", func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -121,6 +165,28 @@ func pages() http.Handler {
 		io.WriteString(w, "at last")
 	})
 	return mux
+}
+
+// sent tells what it was sent, below /sent/CODE after a redirect.
+func sent(w http.ResponseWriter, r *http.Request) {
+	var code int
+	if _, err := fmt.Sscanf(r.URL.Path, "/sent/%d", &code); err == nil {
+		http.Redirect(w, r, "/sent/", code)
+		return
+	}
+	contentType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	fmt.Fprintf(w, "%s, %d bytes, %s\n", r.Method, r.ContentLength, contentType)
+	if contentType != "multipart/form-data" || r.ParseMultipartForm(1<<20) != nil {
+		content, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%q\n", content)
+		return
+	}
+	for name, values := range r.MultipartForm.Value {
+		fmt.Fprintf(w, "%s=%q\n", name, values)
+	}
+	for name, files := range r.MultipartForm.File {
+		fmt.Fprintf(w, "%s=%s %s %d\n", name, files[0].Filename, files[0].Header.Get("Content-Type"), files[0].Size)
+	}
 }
 
 // articles returns a newsgroup's: one a day, the last one with a file.
@@ -136,9 +202,8 @@ func articles() []nntpd.Article {
 	}
 }
 
-// certificates returns PEM files for the client of a TLS site: the authority
-// that it should trust, another one, and a certificate to show, with its key
-// in a file of its own and with both in one.
+// certificates returns PEM files for the client of a TLS site: the authority that it should trust,
+// another one, and a certificate to show, with its key in a file of its own and with both in one.
 func certificates(s *httptest.Server) map[string][]byte {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -166,8 +231,8 @@ func certificates(s *httptest.Server) map[string][]byte {
 	}
 }
 
-// newProxy starts a proxy that opens tunnels and retrieves URLs itself; the
-// requests that it makes have a Via field.
+// newProxy starts a proxy that opens tunnels and retrieves URLs itself; the requests that it makes
+// have a Via field.
 func newProxy() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect {
@@ -186,7 +251,7 @@ func newProxy() *httptest.Server {
 	}))
 }
 
-// tunnel connects to a host and passes octets on.
+// tunnel connects to a host and passes bytes on.
 func tunnel(w http.ResponseWriter, r *http.Request) {
 	there, err := net.Dial("tcp", r.Host)
 	if err != nil {
@@ -208,38 +273,20 @@ func tunnel(w http.ResponseWriter, r *http.Request) {
 }
 
 // newRaw starts a server that speaks no protocol.
-func newRaw() (addr string, stop func()) {
-	return listen(func(c net.Conn) { io.WriteString(c, "what do you want?\r\n\r\n") })
+func newRaw() (*servers.Server, error) {
+	return servers.New(servers.Config{}, func(c *servers.Conn) { c.Printf("what do you want?\r\n") })
 }
 
 // newQuoter starts a server that quotes the first line it gets.
-func newQuoter() (addr string, stop func()) {
-	return listen(func(c net.Conn) {
+func newQuoter() (*servers.Server, error) {
+	return servers.New(servers.Config{}, func(c *servers.Conn) {
 		line, _ := bufio.NewReader(c).ReadString('\n')
-		fmt.Fprintf(c, "%q\r\n", line)
+		c.Printf("%q", line)
 	})
 }
 
-func listen(serve func(net.Conn)) (addr string, stop func()) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serve(c)
-			c.Close()
-		}
-	}()
-	return l.Addr().String(), func() { l.Close() }
-}
-
-// loadChat registers x-chat, a scheme of sessions that reach no network: what
-// is typed comes back, "bye" ends it, and the window's size is shown.
+// loadChat registers x-chat, a scheme of sessions that reach no network: what is typed comes back,
+// "bye" ends it, and the window's size is shown.
 func loadChat(_ *fetch.Env, reg *fetch.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-chat", Ops: []fetch.Op{fetch.OpDial}, Summary: "an echo for tests",
 		Driver: fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
@@ -262,8 +309,8 @@ type chat struct {
 	once  sync.Once
 }
 
-// talk sends the lines as they come: a pipe has no buffer, and who types must
-// not wait for who reads.
+// talk sends the lines as they come: a pipe has no buffer, and who types must not wait for who
+// reads.
 func (c *chat) talk() {
 	fmt.Fprint(c.out, "welcome\r\n")
 	for {
@@ -323,8 +370,7 @@ func openForm(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	return &fetch.Response{Meta: fetch.Meta{Size: int64(len(text)), Name: "form.txt"}, Body: io.NopCloser(strings.NewReader(text))}, nil
 }
 
-// openText answers with a listing that has no entries: text, or octets that
-// are none.
+// openText answers with a listing that has no entries: text, or bytes that are none.
 func openText(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	text := "plain text\n"
 	if req.URL.Path() == "binary" {

@@ -13,16 +13,16 @@ import (
 	"golang.org/x/term"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
-// escape is the key that leads from a session to the command's own prompt, as
-// in telnet: ^].
+// escape is the key that leads from a session to the command's own prompt, as in telnet: ^].
 const escape = 0x1d
 
-// session attaches the terminal to an interactive service. If standard input
-// is not a terminal, it is sent, and what comes is printed until the server
-// closes or, once the input has ended, says no more for the time of -T.
-func (a *app) session(ctx context.Context, j *job) error {
+// session attaches the terminal to an interactive service. If standard input is not a terminal, it
+// is sent, and what arrives is printed until the server closes the connection or, after the end of
+// the input, has been silent for the time given by -T.
+func (a *app) session(ctx context.Context, u uri.URI) error {
 	if a.events != nil {
 		return usage("--json has no form for sessions")
 	}
@@ -36,36 +36,29 @@ func (a *app) session(ctx context.Context, j *job) error {
 		return err
 	}
 	defer client.Close()
-	req, err := a.set.request(j.url, fetch.OpDial)
+	a.about = u
+	opened, err := client.Dial(ctx, u.String())
 	if err != nil {
 		return err
 	}
-	resp, err := client.Do(ctx, req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	rw, ok := resp.Body.(io.ReadWriteCloser)
-	if !ok {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the driver returned no session")}
-	}
-	s := &session{app: a, conn: rw, idle: idle}
+	defer opened.Close()
+	s := &session{app: a, conn: opened.ReadWriteCloser, idle: idle}
 	if !terminal {
 		return s.run(ctx, s.pipe)
 	}
-	if user, ok := resp.URL.User(); ok {
-		advice := "the URL suggests the user name " + user
-		if _, ok := resp.URL.Password(); ok {
+	if opened.User != "" {
+		advice := "the URL suggests the user name " + opened.User
+		if opened.Password != "" {
 			advice += " and a password"
 		}
 		a.say("%s", fetch.Printable(advice))
 	}
-	a.say("connected to %s, escape character is ^]", fetch.Printable(resp.URL.Host()))
+	a.say("connected to %s, escape character is ^]", fetch.Printable(u.Host()))
 	return s.attach(ctx)
 }
 
-// sessionClient returns a client whose connections may be silent, because
-// people think, and how long the server may be.
+// sessionClient returns a client whose connections may be silent, because people need time to
+// think, and how long the server may be silent.
 func (a *app) sessionClient(terminal bool) (*fetch.Client, time.Duration, error) {
 	idle := max(a.set.timeouts().Idle, 0)
 	if !terminal && idle == 0 && !a.set.given("timeout") && !a.set.given("read-timeout") {
@@ -84,14 +77,14 @@ type session struct {
 	app  *app
 	conn io.ReadWriteCloser
 	idle time.Duration // 0 for none
-	gate sync.Mutex    // held while output must wait
+	gate sync.Mutex    // held to pause output
 }
 
-// errClosed is the end of a session that the user asked for.
+// errClosed ends a session at the user's request.
 var errClosed = errors.New("closed")
 
-// run prints what the server sends while feed sends what is typed. It returns
-// when the server closes, feed fails, or nothing came for the idle time.
+// run prints what the server sends while feed sends the input. It returns when the server closes
+// the connection, feed fails, or nothing has arrived for the idle time.
 func (s *session) run(ctx context.Context, feed func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -134,7 +127,7 @@ func (s *session) run(ctx context.Context, feed func(context.Context) error) err
 	return err
 }
 
-// A silence measures how long nothing came.
+// A silence measures how long nothing has arrived.
 type silence struct {
 	limit time.Duration
 	timer *time.Timer // nil for no limit
@@ -167,7 +160,7 @@ func (s *silence) stop() {
 	}
 }
 
-// receive prints until the server closes.
+// receive prints what arrives until the server closes the connection.
 func (s *session) receive(arrived chan<- struct{}) error {
 	buf := make([]byte, 32<<10)
 	for {
@@ -210,8 +203,8 @@ func (s *session) pipe(ctx context.Context) error {
 	}
 }
 
-// sendError judges a failed write: if the server has closed, reading tells
-// why.
+// sendError returns the error for a failed write: if the server has closed the connection, reading
+// tells why.
 func (s *session) sendError(err error) error {
 	if fetch.CodeOf(err) == "" {
 		return &fetch.Error{Code: fetch.ErrNetwork, Err: err}
@@ -219,8 +212,7 @@ func (s *session) sendError(err error) error {
 	return err
 }
 
-// attach gives the terminal to the session and takes it back, whatever
-// happens.
+// attach hands the terminal over to the session and always takes it back.
 func (s *session) attach(ctx context.Context) error {
 	fd := int(s.app.std.in.Fd())
 	state, err := term.MakeRaw(fd)
@@ -239,8 +231,8 @@ func (s *session) attach(ctx context.Context) error {
 	return err
 }
 
-// followSize tells the server of the window's size, now and whenever it
-// changes, until the function that it returns is called.
+// followSize reports the size of the window to the server, now and whenever it changes, until stop
+// is called.
 func (s *session) followSize(screen fetch.Terminal) (stop func()) {
 	tell := func() {
 		if columns, rows, err := term.GetSize(int(s.app.std.in.Fd())); err == nil {
@@ -251,8 +243,7 @@ func (s *session) followSize(screen fetch.Terminal) (stop func()) {
 	return onResize(tell)
 }
 
-// typing sends what is typed, up to the escape character, and then asks what
-// to do.
+// typing sends what is typed, up to the escape character, and then prompts for a command.
 func (s *session) typing(ctx context.Context, fd int, state *term.State, screen fetch.Terminal) error {
 	for {
 		select {
@@ -278,9 +269,8 @@ func (s *session) typing(ctx context.Context, fd int, state *term.State, screen 
 	}
 }
 
-// command asks what to do, with the terminal as it was before the session and
-// the server's output held back. typed is what followed the escape character
-// at once.
+// command prompts for a command, with the terminal as it was before the session and the server's
+// output held back. Typed is what immediately followed the escape character.
 func (s *session) command(ctx context.Context, fd int, state *term.State, screen fetch.Terminal, typed []byte) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()

@@ -33,8 +33,8 @@ type screen struct {
 	end  bool
 }
 
-// start runs urlget in a directory of its own. Streams that are set stay as
-// they are, the others are the terminal.
+// start runs urlget in a directory of its own. Streams that are set stay as they are, the others
+// are the terminal.
 func start(t *testing.T, cmd *exec.Cmd) *screen {
 	t.Helper()
 	master, tty, err := pty.Open()
@@ -43,13 +43,11 @@ func start(t *testing.T, cmd *exec.Cmd) *screen {
 	}
 	s := &screen{t: t, pty: master, tty: tty, cmd: cmd}
 	s.more = sync.NewCond(&s.mu)
-	if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
-		t.Fatal(err)
-	}
+	s.resize(80)
 	if cmd.Dir == "" {
 		cmd.Dir = t.TempDir()
 	}
-	cmd.Env = append(os.Environ(), "TERM=xterm", "TZ=UTC", "HOME="+cmd.Dir, "GORACE="+quickExit)
+	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=1", "TZ=UTC", "HOME="+cmd.Dir, "GORACE="+quickExit)
 	if cmd.Stdin == nil {
 		cmd.Stdin = tty
 	}
@@ -62,8 +60,8 @@ func start(t *testing.T, cmd *exec.Cmd) *screen {
 	cmd.ExtraFiles = []*os.File{tty}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
 	s.before = s.state()
-	// Under nohup or in the background, signals are ignored, and children
-	// inherit that. What is caught here has its usual effect on them.
+	// Under nohup or in the background, signals are ignored, and children inherit that. What is
+	// caught here has its usual effect on them.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(caught)
@@ -77,6 +75,14 @@ func start(t *testing.T, cmd *exec.Cmd) *screen {
 		master.Close()
 	})
 	return s
+}
+
+// resize makes the terminal so many columns wide.
+func (s *screen) resize(columns uint16) {
+	s.t.Helper()
+	if err := pty.Setsize(s.pty, &pty.Winsize{Rows: 24, Cols: columns}); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 func urlget(args ...string) *exec.Cmd { return exec.Command("urlget", args...) }
@@ -99,6 +105,12 @@ func (s *screen) read() {
 // expect waits until the screen has shown text since the last call.
 func (s *screen) expect(text string) {
 	s.t.Helper()
+	s.expectAll(text, func(string) {})
+}
+
+// expectAll is expect for those who look at everything up to text.
+func (s *screen) expectAll(text string, look func(string)) {
+	s.t.Helper()
 	timer := time.AfterFunc(20*time.Second, func() {
 		s.mu.Lock()
 		s.end = true
@@ -110,7 +122,7 @@ func (s *screen) expect(text string) {
 	defer s.mu.Unlock()
 	for {
 		if i := strings.Index(s.text.String(), text); i >= 0 {
-			s.text.Next(i + len(text))
+			look(string(s.text.Next(i + len(text))))
 			return
 		}
 		if s.end {
@@ -127,8 +139,7 @@ func (s *screen) enter(text string) {
 	}
 }
 
-// exit waits for the end and checks the exit status and that the terminal is
-// as it was.
+// exit waits for the end and checks the exit status and that the terminal is as it was.
 func (s *screen) exit(status int) {
 	s.t.Helper()
 	late := time.AfterFunc(20*time.Second, func() { s.cmd.Process.Kill() })
@@ -185,6 +196,42 @@ func TestSessionAtATerminal(t *testing.T) {
 	s.exit(0)
 }
 
+func TestUnknownSSHServersAndProtectedKeysAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	known, key, addr := newSSH(t, "sesame")
+	home := t.TempDir()
+	if err := os.WriteFile(home+"/key", key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func() *screen {
+		cmd := urlget("-qO-", "--identity", home+"/key", "sftp://me@"+addr+"/pub/hello.txt")
+		cmd.Dir = home // which is the home directory too
+		return start(t, cmd)
+	}
+	s := run()
+	s.expect("is not known. Its key is")
+	s.expect("SHA256:")
+	s.expect("(yes/no)? ")
+	s.enter("no\n")
+	s.expect("is not known: SHA256:")
+	s.exit(5)
+	s = run()
+	s.expect("(yes/no)? ")
+	s.enter("yes\n")
+	s.expect("Passphrase of ")
+	s.enter("sesame\r")
+	s.expect("hello")
+	s.exit(0)
+	if got, err := os.ReadFile(home + "/.ssh/known_hosts"); string(got) != string(known) || err != nil {
+		t.Errorf("known_hosts has %q, %v", got, err)
+	}
+	s = run()
+	s.expect("Passphrase of ")
+	s.enter("sesame\r")
+	s.expect("hello")
+	s.exit(0)
+}
+
 func TestEscapeClosesASession(t *testing.T) {
 	t.Parallel()
 	s := start(t, urlget("x-chat:"))
@@ -215,9 +262,11 @@ func TestInterruptKeepsThePart(t *testing.T) {
 	t.Cleanup(site.CloseClientConnections) // what hangs would keep Close waiting
 	s := start(t, urlget(site.URL+"/stall"))
 	s.expect("stall")
-	s.expect("97.7 KiB of 976.6 KiB")
+	s.expect("97.7 of 976.6 KiB")
 	s.enter("\x03")
+	s.expect("\r\x1b[K") // what the terminal echoed is gone
 	s.expect("interrupted")
+	s.expect("hint: 97.7 KiB are kept in stall.part; the same command goes on from there")
 	s.exit(130)
 	if info, err := os.Stat(s.cmd.Dir + "/stall.part"); err != nil || info.Size() != 100_000 {
 		t.Errorf("%v, %v", info, err)
@@ -311,17 +360,6 @@ func TestBinaryIsNotWrittenToATerminal(t *testing.T) {
 	s.exit(0)
 }
 
-func TestBarAndMessages(t *testing.T) {
-	t.Parallel()
-	site := newSite()
-	t.Cleanup(site.Close)
-	s := start(t, urlget("--limit-rate", "100k", "-O", "x", site.URL+"/big"))
-	s.expect("big [")
-	s.expect(" of 97.7 KiB")
-	s.expect("saved x (100000 bytes in ")
-	s.exit(0)
-}
-
 func TestListingAtATerminal(t *testing.T) {
 	t.Parallel()
 	cmd := urlget("file:///")
@@ -346,10 +384,56 @@ func TestManPages(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, page := range []string{"urlget.1", "urlget-ls.1", "urlget-stat.1", "urlget-explain.1", "urlget-schemes.1", "urlget-completion-bash.1"} {
+	for _, page := range []string{"urlget.1", "urlget-get.1", "urlget-cat.1", "urlget-ls.1", "urlget-stat.1", "urlget-explain.1",
+		"urlget-schemes.1", "urlget-version.1"} {
 		text, err := os.ReadFile(dir + "/" + page)
-		if err != nil || !bytes.HasPrefix(text, []byte(".nh\n.TH ")) {
+		if err != nil || !bytes.HasPrefix(text, []byte(".nh\n.TH ")) || !bytes.Contains(text, []byte("\n.SH EXIT STATUS\n")) {
 			t.Errorf("%s: %v, %.40q", page, err, text)
 		}
+	}
+	text, err := os.ReadFile(dir + "/urlget.1")
+	for _, section := range []string{"OPTIONS", "EXAMPLES", "EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"} {
+		if err != nil || !bytes.Contains(text, []byte("\n.SH "+section+"\n")) {
+			t.Errorf("urlget.1 has no %s (%v)", section, err)
+		}
+	}
+	if _, err := os.Stat(dir + "/urlget-completion-bash.1"); err == nil {
+		t.Error("completion has a page")
+	}
+}
+
+func TestHelpReportsAFullDevice(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("no device that is full: %v", err)
+	}
+	defer full.Close()
+	var b strings.Builder
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	status := run(t.Context(), []string{"--help"}, stdio{in: r, out: full, err: w})
+	w.Close()
+	io.Copy(&b, r)
+	if status != 3 || !strings.Contains(b.String(), "the disk is full") {
+		t.Errorf("status %d, %q", status, b.String())
+	}
+}
+
+func TestASecondSignalAtOnceIsTheFirst(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	t.Cleanup(site.CloseClientConnections)
+	s := start(t, urlget(site.URL+"/stall"))
+	s.expect("97.7 of 976.6 KiB")
+	s.cmd.Process.Signal(os.Interrupt)
+	s.cmd.Process.Signal(os.Interrupt)
+	s.expect("interrupted")
+	s.exit(130)
+	if info, err := os.Stat(s.cmd.Dir + "/stall.part"); err != nil || info.Size() != 100_000 {
+		t.Errorf("%v, %v", info, err)
 	}
 }

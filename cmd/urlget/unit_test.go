@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ func TestExitStatus(t *testing.T) {
 	tests := map[fetch.Code]int{
 		"":                        1,
 		fetch.ErrURL:              2,
+		fetch.ErrRequest:          2,
 		fetch.ErrFile:             3,
 		fetch.ErrNetwork:          4,
 		fetch.ErrTLS:              5,
@@ -37,6 +39,7 @@ func TestExitStatus(t *testing.T) {
 		fetch.ErrPolicy:           17,
 		fetch.ErrTruncated:        18,
 		fetch.ErrChanged:          18,
+		fetch.ErrChecksum:         18,
 		fetch.ErrTooLarge:         18,
 		fetch.ErrInterrupted:      130,
 		fetch.ErrNotModified:      0,
@@ -75,7 +78,7 @@ func TestPrintError(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var b strings.Builder
-		printError(&b, tt.subject, tt.err)
+		printError(&b, false, tt.subject, tt.err)
 		if b.String() != tt.want {
 			t.Errorf("got  %q\nwant %q", b.String(), tt.want)
 		}
@@ -107,7 +110,7 @@ func TestSplitShort(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %s", tt.args, got, err, tt.want)
 		}
 	}
-	for _, args := range []string{"-n u", "-nx", "-qnd", "-ncq"} {
+	for _, args := range []string{"-n u", "-nx", "-qnx", "-ncq"} {
 		if got, err := splitShort(strings.Fields(args), flags); err == nil {
 			t.Errorf("%s: %q", args, got)
 		}
@@ -184,13 +187,27 @@ func TestParseRange(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]fetch.Range{
 		"0-0": {Offset: 0, Length: 1}, "5-9": {Offset: 5, Length: 5}, "7-": {Offset: 7}, "0-": {},
+		"-5": {Offset: -5}, "5": {Offset: 5},
 	} {
 		if got, err := parseRange(text); err != nil || got != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "-", "-5", "5", "5-4", "a-b", "1-2-3", "99999999999999999999-"} {
+	for _, text := range []string{"", "-", "-0", "--5", "+5", "5-4", "a-b", "1-2-3", "99999999999999999999-", "-99999999999999999999"} {
 		if got, err := parseRange(text); err == nil {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestParseRanges(t *testing.T) {
+	t.Parallel()
+	got, err := parseRanges("0-10, 12-15,-3")
+	if want := []fetch.Range{{Length: 11}, {Offset: 12, Length: 4}, {Offset: -3}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, text := range []string{"1-2,", ",", "1-2;3-4"} {
+		if got, err := parseRanges(text); err == nil {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
@@ -228,5 +245,19 @@ func TestSizeWord(t *testing.T) {
 		if got := sizeWord(n); got != want {
 			t.Errorf("%v: %q", n, got)
 		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	con := &console{w: &out}
+	log := slog.New(warnings{con: con})
+	log.Info("nothing")
+	log.Warn("a part is missing", "part", "p\x1b[2J", "error", errors.New("gone"))
+	con.silent = true
+	log.Warn("not wanted")
+	if want := "urlget: a part is missing (part p\\x1b[2J): gone\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
 	}
 }

@@ -10,28 +10,35 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/urlget/urlget/internal/testserver/ftpd"
-	"github.com/urlget/urlget/internal/testserver/gopherd"
-	"github.com/urlget/urlget/internal/testserver/nntpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
 )
 
-// quickExit keeps the race detector from waiting a second whenever the command
-// ends.
+// quickExit keeps the race detector from waiting a second whenever the command ends.
 const quickExit = "atexit_sleep_ms=1"
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"urlget": func() {
-			os.Exit(interruptible(os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}, loadChat))
+			os.Exit(checked(os.Args[1:], func(std stdio) int { return interruptible(os.Args[1:], std, loadChat) }))
 		},
 	})
 }
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	schema, err := filepath.Abs("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -40,6 +47,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TZ", "UTC")
 			env.Setenv("GORACE", quickExit)
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv(schemaVariable, schema)
 			env.Setenv("no_proxy", "")
 			return nil
 		},
@@ -50,6 +58,8 @@ func TestScripts(t *testing.T) {
 			"chmod":  chmod,
 			"unset":  unset,
 			"touch":  touch,
+
+			"waitfor": waitfor,
 		},
 	})
 }
@@ -72,8 +82,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// lines compares the number of lines in a file, "stdout" or "stderr": lines N
-// name.
+// lines compares the number of lines in a file, "stdout" or "stderr": lines N name.
 func lines(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: lines N name")
@@ -102,6 +111,22 @@ func touch(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Chtimes(ts.MkAbs(args[0]), old, old))
 }
 
+// waitfor waits until a file is there and not empty: waitfor name.
+func waitfor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitfor name")
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range 6000 {
+		if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Size() > 0 {
+			return
+		}
+		<-tick.C
+	}
+	ts.Fatalf("%s did not come", args[0])
+}
+
 // unset empties environment variables.
 func unset(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
@@ -109,10 +134,10 @@ func unset(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// serve starts servers, whose addresses are then in variables: http in $HTTP,
-// $HOSTPORT and $PORT, tls in $HTTPS, proxy in $PROXY, raw in $RAW,
-// quoter in $QUOTER, gopher in $GOPHER, news, with a login, in $NEWS, and
-// usenet in $USENET.
+// serve starts servers, whose addresses are then in variables: http in $HTTP, $HOSTPORT and $PORT,
+// tls in $HTTPS, proxy in $PROXY, raw in $RAW, quoter in $QUOTER, gopher in $GOPHER, news, with a
+// login, in $NEWS, usenet in $USENET, and ssh in $SSH, with its key in known_hosts and one to log in
+// with in key.
 func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: serve http|tls|proxy|ftp|raw...")
@@ -137,33 +162,57 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			ts.Defer(s.Close)
 			ts.Setenv("PROXY", strings.TrimPrefix(s.URL, "http://"))
 		case "ftpsite":
-			s, err := ftpd.New(fstest.MapFS{
+			s, err := ftpd.New(ftpd.Options{Users: map[string]string{"anonymous": "urlget@", "me": "secret"}, Tree: fstest.MapFS{
 				"pub/hello.txt": {Data: []byte("one\r\ntwo\r\n"), ModTime: modified},
 				"pub/bye.txt":   {Data: []byte("bye\r\n"), ModTime: modified},
-			}, ftpd.Options{Users: map[string]string{"anonymous": "urlget@", "me": "secret"}})
+			}})
 			ts.Check(err)
 			ts.Defer(s.Close)
 			ts.Setenv("FTPSITE", s.Addr)
+		case "ssh":
+			known, key, addr := newSSH(t, "")
+			ts.Setenv("SSH", addr)
+			ts.Check(os.WriteFile(ts.MkAbs("known_hosts"), known, 0o600))
+			ts.Check(os.WriteFile(ts.MkAbs("key"), key, 0o600))
 		case "raw":
-			addr, stop := newRaw()
-			ts.Defer(stop)
-			ts.Setenv("RAW", addr)
+			s, err := newRaw()
+			ts.Check(err)
+			ts.Defer(s.Close)
+			ts.Setenv("RAW", s.Addr)
 		case "quoter":
-			addr, stop := newQuoter()
-			ts.Defer(stop)
-			ts.Setenv("QUOTER", addr)
+			s, err := newQuoter()
+			ts.Check(err)
+			ts.Defer(s.Close)
+			ts.Setenv("QUOTER", s.Addr)
 		case "news":
 			article := nntpd.Article{ID: "<1@news.example>", Text: "Subject: one\nMessage-ID: <1@news.example>\n\nnews\n"}
-			ts.Setenv("NEWS", nntpd.Start(t, nntpd.Config{User: "joe", Password: "secret",
+			ts.Setenv("NEWS", nntpd.Start(t, nntpd.Options{User: "joe", Password: "secret",
 				Groups: []nntpd.Group{{Name: "a.group", Articles: []nntpd.Article{article}}}}).Addr)
 		case "usenet":
 			site := newTLSSite()
 			ts.Defer(site.Close)
 			ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), certificates(site)["ca.pem"], 0o600))
-			ts.Setenv("USENET", nntpd.Start(t, nntpd.Config{TLS: &tls.Config{Certificates: site.TLS.Certificates},
+			ts.Setenv("USENET", nntpd.Start(t, nntpd.Options{TLS: &tls.Config{Certificates: site.TLS.Certificates},
 				Groups: []nntpd.Group{{Name: "a.group", Articles: articles()}}}).Addr)
+		case "imap":
+			ts.Setenv("IMAP", imapd.Start(t, imapd.Options{User: "joe", Password: "secret", Mailboxes: map[string][]imapd.Message{
+				"INBOX": {{Text: []byte("Subject: one\r\n\r\nHello.\r\n")}, {Text: []byte("Subject: two\r\n\r\nHello again.\r\n")}},
+			}}).Addr)
+		case "pop":
+			ts.Setenv("POP", popd.Start(t, popd.Options{User: "joe", Password: "secret", Messages: []popd.Message{
+				{UID: "first", Text: "Subject: one\n\nHello.\n"}, {UID: "second", Text: "Subject: two\n\nHello again.\n"},
+			}}).Addr)
+		case "gemini":
+			s := geminid.Start(t, geminid.Options{Replies: map[string]string{
+				"/":       "20 text/gemini\r\n# Start\n=> /search Search\n=> gopher://gopher.example/ Gopherspace\n",
+				"/search": "10 What for?", "/search?two%20words": "20 text/plain\r\nfound\n",
+				"/secret": "11 Word?", "/secret?sesame": "20 text/plain\r\nopen\n",
+				"/card": "60 Show your card",
+			}})
+			ts.Setenv("GEMINI", s.Addr)
+			ts.Check(os.WriteFile(ts.MkAbs("others"), []byte(s.Addr+" sha256 "+strings.Repeat("0a", 32)+" 2126-01-01T00:00:00Z\n"), 0o600))
 		case "gopher":
-			ts.Setenv("GOPHER", gopherd.Start(t, gopherd.Config{Plus: true, Text: true,
+			ts.Setenv("GOPHER", gopherd.Start(t, gopherd.Options{Plus: true, Text: true,
 				Tree:       fstest.MapFS{"docs/hello.txt": {Data: []byte("hello\r\n")}},
 				Attributes: map[string]string{"/docs/hello.txt": "+VIEWS:\r\n text/html De_DE: <1k>\r\n"},
 				Replies:    map[string]string{"/docs/hello.txt\t+text/html De_DE": "+-2\r\n<p>hallo"},

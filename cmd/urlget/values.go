@@ -2,14 +2,18 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// seconds is a flag's duration: a number of seconds, as wget and curl have it,
-// or with a unit ("90", "0.5", "2m").
+// endless is what a flag may take in place of a number where 0 means that there is no end.
+const endless = "inf"
+
+// seconds is the duration of a flag: a number of seconds, as in wget and curl, or with a unit
+// ("90", "0.5", "2m"). 0 and "inf" mean no limit.
 type seconds time.Duration
 
 func (s *seconds) String() string {
@@ -22,6 +26,10 @@ func (s *seconds) String() string {
 func (s *seconds) Type() string { return "seconds" }
 
 func (s *seconds) Set(text string) error {
+	if text == endless {
+		*s = 0
+		return nil
+	}
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		if !(n >= 0 && n <= math.MaxInt64/1e9) {
 			return errors.New("out of range")
@@ -37,8 +45,8 @@ func (s *seconds) Set(text string) error {
 	return nil
 }
 
-// size is a flag's number of octets, with "k", "m", "g" or "t" for the powers
-// of 1024.
+// size is the number of bytes of a flag, with the suffix "k", "m", "g" or "t" for powers of 1024,
+// also as "kB" and "KiB". "inf" means no limit, as does the zero value.
 type size int64
 
 func (s *size) String() string {
@@ -51,21 +59,60 @@ func (s *size) String() string {
 func (s *size) Type() string { return "size" }
 
 func (s *size) Set(text string) error {
-	number, unit := text, 1.0
-	if text != "" {
-		if i := strings.IndexByte("kmgt", text[len(text)-1]|0x20); i >= 0 {
-			number, unit = text[:len(text)-1], float64(int64(1)<<(10*(i+1)))
+	if text == endless {
+		*s = 0
+		return nil
+	}
+	lower := strings.ToLower(text)
+	if short, ok := strings.CutSuffix(lower, "b"); ok {
+		lower = strings.TrimSuffix(short, "i")
+	}
+	number, unit := lower, 1.0
+	if lower != "" {
+		if i := strings.IndexByte("kmgt", lower[len(lower)-1]); i >= 0 {
+			number, unit = lower[:len(lower)-1], float64(int64(1)<<(10*(i+1)))
 		}
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(n > 0 && n*unit >= 1 && n*unit < math.MaxInt64) {
-		return errors.New("want a number of octets such as 5000, 64k or 2m")
+		return errors.New("want a number of bytes such as 5000, 64k or 2m")
 	}
 	*s = size(n * unit)
 	return nil
 }
 
-// ports is a flag's list of ports, which may be given several times.
+// count is a flag's number of times, from least on. "inf" is the value that means no end.
+type count struct {
+	n           *int
+	least, none int
+}
+
+func (c *count) String() string {
+	if c.n == nil {
+		return ""
+	}
+	return strconv.Itoa(*c.n)
+}
+
+func (c *count) Type() string { return "number" }
+
+func (c *count) Set(text string) error {
+	if text == endless {
+		*c.n = c.none
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if errors.Is(err, strconv.ErrRange) {
+		return err
+	}
+	if err != nil || n < c.least {
+		return fmt.Errorf("want a number from %d, or inf", c.least)
+	}
+	*c.n = n
+	return nil
+}
+
+// ports is the list of ports of a flag that may be given several times.
 type ports []uint16
 
 func (p *ports) String() string { return "" }
@@ -83,7 +130,7 @@ func (p *ports) Set(text string) error {
 	return nil
 }
 
-// number is a flag's positive number.
+// number is the positive number of a flag.
 type number int
 
 func (n *number) String() string {
@@ -104,8 +151,8 @@ func (n *number) Set(text string) error {
 	return nil
 }
 
-// date is a flag's point in time, as RFC 3339 writes it. A date alone means
-// the beginning of the day here.
+// date is the point in time of a flag, in the format of RFC 3339. A date alone means the beginning
+// of that day in local time.
 type date time.Time
 
 func (d *date) String() string {

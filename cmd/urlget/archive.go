@@ -1,0 +1,150 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/capture"
+	"github.com/urlget/urlget/fetch/replay"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/warc"
+)
+
+// archiveSettings are what flags say of archives.
+type archiveSettings struct {
+	warc    string
+	maxSize size
+	cdx     bool
+	dedup   string
+	plain   bool
+	replay  []string
+	only    bool
+	at      time.Time
+}
+
+// addArchiveFlags defines the flags about archives.
+func addArchiveFlags(f *pflag.FlagSet, s *settings) {
+	r := &s.archive
+	f.StringVar(&r.warc, "warc", "", "record everything in `FILE` (.warc.gz); -c goes on with one that is there")
+	f.StringVar(&r.warc, "warc-file", "", "the same as --warc")
+	f.Lookup("warc-file").Hidden = true
+	f.Var(&r.maxSize, "warc-max-size", "begin another archive when one has `SIZE`")
+	f.BoolVar(&r.cdx, "warc-cdx", false, "write an index (CDXJ) beside the archive")
+	f.StringVar(&r.dedup, "warc-dedup", "", "do not record again what the index in `FILE` (CDXJ) has")
+	f.BoolVar(&r.plain, "no-warc-compression", false, "do not compress the archive")
+	f.StringArrayVar(&r.replay, "replay", nil, "answer from the archive in `FILE` what it has")
+	f.BoolVar(&r.only, "replay-only", false, "with --replay: answer nothing else, and send nothing")
+	f.Var((*date)(&r.at), "replay-at", "with --replay: as it was at `DATE`, such as 2026-01-31, not the last time")
+}
+
+// check finds flags that do not fit.
+func (r *archiveSettings) check() error {
+	switch {
+	case r.warc == "" && (r.maxSize > 0 || r.cdx || r.dedup != "" || r.plain):
+		return &usageError{"flags about an archive, and none is written", "--warc FILE"}
+	case r.replay == nil && (r.only || !r.at.IsZero()):
+		return &usageError{"flags about replay, and there is no archive", "--replay FILE"}
+	}
+	return nil
+}
+
+// archives are those that are open during a run.
+type archives struct {
+	writer  *warc.Writer
+	capture *capture.Capture
+	replay  *replay.Archive
+}
+
+// openArchives opens what the flags name. The context that it returns ends when nothing can be
+// recorded any more.
+func (a *app) openArchives(ctx context.Context, args []string, offline bool) (context.Context, error) {
+	r := &a.set.archive
+	if err := r.check(); err != nil || offline {
+		return ctx, err
+	}
+	if r.replay != nil {
+		var err error
+		if a.archives.replay, err = replay.Open(r.replay...); err != nil {
+			return ctx, fileError(err)
+		}
+		for _, damage := range a.archives.replay.Damage() {
+			a.say("%v", damage)
+		}
+	}
+	if r.warc == "" {
+		return ctx, nil
+	}
+	seen := capture.NewSeen()
+	if r.dedup != "" {
+		index, err := os.Open(r.dedup)
+		if err != nil {
+			return ctx, fileError(err)
+		}
+		defer index.Close()
+		if err := seen.Load(index); err != nil {
+			return ctx, fileError(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(r.warc), 0o777); err != nil {
+		return ctx, fileError(err)
+	}
+	w, err := warc.Create(r.warc, warc.WriterOptions{Plain: r.plain, MaxSize: int64(r.maxSize), Append: a.set.resume, Index: r.cdx,
+		Info: a.warcInfo(args), Format: capture.Format})
+	if errors.Is(err, fs.ErrExist) {
+		return ctx, &usageError{err.Error(), "-c appends to an archive that is there"}
+	}
+	if err != nil {
+		return ctx, fileError(err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	a.archives.writer = w
+	a.archives.capture = capture.New(w, seen, func(err error) {
+		cancel(&fetch.Error{Code: fetch.ErrFile, Err: errors.New("the archive cannot be written: " + err.Error())})
+	})
+	return ctx, nil
+}
+
+// warcInfo returns what an archive says of the command that wrote it. Values of flags may be secret:
+// only those are told that are numbers or switches.
+func (a *app) warcInfo(args []string) warc.Header {
+	command := []string{"urlget"}
+	a.set.flags.Visit(func(f *pflag.Flag) {
+		switch f.Value.Type() {
+		case "bool", "int", "size", "seconds":
+			command = append(command, "--"+f.Name+"="+f.Value.String())
+		default:
+			command = append(command, "--"+f.Name+"=…")
+		}
+	})
+	for _, arg := range args {
+		if u, err := uri.ParseLoose(arg); err == nil {
+			command = append(command, u.Redacted())
+		}
+	}
+	var info warc.Header
+	info.Add("software", "urlget/"+programVersion())
+	info.Add("http-header-user-agent", cmp.Or(a.set.agent, "urlget"))
+	info.Add("command", strings.Join(command, " "))
+	return info
+}
+
+// close ends what was written. An error that came up before has been told.
+func (v *archives) close() error {
+	var err error
+	if v.writer != nil {
+		err = fileError(v.writer.Close())
+	}
+	if v.replay != nil {
+		err = errors.Join(err, fileError(v.replay.Close()))
+	}
+	return err
+}

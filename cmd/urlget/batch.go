@@ -1,0 +1,347 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/schedule"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A batch is the work of one run: the arguments, then the lines of the input file, and what the
+// patterns among them stand for. It is the source of the scheduler's tasks.
+type batch struct {
+	app    *app
+	do     func(context.Context, *job.Job) ended
+	job    func(context.Context, uri.URI) (*job.Job, error)
+	cancel context.CancelCauseFunc
+	texts  chan string
+	wrong  error // that ended the texts, once texts is closed
+
+	matches  chan *job.Job
+	patterns atomic.Int32  // that bring matches
+	brought  chan struct{} // holds a value if a pattern has brought its last
+
+	ended    atomic.Bool  // by a failure, with --fail-fast
+	received atomic.Int64 // bytes
+	full     atomic.Bool  // the quota is reached, and the user told
+
+	number int // tasks given
+	turns  turns
+}
+
+// What ended is how the work on one URL ended.
+type ended struct {
+	res  *job.Result // nil if it was no job
+	err  error
+	tell func() // tells the user, but not of err; or nil
+}
+
+// failed returns the end of what is not worth telling twice.
+func failed(err error) ended { return ended{err: err} }
+
+// errFailFast ends a run after its first failure.
+var errFailFast = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("another transfer failed")}
+
+// all does one thing to each of the arguments, and then to each line of the input file.
+func (a *app) all(ctx context.Context, args []string, b *batch) error {
+	in, err := a.openInput()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	ctx, b.cancel = context.WithCancelCause(ctx)
+	defer b.cancel(nil)
+	b.app, a.batch = a, b
+	b.texts, b.matches, b.brought = make(chan string), make(chan *job.Job), make(chan struct{}, 1)
+	b.turns.ordered = a.set.quiet || a.set.json
+	a.con.expect(len(args))
+	go b.read(ctx, args, in)
+	err = a.hosts.Run(ctx, b)
+	switch {
+	case ctx.Err() == nil:
+		return err
+	case a.exit.status() != exitOK: // the user was told
+		return nil
+	}
+	return context.Cause(ctx)
+}
+
+// serial reports whether there is one transfer at a time, so that all is done in the order in which
+// the user wrote it: if that is wanted, or if all goes to one stream.
+func (a *app) serial() bool {
+	return a.inOrder || a.writer != nil
+}
+
+// openInput opens the input file; without one there is nothing to read.
+func (a *app) openInput() (io.ReadCloser, error) {
+	switch a.set.input {
+	case "":
+		return io.NopCloser(strings.NewReader("")), nil
+	case "-":
+		return io.NopCloser(a.std.in), nil
+	}
+	f, err := os.Open(a.set.input)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	return f, nil
+}
+
+// read passes on the arguments and the lines of in that are URLs. It does not wait once ctx is done,
+// but for a line.
+func (b *batch) read(ctx context.Context, args []string, in io.Reader) {
+	defer close(b.texts)
+	pass := func(text string) bool {
+		select {
+		case b.texts <- text:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for _, arg := range args {
+		if !pass(arg) {
+			return
+		}
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, uri.MaxLen)
+	for lines.Scan() {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		b.app.con.expect(1)
+		if !pass(text) {
+			return
+		}
+	}
+	b.wrong = fileError(lines.Err())
+}
+
+// Next implements schedule.Source.
+func (b *batch) Next(ctx context.Context, _ func(string) bool) (schedule.Task, error) {
+	if err := b.turns.wait(ctx, b.number); err != nil {
+		return schedule.Task{}, err
+	}
+	for {
+		if b.overQuota() {
+			return schedule.Task{}, io.EOF
+		}
+		texts := b.texts
+		if texts == nil && b.patterns.Load() == 0 {
+			return schedule.Task{}, schedule.ErrNone // or a task turns out to be a pattern
+		}
+		select {
+		case j := <-b.matches:
+			return b.task(j), nil
+		case <-b.brought:
+		case text, ok := <-texts:
+			if ok {
+				return b.parsed(ctx, text), nil
+			}
+			b.texts = nil
+			if b.wrong != nil {
+				return schedule.Task{}, b.wrong
+			}
+		case <-ctx.Done():
+			return schedule.Task{}, context.Cause(ctx)
+		}
+	}
+}
+
+// overQuota reports whether so much has come that nothing more is to be retrieved.
+func (b *batch) overQuota() bool {
+	q := int64(b.app.set.many.quota)
+	if q == 0 || b.received.Load() < q {
+		return false
+	}
+	if !b.full.Swap(true) {
+		b.app.say("the quota of %d bytes is reached: nothing more is retrieved", q)
+	}
+	return true
+}
+
+// parsed returns the task for what the user wrote.
+func (b *batch) parsed(ctx context.Context, text string) schedule.Task {
+	u, err := uri.ParseLoose(text)
+	subject := u.Redacted()
+	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
+		subject, err = wrong.Input, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason)}
+	} else if err == nil {
+		err = b.app.checkScheme(u, strings.TrimSpace(text))
+	}
+	var j *job.Job
+	if err == nil {
+		b.app.typed.add(u)
+		j, err = b.job(ctx, u)
+	}
+	if err != nil {
+		number := b.next()
+		return schedule.Task{Do: func(context.Context) *job.Result {
+			b.end(number, subject, failed(err))
+			return nil
+		}}
+	}
+	return b.task(j)
+}
+
+func (b *batch) next() int {
+	b.number++
+	return b.number - 1
+}
+
+// task returns the task to do j.
+func (b *batch) task(j *job.Job) schedule.Task {
+	number := b.next()
+	host := hostOf(j.URL)
+	if b.app.serial() {
+		host = "all" // so that the scheduler keeps the order
+	}
+	return schedule.Task{Host: host, Do: func(ctx context.Context) *job.Result {
+		if b.overQuota() {
+			b.end(number, "", ended{})
+			return nil
+		}
+		p := &pattern{}
+		end := b.do(context.WithValue(ctx, patternKey{}, p), j)
+		if p.open {
+			b.patterns.Add(-1)
+			select {
+			case b.brought <- struct{}{}:
+			default:
+			}
+		}
+		if end.res != nil {
+			b.received.Add(end.res.Received)
+		}
+		b.end(number, j.URL.Redacted(), end)
+		if host != hostOf(j.URL) {
+			return nil // which is not about them all
+		}
+		return end.res
+	}}
+}
+
+// end tells how a task ended, when it is its turn.
+func (b *batch) end(number int, subject string, e ended) {
+	stop := e.err != nil && b.app.set.many.failFast
+	b.turns.take(number, func() {
+		if e.tell != nil {
+			e.tell()
+		}
+		if e.err == nil || b.ended.Load() && fetch.CodeOf(e.err) == fetch.ErrInterrupted {
+			return // or it was broken off for another one
+		}
+		b.app.failed(number, subject, e.err)
+	})
+	if stop && !b.ended.Swap(true) {
+		b.cancel(errFailFast)
+	}
+}
+
+type patternKey struct{}
+
+// A pattern is a task that may turn out to be one.
+type pattern struct{ open bool }
+
+// match does what a pattern stands for: in a task of its own, or here if there is one at a time, so
+// that it is done before what the user wrote after the pattern.
+func (b *batch) match(ctx context.Context, j *job.Job) error {
+	p := ctx.Value(patternKey{}).(*pattern)
+	if b.app.serial() {
+		e := b.do(ctx, j)
+		if e.res != nil {
+			b.received.Add(e.res.Received)
+		}
+		if e.tell != nil {
+			e.tell()
+		}
+		if e.err != nil {
+			b.app.fail(j.URL.Redacted(), e.err)
+		}
+		if e.err != nil && ctx.Err() != nil {
+			return errTold
+		}
+		return nil
+	}
+	if !p.open {
+		p.open = true
+		b.patterns.Add(1)
+		schedule.Release(ctx)
+	}
+	b.app.con.expect(1)
+	select {
+	case b.matches <- j:
+		return nil
+	case <-ctx.Done():
+		return errTold
+	}
+}
+
+// maxTurns is how many tasks may wait until those before them have ended.
+const maxTurns = 10_000
+
+// turns lets what tasks have to tell be told as they end or, if it is ordered, in the order in which
+// they were given.
+type turns struct {
+	ordered bool
+	mu      sync.Mutex
+	next    int
+	waiting map[int]func()
+	moved   chan struct{} // closed when next moves; nil if nobody waits for that
+}
+
+// take calls tell when it is the turn of the task with that number, perhaps in another task's.
+func (t *turns) take(number int, tell func()) {
+	if !t.ordered {
+		tell()
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waiting == nil {
+		t.waiting = make(map[int]func())
+	}
+	t.waiting[number] = tell
+	for tell := t.waiting[t.next]; tell != nil; tell = t.waiting[t.next] {
+		delete(t.waiting, t.next)
+		tell()
+		t.next++
+	}
+	if t.moved != nil {
+		close(t.moved)
+		t.moved = nil
+	}
+}
+
+// wait waits until the task with that number is not too far ahead of what was told last.
+func (t *turns) wait(ctx context.Context, number int) error {
+	for t.ordered {
+		t.mu.Lock()
+		if number-t.next < maxTurns {
+			t.mu.Unlock()
+			break
+		}
+		if t.moved == nil {
+			t.moved = make(chan struct{})
+		}
+		moved := t.moved
+		t.mu.Unlock()
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}

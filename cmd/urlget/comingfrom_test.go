@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// comparison is a row of docs/coming-from.md.
+var comparison = regexp.MustCompile("(?m)^\\| `(wget|curl|aria2c) (.*?)` \\| (.*) \\|$")
+
+// TestComingFrom runs the command lines of docs/coming-from.md. Those of other tools work, or say
+// what to type instead; what is to be typed works.
+func TestComingFrom(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/coming-from.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := comparison.FindAllStringSubmatch(string(text), -1)
+	if len(rows) < 60 {
+		t.Errorf("%d command lines, want 60", len(rows))
+	}
+	site := newSite()
+	t.Cleanup(site.Close)
+	tls := newTLSSite()
+	t.Cleanup(tls.Close)
+	run := func(t *testing.T, line string) (status int, stderr string) {
+		dir := t.TempDir()
+		for name, content := range map[string][]byte{"list": []byte(site.URL + "/hello.txt\n"), "ca.pem": certificates(tls)["ca.pem"],
+			"cookies": []byte("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n")} {
+			if err := os.WriteFile(dir+"/"+name, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, value := range map[string]string{"URL": site.URL + "/hello.txt", "FILE": "file.txt", "DIR": "dir", "LIST": "list",
+			"CA": "ca.pem", "COOKIES": "cookies"} {
+			line = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllLiteralString(line, value)
+		}
+		cmd := exec.Command("sh", "-c", line)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "HOME="+dir)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		return cmd.ProcessState.ExitCode(), errs.String()
+	}
+	for _, row := range rows {
+		tool, args, here := row[1], row[2], row[3]
+		t.Run(tool+" "+args, func(t *testing.T) {
+			t.Parallel()
+			if strings.HasPrefix(here, "the same") {
+				if status, text := run(t, "urlget "+args); status != 0 {
+					t.Errorf("status %d: %s", status, text)
+				}
+				return
+			}
+			if status, text := run(t, "urlget "+args); status != 0 && (status != exitUsage || !strings.Contains(text, "\nhint: ")) {
+				t.Errorf("status %d: %s", status, text)
+			}
+			command := strings.Split(here, "`")
+			if len(command) < 3 {
+				t.Fatalf("no command in %s", here)
+			}
+			if status, text := run(t, command[1]); status != 0 {
+				t.Errorf("%s: status %d: %s", command[1], status, text)
+			}
+		})
+	}
+}

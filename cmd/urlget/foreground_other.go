@@ -1,0 +1,8 @@
+//go:build !unix
+
+package main
+
+import "os"
+
+// foreground always returns true: this system has no process groups.
+func foreground(*os.File) bool { return true }

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A foreign flag is one of wget, curl or aria2 that has another name here, or none.
+type foreign struct {
+	of    string // the tools that have it
+	names string // as they write it, separated by blanks
+	here  string // what to type here; "" if there is no equivalent
+	note  string // why, or what is different; "" if that is obvious
+}
+
+// foreigners are the flags of wget 1.21, curl 7.88 and aria2 1.36 that this command does not have
+// under that name and with that meaning. A flag is listed once for each of its meanings.
+var foreigners = []foreign{
+	// What is always the case here.
+	{"curl", "--remote-name --remote-name-all", "", "files get the names of their URLs without it"},
+	{"wget", "--restrict-file-names --local-encoding --remote-encoding --no-iri", "", "names are made safe for every system"},
+	{"wget", "--no-cache --no-glob", "", "nothing is cached, and %2A is no wildcard"},
+	{"wget", "--no-passive-ftp", "--ftp-active", ""},
+	{"wget", "--passive-ftp", "", "FTP is passive unless --ftp-active is given"},
+	{"curl", "--ftp-pasv --disable-epsv --disable-eprt", "", "FTP is passive, and falls back by itself"},
+	{"curl", "--ftp-port", "--ftp-active", ""},
+	{"curl", "--ssl --ftp-ssl", "--ftp-tls try", ""},
+	{"curl", "--ssl-reqd --ftp-ssl-reqd", "--ftp-tls require", ""},
+	{"wget", "--ftps-implicit", "", "write ftps: for TLS from the first byte, --ftp-tls for AUTH TLS"},
+	{"curl", "-B --use-ascii", "", "end the URL in ;type=a"},
+	{"wget", "--preserve-permissions --retr-symlinks --no-remove-listing", "", ""},
+
+	// Output.
+	{"curl", "--output", "-O FILE", ""},
+	{"aria2", "--out", "-O FILE", ""},
+	{"aria2", "--dir", "-P DIR", ""},
+	{"curl", "--output-dir", "-P DIR", ""},
+	{"curl", "--create-dirs", "", "directories are made as needed"},
+	{"curl", "-C --continue-at", "-c", ""},
+	{"curl", "--remote-time", "", "files have the time of the server without it"},
+	{"wget", "--no-use-server-timestamps", "", "files have the time of the server"},
+	{"curl", "-z --time-cond", "-N", ""},
+	{"aria2", "--conditional-get", "-N", ""},
+	{"aria2", "--allow-overwrite", "", "-O FILE replaces a file"},
+	{"aria2", "--auto-file-renaming", "", "a new file gets a new name without it; -nc leaves the one that is there"},
+	{"curl", "--silent", "-q", ""},
+	{"curl", "-# --progress-bar", "", "a bar is shown without it"},
+	{"wget", "--show-progress", "", "progress is shown on a terminal; -q is silent"},
+	{"curl", "--include", "-S", "the replies go to standard error"},
+	{"curl", "--dump-header", "-S", "the replies go to standard error"},
+	{"wget", "--save-headers", "-S", "the replies go to standard error"},
+	{"curl", "--write-out", "--json", ""},
+	{"wget", "--report-speed", "", ""},
+	{"curl", "--trace-ascii --trace-time", "--trace", ""},
+	{"wget", "--debug", "--trace", ""},
+	{"aria2", "--log", "-o FILE", ""},
+	{"aria2", "--check-integrity", "--checksum ALGO:HEX", ""},
+
+	// Requests.
+	{"curl", "--cookie", "--load-cookies FILE", "or --header 'Cookie: name=value'"},
+	{"curl", "--cookie-jar --junk-session-cookies", "--cookies FILE", "cookies of a session are not kept"},
+	{"wget", "--no-cookies", "", "no cookie outlives the run without --cookies"},
+	{"curl", "-G --get", "", "write the values into the URL"},
+	{"curl", "--upload-file", "-X PUT --post-file FILE", "to HTTP servers; nothing is uploaded otherwise"},
+	{"curl", "--data-binary", "--post-file FILE", ""},
+	{"curl", "--data-ascii --data-raw", "-d TEXT", "of which @FILE is a file"},
+	{"wget", "--content-on-error", "", "the page of an error is no content; --trace shows its head"},
+	{"curl", "--fail-with-body", "", "the page of an error is no content; --trace shows its head"},
+	{"curl", "--data-urlencode --form-string", "", "write %XX for what has a meaning in forms"},
+	{"curl", "--request --request-target", "-X METHOD", ""},
+	{"wget", "--body-data", "-d TEXT", ""},
+	{"wget", "--body-file", "--post-file FILE", ""},
+	{"curl", "--append", "", "nothing is ever uploaded"},
+	{"curl", "--quote", "", "no command of yours is sent to FTP servers"},
+	{"curl", "--list-only", "urlget ls", ""},
+	{"curl", "--telnet-option", "", ""},
+	{"curl", "--compressed-ssh --tcp-fastopen --tcp-nodelay --no-alpn --no-npn --no-buffer", "", "there is nothing of the kind to set"},
+	{"curl", "--location-trusted", "", "logins stay with their server"},
+	{"curl", "--max-redirs", "--max-redirect N", ""},
+	{"curl", "--post301 --post302 --post303", "", ""},
+	{"wget", "--ignore-length", "", "a file is whole only if its length is right"},
+	{"curl", "--ignore-content-length", "", "a file is whole only if its length is right"},
+
+	// The network.
+	{"curl", "-0 --http1.0 --http1.1", "--http1", ""},
+	{"curl", "--http2-prior-knowledge --http3 --http3-only", "", "HTTP/1.1 and, over TLS, HTTP/2 are spoken"},
+	{"curl", "--pinnedpubkey", "--pinned sha256//BASE64", ""},
+	{"curl", "--preproxy --proxy1.0", "--proxy URL", ""},
+	{"curl", "--noproxy", "--no-proxy", "with hosts as in --no-proxy=LIST"},
+	{"curl", "--socks5-hostname", "--socks5 HOST:PORT", ""},
+	{"curl", "--socks4 --socks4a", "--proxy socks4://HOST:PORT", ""},
+	{"curl", "--proxytunnel", "--proxy-tunnel", ""},
+	{"curl", "--proxy-user", "", "put user and password into the proxy's URL"},
+	{"wget", "--proxy-user --proxy-password", "", "put user and password into the proxy's URL"},
+	{"aria2", "--all-proxy --http-proxy --https-proxy --ftp-proxy", "--proxy URL", ""},
+	{"curl", "--retry", "-t N", ""},
+	{"aria2", "--max-tries", "-t N", ""},
+	{"curl", "--retry-delay --retry-max-time", "--retry-max-wait SECONDS", "the wait grows up to that, or is what the server asks for"},
+	{"aria2", "--retry-wait", "--retry-max-wait SECONDS", "the wait grows up to that, or is what the server asks for"},
+	{"curl", "--retry-all-errors --retry-connrefused", "", "what may pass is tried again without it"},
+	{"wget", "--retry-connrefused --retry-on-http-error --retry-on-host-error", "", "what may pass is tried again without it"},
+	{"curl", "--interface", "--bind-address ADDR", ""},
+	{"wget", "--prefer-family", "-4 or -6", ""},
+	{"curl", "--ipv4 --ipv6", "-4 or -6", ""},
+	{"curl", "--connect-to --dns-servers --dns-interface --doh-url", "--resolve HOST:PORT:ADDR", ""},
+	{"wget", "--dns-servers --bind-dns-address --no-dns-cache", "--resolve HOST:PORT:ADDR", ""},
+	{"wget", "--dns-timeout", "--connect-timeout SECONDS", ""},
+	{"curl", "-Y --speed-limit -y --speed-time", "-T SECONDS", "what makes no progress for that long is given up"},
+	{"aria2", "--lowest-speed-limit", "-T SECONDS", ""},
+	{"aria2", "--max-download-limit --max-overall-download-limit", "--limit-rate SIZE", ""},
+
+	// Trust and logins.
+	{"aria2", "--check-certificate", "--insecure", "certificates are checked without it"},
+	{"curl", "--cacert", "--ca-certificate FILE", ""},
+	{"curl", "--capath", "--ca-certificate FILE", ""},
+	{"wget", "--ca-directory --crl-file --random-file --egd-file", "--ca-certificate FILE", ""},
+	{"curl", "--cert", "--certificate FILE", ""},
+	{"curl", "--key", "--private-key FILE", ""},
+	{"wget", "--certificate-type --private-key-type", "", "both are PEM"},
+	{"curl", "--cert-type --key-type", "", "both are PEM"},
+	{"curl", "--tlsv1 --tlsv1.0 --tlsv1.1 --tlsv1.2 --tlsv1.3 --tls-max --ciphers --tls13-ciphers --curves", "", "TLS 1.2 and later are spoken, as the server likes best"},
+	{"wget", "--secure-protocol --ciphers", "", "TLS 1.2 and later are spoken, as the server likes best"},
+	{"curl", "-n", "--netrc", ""},
+	{"curl", "--netrc-optional", "", "the netrc file is read without it"},
+	{"aria2", "--netrc-path", "--netrc-file FILE", ""},
+	{"wget", "--http-user --ftp-user --use-askpass", "--user USER", ""},
+	{"wget", "--http-password --ftp-password", "--password PASSWORD", ""},
+	{"aria2", "--http-user --ftp-user", "--user USER", ""},
+	{"aria2", "--http-passwd --ftp-passwd", "--password PASSWORD", ""},
+	{"curl", "--basic --digest --ntlm --negotiate --anyauth --proxy-basic --proxy-digest --proxy-anyauth", "", "the login is made as the server asks for it"},
+	{"wget", "--auth-no-challenge", "", "the login is made when the server asks for it"},
+	{"curl", "--oauth2-bearer", "--header 'Authorization: Bearer TOKEN'", ""},
+	{"curl", "--aws-sigv4 --krb --delegation", "", ""},
+
+	// Lists.
+	{"curl", "--url", "", "name the URL by itself"},
+	{"curl", "-g --globoff", "", "brackets and braces are not expanded"},
+	{"curl", "--next -:", "", "run the command once for each"},
+	{"wget", "-B --base", "", "write whole URLs"},
+	{"wget", "--follow-tags --ignore-tags --ignore-case --follow-ftp --relative", "", ""},
+	{"aria2", "--enable-dht --bt-max-peers --seed-time --seed-ratio --listen-port --follow-torrent --torrent-file", "", "BitTorrent is not spoken"},
+	{"aria2", "--enable-rpc --rpc-listen-port --rpc-secret --daemon", "", ""},
+	{"aria2", "--file-allocation --disk-cache --min-split-size --piece-length --stream-piece-selector --uri-selector", "", "there is nothing of the kind to set"},
+}
+
+// unknownFlag returns the error for an unknown flag: the equivalent if it is a flag of another
+// tool, or else the flag with the most similar name. It returns nil if there is no such flag.
+func unknownFlag(err *pflag.NotExistError, flags *pflag.FlagSet) error {
+	name := "--" + err.GetSpecifiedName()
+	if err.GetSpecifiedShortnames() != "" {
+		name = "-" + err.GetSpecifiedName()
+	}
+	var said []string
+	for _, f := range foreigners {
+		if slices.Contains(strings.Fields(f.names), name) {
+			said = append(said, f.advice())
+		}
+	}
+	if len(said) > 0 {
+		return &usageError{"unknown flag " + name, strings.Join(said, "; ")}
+	}
+	if near := nearestFlag(strings.TrimLeft(name, "-"), flags); near != "" && strings.HasPrefix(name, "--") {
+		return &usageError{"unknown flag " + name, "did you mean --" + near + "?"}
+	}
+	return nil
+}
+
+// advice says what to use instead of the flag.
+func (f foreign) advice() string {
+	switch {
+	case f.here != "" && f.note != "":
+		return fmt.Sprintf("it is one of %s's; here it is %s: %s", f.of, f.here, f.note)
+	case f.here != "":
+		return fmt.Sprintf("it is one of %s's; here it is %s", f.of, f.here)
+	case f.note != "":
+		return fmt.Sprintf("it is one of %s's; %s", f.of, f.note)
+	}
+	return fmt.Sprintf("it is one of %s's; there is none like it here", f.of)
+}
+
+// nearestFlag returns the name of the flag most similar to name, or "" if none is similar. Flags
+// are mistyped in the same way as schemes.
+func nearestFlag(name string, flags *pflag.FlagSet) string {
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return uri.NearestScheme(name, names)
+}

@@ -1,0 +1,363 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+const (
+	barDelay   = 300 * time.Millisecond // shorter runs show no progress
+	frameTime  = 200 * time.Millisecond // between frames
+	maxRows    = 10                     // transfers shown at once
+	rateMemory = 3 * time.Second        // over which rates are smoothed
+	plainTime  = 5 * time.Second        // between reports in plain lines
+)
+
+// The ways to show transfers.
+const (
+	progressBar progressMode = iota
+	progressPlain
+	progressNone
+)
+
+type progressMode uint8
+
+// A display is the lines at the bottom of a terminal that show the progress of a run's transfers.
+// Its fields are guarded by the console's lock.
+type display struct {
+	tty    *os.File // nil if there is no terminal, or nothing is to be shown there
+	plain  bool     // print lines now and then instead, for logs
+	paint  painter
+	ending <-chan struct{} // closed once a signal has asked the command to end
+
+	running  []*transfer
+	expected int   // transfers in the run, as far as is known
+	ended    int   // transfers that have ended
+	bytes    int64 // transferred by those
+	rate     meter
+
+	began  time.Time   // when the first transfer began
+	frame  time.Time   // when the last frame was drawn; zero if no transfer runs
+	next   *time.Timer // triggers the next frame
+	drawn  []int       // widths of the lines on the screen, in columns
+	told   time.Time   // when plain lines were last printed
+	paused int
+}
+
+// A transfer is one line of the display. A nil one is not shown.
+type transfer struct {
+	con   *console
+	name  string
+	began time.Time
+
+	stage       string    // what it waits for; "" while bytes arrive
+	again       time.Time // when it retries; zero if it is not waiting to retry
+	why         string    // why it has to retry
+	done, total int64     // bytes; total is -1 if unknown
+	rate        meter
+	over        bool
+}
+
+// begin adds a transfer to the display. Any number may run at once.
+func (c *console) begin(name string) *transfer {
+	if c.tty == nil && !c.plain {
+		return nil
+	}
+	now := time.Now()
+	t := &transfer{con: c, name: fetch.Printable(name), began: now, stage: "connecting", total: -1}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.began.IsZero() {
+		c.began = now
+	}
+	if c.running = append(c.running, t); len(c.running) == 1 {
+		c.frame = now
+		c.next = time.AfterFunc(max(barDelay-now.Sub(c.began), frameTime), c.tick)
+	}
+	return t
+}
+
+// expect adds n to the expected number of transfers in the run.
+func (c *console) expect(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expected += n
+}
+
+// rename shows the transfer under the name of its file.
+func (t *transfer) rename(name string) {
+	t.change(func() { t.name = fetch.Printable(name) })
+}
+
+// update records that done of total bytes have been transferred; total is -1 if unknown.
+func (t *transfer) update(done, total int64) {
+	t.change(func() {
+		if t.rate.at.IsZero() { // bytes left by an earlier run do not count
+			t.rate.start(done, time.Now())
+			t.con.display.rate.last += done
+		}
+		t.done, t.total, t.stage, t.again = done, total, "", time.Time{}
+	})
+}
+
+// retry records that the transfer will start again after a pause.
+func (t *transfer) retry(wait time.Duration, why string) {
+	t.change(func() { t.again, t.why = time.Now().Add(wait), fetch.Printable(why) })
+}
+
+// wait records what the transfer is waiting for.
+func (t *transfer) wait(stage string) {
+	t.change(func() { t.stage, t.again = stage, time.Time{} })
+}
+
+func (t *transfer) change(f func()) {
+	if t == nil {
+		return
+	}
+	t.con.mu.Lock()
+	defer t.con.mu.Unlock()
+	f()
+}
+
+// end removes the transfer from the screen. It may be called twice.
+func (t *transfer) end() {
+	if t == nil {
+		return
+	}
+	c := t.con
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.over {
+		return
+	}
+	t.over = true
+	c.ended++
+	c.bytes += t.done
+	c.running = slices.DeleteFunc(c.running, func(r *transfer) bool { return r == t })
+	if len(c.running) == 0 {
+		c.next.Stop()
+		io.WriteString(c.w, c.erase())
+	}
+}
+
+type transferKey struct{}
+
+// following returns a context whose exchanges report their progress to t.
+func following(ctx context.Context, t *transfer) context.Context {
+	if t == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, transferKey{}, t)
+}
+
+// stages is a Recorder that tells the display what a transfer is waiting for.
+func stages(ctx context.Context, _ *fetch.Request) *fetch.Exchange {
+	t, _ := ctx.Value(transferKey{}).(*transfer)
+	if t == nil {
+		return nil
+	}
+	t.wait("connecting")
+	return &fetch.Exchange{Peer: func(int, net.Addr, *tls.ConnectionState) { t.wait("waiting") }}
+}
+
+// pause removes the display from the screen, for something else to be written or asked there, until
+// resume is called.
+func (c *console) pause() (resume func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tty == nil {
+		return func() {}
+	}
+	io.WriteString(c.w, c.erase())
+	c.paused++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.paused--
+	}
+}
+
+// tick draws a frame and schedules the next one.
+func (c *console) tick() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.running) == 0 {
+		return
+	}
+	now := time.Now()
+	if now.Sub(c.frame) > 10*frameTime {
+		c.drawn = nil // the command was stopped, and something else has written in the meantime
+	}
+	c.frame = now
+	sum := c.bytes
+	for _, t := range c.running {
+		t.rate.see(t.done, now)
+		sum += t.done
+	}
+	c.display.rate.see(sum, now)
+	if c.plain {
+		io.WriteString(c.w, c.report(now))
+	} else {
+		io.WriteString(c.w, c.redraw(now))
+	}
+	c.next.Reset(frameTime)
+}
+
+// report returns plain lines if they are due.
+func (c *console) report(now time.Time) string {
+	if c.told.IsZero() {
+		c.told = c.began
+	}
+	if now.Sub(c.told) < plainTime {
+		return ""
+	}
+	c.told = now
+	return strings.Join(c.lines(now, 79, maxRows), "\n") + "\n"
+}
+
+// redraw returns the output that replaces the last frame by a new one.
+func (c *console) redraw(now time.Time) string {
+	if c.tty == nil || len(c.running) == 0 || now.Sub(c.began) < barDelay || c.paused > 0 {
+		return ""
+	}
+	if !foreground(c.tty) {
+		c.drawn = nil
+		return ""
+	}
+	out := c.erase()
+	cols, rows := c.size()
+	lines := c.lines(now, cols-1, min(maxRows, rows-2))
+	for _, line := range lines {
+		c.drawn = append(c.drawn, columns(line))
+		out += line + "\n"
+	}
+	return out
+}
+
+// erase returns the output that removes the last frame. If the terminal has become narrower, its
+// lines have been wrapped.
+func (c *console) erase() string {
+	if len(c.drawn) == 0 {
+		return ""
+	}
+	cols, _ := c.size()
+	rows := 0
+	for _, width := range c.drawn {
+		rows += max(1, (width+cols-1)/cols)
+	}
+	c.drawn = nil
+	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
+}
+
+func (c *console) size() (cols, rows int) {
+	cols, rows, err := term.GetSize(int(c.tty.Fd()))
+	if err != nil || cols < 1 || rows < 1 {
+		return 80, 24
+	}
+	return cols, rows
+}
+
+// lines returns the lines of a frame: one for each transfer, and one for the total if there are
+// several.
+func (c *console) lines(now time.Time, width, rows int) []string {
+	shown := c.running[:min(len(c.running), max(rows, 1))]
+	names := 0
+	for _, t := range shown {
+		names = max(names, columns(t.name))
+	}
+	var lines []string
+	for _, t := range shown {
+		lines = append(lines, t.line(now, width, names, c.paint))
+	}
+	if c.expected > 1 || len(c.running) > 1 {
+		lines = append(lines, cut(c.totals(), width))
+	}
+	return lines
+}
+
+// totals returns the line for the total.
+func (c *console) totals() string {
+	text := fmt.Sprintf("%d of %d", c.ended, max(c.expected, c.ended+len(c.running)))
+	done, total := c.bytes, c.bytes
+	for _, t := range c.running {
+		done += t.done
+		if total += t.total; t.total < 0 {
+			total = math.MinInt64 / 2 // unknown
+		}
+	}
+	if c.ended+len(c.running) < c.expected {
+		total = -1
+	}
+	return text + " · " + progressSize(done, total) + " · " + sizeWord(c.display.rate.perSecond) + "/s"
+}
+
+// A meter measures how fast a number grows, smoothed for people to read.
+type meter struct {
+	perSecond float64
+	last      int64
+	at        time.Time
+}
+
+func (m *meter) start(n int64, now time.Time) { *m = meter{last: n, at: now} }
+
+func (m *meter) see(n int64, now time.Time) {
+	took := now.Sub(m.at)
+	switch {
+	case m.at.IsZero() || n < m.last:
+		m.start(n, now)
+		return
+	case took <= 0:
+		return
+	}
+	rate := float64(n-m.last) / took.Seconds()
+	if m.perSecond == 0 {
+		m.perSecond = rate
+	} else {
+		m.perSecond += (rate - m.perSecond) * (1 - math.Exp(-took.Seconds()/rateMemory.Seconds()))
+	}
+	m.last, m.at = n, now
+}
+
+// line returns the line of a transfer, at most width columns wide, with the given number of columns
+// for its name.
+func (t *transfer) line(now time.Time, width, names int, paint painter) string {
+	names = min(names, max(8, width/3))
+	name := cut(t.name, names)
+	name += strings.Repeat(" ", names-columns(name)+1)
+	switch {
+	case !t.again.IsZero():
+		wait := max(t.again.Sub(now), 0).Round(time.Second)
+		return cut(fmt.Sprintf("%sretrying in %s (%s)", name, shortTime(wait), t.why), width)
+	case t.stage != "":
+		return cut(name+t.stage, width)
+	}
+	rate := sizeWord(t.rate.perSecond) + "/s"
+	if t.total <= 0 {
+		size := sizeWord(float64(t.done))
+		elapsed := now.Sub(t.began)
+		tail := fit(width-columns(name), size+"  "+rate+"  "+shortTime(elapsed), size+"  "+rate, size)
+		return name + movingBlock(elapsed, width-columns(name)-columns(tail)-1) + " " + tail
+	}
+	share := min(float64(t.done)/float64(t.total), 1)
+	size := progressSize(t.done, t.total)
+	percent := fmt.Sprintf("%3d%%", int(share*100))
+	left := ""
+	if t.rate.perSecond >= 1 && t.done < t.total {
+		left = shortTime(time.Duration(float64(t.total-t.done)/t.rate.perSecond*float64(time.Second))) + " left"
+	}
+	tail := fit(width-columns(name),
+		percent+"  "+size+"  "+rate+"  "+left, percent+"  "+rate+"  "+left, percent+"  "+rate, percent)
+	return name + filledBar(share, width-columns(name)-columns(tail)-1, paint) + " " + tail
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch/job"
+)
+
+func TestProgressLines(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	began := now.Add(-65 * time.Second)
+	known := transfer{name: "large.iso", began: began, done: 13 << 20, total: 96 << 20, rate: meter{perSecond: 8.1 * (1 << 20)}}
+	unknown := transfer{name: "stream", began: began, done: 13 << 20, total: -1, rate: meter{perSecond: 1024}}
+	wide := transfer{name: "日本語のとても長い名前のファイル.tar.gz", began: began, done: 1, total: 2}
+	tests := []struct {
+		of    transfer
+		width int
+		want  string
+	}{
+		{known, 79, "large.iso [==>                     ]  13%  13.0 of 96 MiB  8.1 MiB/s  10 s left"},
+		{known, 39, "large.iso [>          ]  13%  8.1 MiB/s"},
+		{known, 20, "larg…iso [    ]  13%"},
+		{unknown, 79, "stream [                         <=>          ] 13.0 MiB  1.0 KiB/s  1 min 05 s"},
+		{unknown, 39, "stream [   <=>    ] 13.0 MiB  1.0 KiB/s"},
+		{wide, 39, "日本語の…r.gz [====>      ]  50%  0 B/s"},
+		{transfer{name: "x", stage: "connecting"}, 39, "x connecting"},
+		{transfer{name: "x", stage: "waiting"}, 39, "x waiting"},
+		{transfer{name: "x", again: now.Add(3 * time.Second), why: "connection lost"}, 79, "x retrying in 3 s (connection lost)"},
+	}
+	for _, tt := range tests {
+		got := tt.of.line(now, tt.width, columns(tt.of.name), false)
+		if columns(got) > tt.width {
+			t.Errorf("%d columns in %d: %q", columns(got), tt.width, got)
+		}
+		if got != tt.want {
+			t.Errorf("at %d:\n got %q\nwant %q", tt.width, got, tt.want)
+		}
+	}
+}
+
+// TestProgressLinesFit tries every width: no line may be folded by the terminal.
+func TestProgressLinesFit(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for _, name := range []string{"", "x", strings.Repeat("long", 30), strings.Repeat("長", 30), "e\u0301\u0301\u0301.txt"} {
+		for _, done := range []int64{0, 1, 5 << 30} {
+			for _, total := range []int64{-1, 0, 5 << 30} {
+				for width := 10; width < 250; width++ {
+					tr := transfer{name: name, began: now.Add(-time.Hour), done: done, total: total, rate: meter{perSecond: 1e6}}
+					line := tr.line(now, width, columns(name), true)
+					if columns(line) > width && width >= 20 {
+						t.Fatalf("%d columns in %d: %q", columns(line), width, line)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestCutKeepsBothEnds(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		text string
+		most int
+		want string
+	}{
+		{"short", 5, "short"}, {"a-long-name.txt", 9, "a-lo….txt"}, {"日本語", 5, "日…語"}, {"日本語", 4, "日…"}, {"abc", 1, "…"}, {"abc", 0, ""},
+	}
+	for _, tt := range tests {
+		if got := cut(tt.text, tt.most); got != tt.want || columns(got) > tt.most {
+			t.Errorf("%q in %d: %q, want %q", tt.text, tt.most, got, tt.want)
+		}
+	}
+}
+
+func TestMeterIsSmooth(t *testing.T) {
+	t.Parallel()
+	var m meter
+	now := time.Now()
+	for i := range 100 {
+		m.see(int64(i)*1000, now.Add(time.Duration(i)*time.Second/10))
+	}
+	if m.perSecond < 9999 || m.perSecond > 10001 {
+		t.Errorf("%v bytes a second, want 10000", m.perSecond)
+	}
+	m.see(0, now.Add(11*time.Second)) // it began again
+	if m.perSecond != 0 {
+		t.Errorf("%v bytes a second after a new beginning", m.perSecond)
+	}
+}
+
+func TestShortTime(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "0 s", 59*time.Second + 400*time.Millisecond: "59 s", 65 * time.Second: "1 min 05 s",
+		2*time.Hour + 3*time.Minute: "2 h 03 min", 240 * time.Hour: "10 days",
+	} {
+		if got := shortTime(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	var one, many tally
+	one.add(&job.Result{Outcome: job.Saved, Received: 10})
+	if got := one.summary(time.Second, false); got != "" {
+		t.Errorf("of one: %q", got)
+	}
+	for range 3 {
+		many.add(&job.Result{Outcome: job.Saved, Received: 1 << 20})
+	}
+	many.add(&job.Result{Outcome: job.Unchanged})
+	for range maxFailures + 2 {
+		many.fail("http://h/\x1b")
+	}
+	got := many.summary(2*time.Second, false)
+	if want := "3 saved, 1 unchanged, 22 failed: 3.0 MiB in 2.00 s (1.5 MiB/s)\n  failed: http://h/\\x1b\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if !strings.HasSuffix(got, "\n  and 2 more\n") || strings.Count(got, "\n") != maxFailures+2 {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestDisplayOfSeveral draws frames without a terminal.
+func TestDisplayOfSeveral(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	c := &console{w: &out, display: display{plain: true}}
+	c.expect(200)
+	now := time.Now()
+	var all []*transfer
+	for range 15 {
+		tr := c.begin("file")
+		tr.update(0, 1<<20)
+		all = append(all, tr)
+	}
+	for _, tr := range all[:3] {
+		tr.update(1<<20, 1<<20)
+		tr.end()
+		tr.end()
+	}
+	c.mu.Lock()
+	lines := c.lines(now, 79, maxRows)
+	c.mu.Unlock()
+	if len(lines) != maxRows+1 {
+		t.Errorf("%d lines: %q", len(lines), lines)
+	}
+	if got, want := lines[len(lines)-1], "3 of 200 · 3.0 MiB · 0 B/s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, tr := range all {
+		tr.end()
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// schemaVariable names the file whose JSON Schema the scripts hold all that --json prints against.
+const schemaVariable = "URLGET_TEST_SCHEMA"
+
+// statusBadEvent is the exit status of the command in scripts if it printed something else.
+const statusBadEvent = 99
+
+// checked runs the command with args and, if it prints events, holds them against the schema.
+func checked(args []string, run func(stdio) int) int {
+	std := stdio{os.Stdin, os.Stdout, os.Stderr}
+	file := os.Getenv(schemaVariable)
+	if file == "" || !slices.Contains(args, "--json") || slices.Contains(args, "schemes") {
+		return run(std)
+	}
+	schema, err := readSchema(file)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return statusBadEvent
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return statusBadEvent
+	}
+	wrong := make(chan error, 1)
+	go func() { wrong <- checkEvents(io.TeeReader(r, os.Stdout), schema) }()
+	std.out = w
+	status := run(std)
+	w.Close()
+	if err := <-wrong; err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return statusBadEvent
+	}
+	return status
+}
+
+// readSchema reads the schema out of a document.
+func readSchema(name string) (*jsonschema.Schema, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	_, rest, ok := bytes.Cut(text, []byte("\n```json\n"))
+	schema, _, ok2 := bytes.Cut(rest, []byte("\n```\n"))
+	if !ok || !ok2 {
+		return nil, errors.New(name + " has no schema")
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("events", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("events")
+}
+
+// finals are the events of which every transfer ends with exactly one.
+var finals = []string{"saved", "unchanged", "skipped", "listed", "failed"}
+
+// checkEvents reads events to their end. What it returns is the first that is wrong with them.
+func checkEvents(r io.Reader, schema *jsonschema.Schema) error {
+	var wrong error
+	open := make(map[string]int) // transfers by URL
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(lines.Bytes()))
+		if err == nil {
+			err = schema.Validate(v)
+		}
+		var ev struct{ Event, URL string }
+		json.Unmarshal(lines.Bytes(), &ev)
+		switch {
+		case ev.Event == "start":
+			open[ev.URL]++
+		case slices.Contains(finals, ev.Event) && open[ev.URL] > 0:
+			open[ev.URL]--
+		}
+		if err != nil && wrong == nil {
+			wrong = fmt.Errorf("an event that docs/json.md does not allow: %w: %s", err, lines.Text())
+		}
+	}
+	for url, n := range open {
+		if n > 0 && wrong == nil {
+			wrong = fmt.Errorf("%d transfers of %s have no end", n, url)
+		}
+	}
+	return errors.Join(wrong, lines.Err())
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
+)
+
+// maxFailures bounds the failures that are kept in order to be repeated at the end.
+const maxFailures = 20
+
+// A tally counts how the transfers of a run ended. It is safe for concurrent use.
+type tally struct {
+	mu       sync.Mutex
+	outcomes map[job.Outcome]int
+	bytes    int64 // transferred
+	failures []string
+}
+
+// add counts a success.
+func (t *tally) add(res *job.Result) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count(res.Outcome)
+	t.bytes += res.Received
+}
+
+// fail counts a failure. Subject is the URL given by the user, redacted.
+func (t *tally) fail(subject string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count(job.Failed)
+	if len(t.failures) < maxFailures {
+		t.failures = append(t.failures, subject)
+	}
+}
+
+func (t *tally) count(o job.Outcome) {
+	if t.outcomes == nil {
+		t.outcomes = make(map[job.Outcome]int)
+	}
+	t.outcomes[o]++
+}
+
+// summary describes the outcome of several transfers, which took the given time, in lines; "" if
+// there was only one.
+func (t *tally) summary(took time.Duration, paint painter) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var words []string
+	sum := 0
+	for _, o := range []job.Outcome{job.Saved, job.Unchanged, job.Skipped, job.Listed, job.NoContent, job.Failed} {
+		n := t.outcomes[o]
+		if n == 0 {
+			continue
+		}
+		sum += n
+		word := fmt.Sprintf("%d %s", n, strings.ReplaceAll(string(o), "_", " "))
+		if o == job.Failed {
+			word = paint.bad(word)
+		}
+		words = append(words, word)
+	}
+	if sum < 2 {
+		return ""
+	}
+	text := fmt.Sprintf("%s: %s in %.2f s", strings.Join(words, ", "), sizeWord(float64(t.bytes)), took.Seconds())
+	if t.bytes >= 1024 && took > 0 {
+		text += fmt.Sprintf(" (%s/s)", sizeWord(float64(t.bytes)/took.Seconds()))
+	}
+	text += "\n"
+	for _, url := range t.failures {
+		text += "  failed: " + fetch.Printable(url) + "\n"
+	}
+	if more := t.outcomes[job.Failed] - len(t.failures); more > 0 {
+		text += fmt.Sprintf("  and %d more\n", more)
+	}
+	return text
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
+)
+
+// maxSums bounds a file of checksums in bytes.
+const maxSums = 4 << 20
+
+// sumFile is what --checksum names if it is no checksum: a file of checksums, such as SHA256SUMS.
+type sumFile struct {
+	name  string
+	lines []byte // nil before it was read
+}
+
+// checksums decides what --checksum means: ALGO:HEX, ALGO=HEX, or a file or URL of checksums.
+func (a *app) checksums(j *job.Job) {
+	text := a.set.checksum
+	if algo, digits, ok := strings.Cut(text, "="); ok && !strings.ContainsAny(algo, ":/") {
+		text = algo + ":" + digits
+	}
+	if algo, digits, ok := strings.Cut(text, ":"); ok {
+		text = strings.ReplaceAll(strings.ToLower(algo), "-", "") + ":" + digits
+	}
+	_, err := os.Stat(a.set.checksum)
+	if download.CheckChecksum(text) != nil && (err == nil || strings.Contains(text, "://")) {
+		a.sums, text = &sumFile{name: a.set.checksum}, ""
+	}
+	j.Checksum = text
+}
+
+// checksum finds the checksum of what j is about in the file of --checksum.
+func (a *app) checksum(ctx context.Context, j *job.Job) error {
+	s := a.sums
+	if s == nil {
+		return nil
+	}
+	if s.lines == nil {
+		content, err := a.readSums(ctx, s.name)
+		if err != nil {
+			return err
+		}
+		if len(content) > maxSums {
+			return &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("%s has more than %d bytes", s.name, maxSums)}
+		}
+		s.lines = content
+	}
+	name := download.Name(j.URL, nil)
+	sum, ok := findSum(s.lines, name)
+	if !ok {
+		return &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%s has no checksum of %s", s.name, name)}
+	}
+	j.Checksum = sum
+	return nil
+}
+
+func (a *app) readSums(ctx context.Context, name string) ([]byte, error) {
+	if !strings.Contains(name, "://") {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fileError(err)
+		}
+		defer f.Close()
+		content, err := io.ReadAll(io.LimitReader(f, maxSums+1))
+		return content, fileError(err)
+	}
+	resp, err := a.client.Get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return io.ReadAll(io.LimitReader(resp.Body, maxSums+1))
+}
+
+// sumLengths tells algorithms by the number of hexadecimal digits.
+var sumLengths = map[int]string{32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
+
+// findSum finds the checksum of a file of that name, as ALGO:HEX, in lines as sha256sum writes them
+// ("HEX  name", "HEX *name"), as BSD's tools do ("SHA256 (name) = HEX"), or in the only line if it
+// is a checksum alone.
+func findSum(lines []byte, name string) (string, bool) {
+	s := bufio.NewScanner(bytes.NewReader(lines))
+	s.Buffer(nil, maxSums+1)
+	only, count := "", 0
+	for s.Scan() {
+		line := strings.TrimSpace(s.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		count++
+		digits, file, _ := strings.Cut(strings.TrimPrefix(line, `\`), " ")
+		if _, rest, ok := strings.Cut(line, " ("); ok {
+			if i := strings.LastIndex(rest, ") = "); i >= 0 {
+				file, digits = rest[:i], rest[i+len(") = "):]
+			}
+		}
+		sum := sumLengths[len(digits)] + ":" + digits
+		if download.CheckChecksum(sum) != nil {
+			continue
+		}
+		switch file = strings.TrimPrefix(strings.TrimLeft(file, " \t"), "*"); {
+		case file == "":
+			only = sum
+		case path.Base(file) == name:
+			return sum, true
+		}
+	}
+	if count > 1 {
+		only = ""
+	}
+	return only, only != ""
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/mirror"
+	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// treeSettings are what the flags say of trees: what is retrieved recursively, and where it goes.
+type treeSettings struct {
+	recursive, mirror, requisites, spider bool
+	level                                 string
+	noParent, span, sitemaps              bool
+	accept, reject, types                 []string
+	domains, noDomains                    []string
+	acceptURL, rejectURL                  string
+	noHost, flat, force                   bool
+	cut                                   number
+	remove, convert, originals, extend    bool
+	commands                              []string
+	noRobots                              bool
+	state                                 string
+}
+
+// addTreeFlags defines the flags for what is retrieved recursively.
+func addTreeFlags(f *pflag.FlagSet, s *settings) {
+	t := &s.tree
+	f.BoolVarP(&t.recursive, "recursive", "r", false, "retrieve what the URLs lead to as well, as a tree of files")
+	f.BoolVarP(&t.mirror, "mirror", "m", false, "keep a copy: -r -N -l inf, and remember the state")
+	f.BoolVarP(&t.requisites, "page-requisites", "p", false, "retrieve what pages need: images, styles, scripts")
+	f.StringVarP(&t.level, "level", "l", "5", "follow at most `N` links in a row; inf or 0 for any number")
+	f.BoolVar(&t.noParent, "no-parent", false, "stay in the directory of the URL and below (also -np)")
+	f.StringSliceVarP(&t.accept, "accept", "A", nil, "keep only files that end in or match one of `LIST`")
+	f.StringSliceVarP(&t.reject, "reject", "R", nil, "keep no files that end in or match one of `LIST`")
+	f.StringVar(&t.acceptURL, "accept-regex", "", "follow only URLs that match `REGEX`")
+	f.StringVar(&t.rejectURL, "reject-regex", "", "follow no URLs that match `REGEX`")
+	f.StringSliceVar(&t.types, "accept-type", nil, "keep only the media types in `LIST`, as in image/*")
+	f.BoolVar(&t.span, "span-hosts", false, "go to other hosts too")
+	f.StringSliceVarP(&t.domains, "domains", "D", nil, "with --span-hosts, go only to the domains in `LIST`")
+	f.StringSliceVar(&t.noDomains, "exclude-domains", nil, "do not go to the domains in `LIST`")
+	f.BoolVar(&t.sitemaps, "sitemaps", false, "begin at the sitemaps of the servers too")
+	f.BoolVar(&t.spider, "spider", false, "save nothing, only see what is there")
+	f.BoolVar(&t.noRobots, "no-robots", false, "do not heed robots.txt (also -e robots=off)")
+	f.StringArrayVarP(&t.commands, "execute", "e", nil, "robots=off is the one `COMMAND` that there is")
+	f.BoolVar(&t.remove, "delete", false, "remove files of an earlier mirror that are gone")
+	f.BoolVarP(&t.convert, "convert-links", "k", false, "make links in pages and menus lead to the files")
+	f.BoolVarP(&t.originals, "backup-converted", "K", false, "keep what the server sent as NAME.orig")
+	f.BoolVarP(&t.extend, "adjust-extension", "E", false, "give pages the extension .html")
+	f.BoolVarP(&t.force, "force-directories", "x", false, "make directories for single files too")
+	f.BoolVar(&t.noHost, "no-host-directories", false, "leave out the directory of the host (also -nH)")
+	f.BoolVar(&t.flat, "no-directories", false, "make no directories (also -nd)")
+	f.Var(&t.cut, "cut-dirs", "leave out the first `N` directories")
+	f.StringVar(&t.state, "crawl-state", "", "keep the state in `FILE`, not in .urlget")
+}
+
+// on reports whether a tree is asked for.
+func (t *treeSettings) on() bool { return t.recursive || t.mirror || t.requisites || t.spider }
+
+func (t *treeSettings) layout() *mirror.Layout {
+	return &mirror.Layout{NoHost: t.noHost, Flat: t.flat, CutDirs: int(t.cut)}
+}
+
+// check finds flags that contradict each other.
+func (t *treeSettings) check(s *settings) error {
+	for _, c := range t.commands {
+		key, value, _ := strings.Cut(strings.ReplaceAll(c, " ", ""), "=")
+		switch {
+		case key != "robots" || value != "off" && value != "on":
+			return &usageError{"-e " + c + ": the one command is robots=off", "curl's -e is --header 'Referer: URL'"}
+		case value == "off":
+			t.noRobots = true
+		}
+	}
+	if !t.on() {
+		for name, hint := range map[string]string{"convert-links": "to leave certificates unchecked: --insecure", "delete": "",
+			"level": "", "no-parent": "", "accept": "to name yourself, as curl's -A: -U AGENT", "reject": "", "accept-regex": "", "reject-regex": "", "accept-type": "",
+			"span-hosts": "", "domains": "", "exclude-domains": "", "sitemaps": "", "backup-converted": "", "adjust-extension": "",
+			"crawl-state": "", "no-robots": "", "execute": "to name the page that led here, as curl's -e: --referer URL"} {
+			if s.given(name) {
+				return &usageError{"--" + name + " is for trees: it needs -r, -m or -p", hint}
+			}
+		}
+		return nil
+	}
+	switch {
+	case s.output != "":
+		return &usageError{"-O names one file, and a tree has many", "-P DIR saves them below a directory"}
+	case s.resume:
+		return usage("-c is for single files: a tree that was interrupted goes on by itself, and -N leaves what is unchanged")
+	case s.rng != "" || s.checksum != "" || s.parts || s.text || s.part > 0:
+		return usage("--range, --checksum and the flags for messages are for single files")
+	case t.remove && !t.mirror && !s.newer:
+		return usage("--delete needs -m or -N: without them nothing is remembered of what was there")
+	case t.originals && !t.convert:
+		return usage("-K keeps what -k converts: it needs -k")
+	}
+	_, err := t.scope()
+	return err
+}
+
+// scope returns which links are followed.
+func (t *treeSettings) scope() (*crawl.Scope, error) {
+	s := &crawl.Scope{Requisites: t.requisites, SeedsOnly: !t.recursive && !t.mirror, NoParent: t.noParent, SpanHosts: t.span,
+		Domains: t.domains, ExcludeDomains: t.noDomains, Accept: t.accept, Reject: t.reject, AcceptTypes: t.types}
+	switch n, err := strconv.Atoi(t.level); {
+	case t.level == "inf" || err == nil && n == 0:
+		s.MaxDepth = -1
+	case err != nil || n < 0:
+		return nil, usage("-l %s: want a number, or inf", t.level)
+	default:
+		s.MaxDepth = n
+	}
+	for _, r := range []struct {
+		name, text string
+		to         **regexp.Regexp
+	}{{"accept-regex", t.acceptURL, &s.AcceptURL}, {"reject-regex", t.rejectURL, &s.RejectURL}} {
+		if r.text == "" {
+			continue
+		}
+		re, err := regexp.Compile(r.text)
+		if err != nil {
+			return nil, usage("--%s: %v", r.name, err)
+		}
+		*r.to = re
+	}
+	return s, nil
+}
+
+// mirror retrieves what the URLs that were gathered lead to.
+func (a *app) mirror(ctx context.Context) error {
+	if len(a.seeds) == 0 {
+		return nil
+	}
+	t := &a.set.tree
+	scope, err := t.scope()
+	if err != nil {
+		return err
+	}
+	if t.mirror && !a.set.given("level") {
+		scope.MaxDepth = -1
+	}
+	r := a.runner()
+	opts := &mirror.Options{
+		Crawl:        crawl.Options{Scope: *scope, Schedule: a.treeSchedule(), NoRobots: t.noRobots, Sitemaps: t.sitemaps},
+		Layout:       *t.layout(),
+		State:        t.state,
+		Newer:        t.mirror || a.set.newer,
+		Keep:         a.set.keep,
+		Delete:       t.remove,
+		Spider:       t.spider,
+		Convert:      t.convert,
+		Originals:    t.originals,
+		Extend:       t.extend,
+		Tries:        r.Tries,
+		MaxRetryWait: r.MaxRetryWait,
+		Ended:        a.treeEnded,
+		Retry: func(u uri.URI, failed int, wait time.Duration, err error) {
+			a.emit(render.Retry(u.Redacted(), failed+1, wait, err))
+			a.say("%s: %s; trying again in %v", u.Redacted(), render.Message(err), wait.Round(time.Millisecond))
+		},
+	}
+	if a.set.verbose {
+		opts.Crawl.Left = func(l crawl.Link, why crawl.Reason) {
+			if why != crawl.NoTarget && why != crawl.ParentListing {
+				a.say("not followed: %s: %s", l.URL.Redacted(), why.Text())
+			}
+		}
+	}
+	begun := time.Now()
+	report, err := mirror.Run(ctx, a.files, a.seeds, opts)
+	if report.Kept != "" {
+		a.say("nothing was removed, as %s", report.Kept)
+	}
+	if !a.set.quiet && !a.set.json {
+		a.con.Write([]byte(a.tally.summary(time.Since(begun), a.con.paint)))
+	}
+	if err != nil && (ctx.Err() != nil || fetch.CodeOf(err) == fetch.ErrFile) && report.Saved+report.Unchanged+report.Listed > 0 {
+		a.say("the same command goes on from here")
+	}
+	return err
+}
+
+// treeEnded tells of one URL of a tree.
+func (a *app) treeEnded(e mirror.Event) {
+	url := e.URL.WithoutUserinfo().String()
+	if e.Outcome == job.Failed {
+		a.fail(url, e.Err)
+		return
+	}
+	path := ""
+	if e.Path != "" {
+		path = filepath.Join(cmp.Or(a.out.dir, "."), filepath.FromSlash(e.Path))
+	}
+	res := &job.Result{URL: url, Outcome: e.Outcome, Path: e.Path, Size: e.Size}
+	said := func() {
+		if a.set.verbose {
+			a.say("%s: %s", url, strings.ReplaceAll(string(e.Outcome), "_", " "))
+		}
+	}
+	switch e.Outcome {
+	case job.Saved:
+		res.Received = e.Size
+		a.emit(render.Saved(url, path, e.Size, "", e.Elapsed))
+		a.say("saved %s (%s)", fetch.Printable(path), sizeText(e.Size))
+	case mirror.Deleted:
+		a.emit(render.Deleted(url, path))
+		a.say("deleted %s, which is gone", fetch.Printable(path))
+		return
+	case job.Listed:
+		a.emit(render.Listed(url, 0, e.Elapsed))
+	case job.Unchanged:
+		a.emit(render.Unchanged(url, path, e.Elapsed))
+		said()
+	case job.NoContent:
+		a.emit(render.Skipped(url, "", "no_content", e.Elapsed))
+		said()
+	default:
+		reason := "not_wanted"
+		if path != "" {
+			reason = "exists"
+		}
+		a.emit(render.Skipped(url, path, reason, e.Elapsed))
+		said()
+	}
+	a.tally.add(res)
+}

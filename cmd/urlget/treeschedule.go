@@ -1,0 +1,18 @@
+package main
+
+import (
+	"time"
+
+	"github.com/urlget/urlget/fetch/schedule"
+)
+
+// treeSchedule returns how much of a tree is retrieved at once.
+func (a *app) treeSchedule() schedule.Options {
+	m := &a.set.many
+	return schedule.Options{
+		Parallel:    int(m.jobs),
+		Host:        schedule.Limits{Parallel: int(m.perHost), Delay: time.Duration(m.wait)},
+		RandomDelay: m.randomWait,
+		MaxPause:    time.Duration(a.set.retryWait),
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// The linker sets these for a release: go build -ldflags "-X main.version=v1.2.0". In other builds
+// they are empty, and what the go command has recorded is printed instead.
+var (
+	version    string // with the leading "v"
+	commit     string // in hexadecimal
+	commitDate string // in the format of RFC 3339
+)
+
+// versionCommand returns the command that prints the version.
+func (a *app) versionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Long: `Print the version on the first line, and the commit it was built from on the
+second, if both are known. With -v, the version of Go and those of all modules follow.`,
+		Args:              func(_ *cobra.Command, args []string) error { return noArguments(args) },
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(*cobra.Command, []string) error { return a.printVersion() },
+	}
+	cmd.Flags().BoolVarP(&a.set.verbose, "verbose", "v", false, "print the version of Go and of all modules too")
+	return cmd
+}
+
+func (a *app) printVersion() error {
+	text := describeBuild(buildInfo(), a.set.verbose)
+	if a.set.verbose {
+		c, err := a.set.readConfig()
+		if err != nil {
+			return err
+		}
+		c.counted = c.global
+		for _, line := range c.describe(uri.URI{}) {
+			text += "config " + line + "\n"
+		}
+	}
+	_, err := a.std.out.WriteString(text)
+	return fileError(err)
+}
+
+// programVersion returns the version of the program.
+func programVersion() string { return versionOf(buildInfo()) }
+
+func buildInfo() *debug.BuildInfo {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info
+	}
+	return &debug.BuildInfo{}
+}
+
+func versionOf(info *debug.BuildInfo) string {
+	switch {
+	case version != "":
+		return version
+	case info.Main.Version != "" && info.Main.Version != "(devel)":
+		return info.Main.Version
+	}
+	return "unreleased"
+}
+
+// describeBuild says what the program was built from. The first line is always the name and the
+// version, for scripts.
+func describeBuild(info *debug.BuildInfo, verbose bool) string {
+	settings := make(map[string]string)
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	hash, date := commit, commitDate
+	if hash == "" {
+		hash, date = settings["vcs.revision"], settings["vcs.time"]
+		if settings["vcs.modified"] == "true" {
+			date += ", modified"
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "urlget %s\n", versionOf(info))
+	if hash != "" {
+		fmt.Fprintf(&b, "commit %s of %s\n", hash, date)
+	}
+	if !verbose {
+		return b.String()
+	}
+	if info.GoVersion != "" {
+		fmt.Fprintf(&b, "%s %s/%s\n", info.GoVersion, settings["GOOS"], settings["GOARCH"])
+	}
+	for _, m := range info.Deps {
+		fmt.Fprintf(&b, "%s %s", m.Path, m.Version)
+		if m.Replace != nil {
+			fmt.Fprintf(&b, " => %s %s", m.Replace.Path, m.Replace.Version)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// otherWords are first words that other tools have, or that people try, and what they are here.
+var otherWords = map[string]string{
+	"head": "urlget stat", "info": "urlget stat", "show": "urlget cat", "type": "urlget cat", "print": "urlget cat",
+	"list": "urlget ls", "dir": "urlget ls", "lsd": "urlget ls", "lsl": "urlget ls -l", "nlist": "urlget ls",
+	"fetch": "urlget", "download": "urlget", "copy": "urlget", "cp": "urlget", "pget": "urlget", "mget": "urlget",
+	"wget": "urlget", "curl": "urlget", "aria": "urlget", "open": "urlget",
+	"mirror": "urlget -m", "sync": "urlget -m", "crawl": "urlget -r", "recursive": "urlget -r",
+	"why": "urlget explain", "plan": "urlget explain", "man": "man urlget", "usage": "urlget help",
+	"protocols": "urlget schemes", "post": "urlget -d DATA", "form": "urlget --form 'Name=value'",
+}
+
+// checkFirstWord refuses a first argument that is neither a URL nor a file nor a command, before
+// the other ones are retrieved.
+func checkFirstWord(root *cobra.Command, args []string) error {
+	if len(args) == 0 || !isWord(args[0]) {
+		return nil
+	}
+	word := args[0]
+	if _, err := os.Lstat(word); err == nil {
+		return nil // the hint will be its URL
+	}
+	wrong := &usageError{text: `"` + word + `" is neither a command nor a URL`}
+	var names []string
+	for _, cmd := range root.Commands() {
+		if !cmd.Hidden {
+			names = append(names, cmd.Name())
+		}
+	}
+	slices.Sort(names)
+	near := uri.NearestScheme(word, names)
+	switch {
+	case otherWords[word] != "":
+		wrong.hint = "here it is " + otherWords[word]
+	case near != "":
+		wrong.hint = "did you mean urlget " + near + " ?"
+	default:
+		wrong.hint = "if it is a host: " + guessed + "://" + word + "/ ; the commands are " + strings.Join(names, ", ")
+	}
+	return wrong
+}
+
+// isWord reports whether s could be the name of a command.
+func isWord(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-") == "" && s[0] != '-'
+}
