@@ -7,24 +7,26 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/integration/lab"
-	"github.com/urlget/urlget/internal/testserver/waisd"
 	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/gemini"
 	"github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/nntp"
 	"github.com/urlget/urlget/protocols/prospero"
+	"github.com/urlget/urlget/protocols/tftp"
 	"github.com/urlget/urlget/protocols/wais"
 )
 
-// servers is the table of the lab: by which server each scheme is shown to
-// work. A row without a harness says why the suite of fetchtest does not apply
-// to its server, and which test takes its place; a row without a server says
-// why there is none.
+// servers is the table of the lab: by which server each scheme is shown to work. A row without a
+// harness says why the suite of fetchtest does not apply to its server, and which test takes its
+// place; a row without a server says why there is none.
 var servers = []struct {
 	scheme, server string
 	features       string // what of the protocol the row is about
@@ -51,6 +53,9 @@ var servers = []struct {
 	{scheme: "gopher", server: "pygopherd", features: "Gopher+", harness: gopherHarness("plain", "gopher", "+")},
 	{scheme: "gophers", server: "pygopherd", features: "plain", harness: gopherHarness("tls", "gophers", "")},
 	{scheme: "gophers", server: "pygopherd", features: "Gopher+", harness: gopherHarness("tls", "gophers", "+")},
+	{scheme: "gemini", server: "molly-brown", features: "first use", harness: geminiHarness},
+	{scheme: "tftp", server: "tftpd-hpa", features: "tsize, blksize", harness: tftpHarness},
+	{scheme: "tftp", server: "atftpd", features: "windowsize", harness: tftpHarness},
 	{scheme: "finger", server: "fingerd", features: "users", harness: fingerHarness},
 
 	{scheme: "news", server: "inn", features: "RFC 3977", harness: newsHarness("plain", "news", nntp.Options{})},
@@ -61,18 +66,29 @@ var servers = []struct {
 	{scheme: "nntp", server: "sn", features: "RFC 977", why: "articles are numbers, not names: TestNewsByNumber"},
 	{scheme: "nntps", server: "inn", features: "RFC 3977", why: "articles are numbers, not names: TestNewsByNumber"},
 
+	{scheme: "imap", server: "dovecot", features: "STARTTLS", harness: imapHarness("imap", "imap")},
+	{scheme: "imaps", server: "dovecot", features: "TLS", harness: imapHarness("imaps", "imaps")},
+	{scheme: "pop", server: "dovecot", features: "STLS", harness: popHarness("pop", "pop")},
+	{scheme: "pops", server: "dovecot", features: "TLS", harness: popHarness("pops", "pops")},
+	{scheme: "pop3", server: "dovecot", features: "STLS", why: "the same as pop"},
+	{scheme: "pop3s", server: "dovecot", features: "TLS", why: "the same as pops"},
+
 	{scheme: "dict", server: "dictd", features: "define, match, AUTH", why: "it serves a dictionary: TestDictd"},
 	{scheme: "ldap", server: "slapd", features: "clear, StartTLS", why: "it serves entries: TestSlapd"},
 	{scheme: "ldaps", server: "slapd", features: "TLS", why: "it serves entries: TestSlapd"},
 	{scheme: "whois", server: "whois", features: "referral", why: "a script with fixed answers, as Debian has no server: TestWhoisOfAScript"},
 
-	// The project's own servers answer as the original ones did: no WAIS or
-	// Prospero server is packaged anywhere.
+	// The project's own servers answer as the original ones did: no WAIS or Prospero server is
+	// packaged anywhere.
 	{scheme: "wais", server: "waisd", features: "retrieval", harness: waisHarness},
 	{scheme: "prospero", server: "prosperod", features: "version 5", harness: prosperoHarness},
 
+	{scheme: "sftp", server: "openssh", features: "version 3", harness: sftpHarness},
+	{scheme: "scp", server: "openssh", features: "version 3", why: "the same as sftp"},
+
 	{scheme: "cso", why: "no CSO server is packaged: protocols/cso plays conversations"},
 	{scheme: "data", why: "the URL is the document"},
+	{scheme: "ni", why: "retrieves by https, and checks: protocols/ni"},
 	{scheme: "file", why: "needs no server"},
 	{scheme: "mid", why: "reads mailboxes; asks the servers of news where it may"},
 	{scheme: "cid", why: "reads mailboxes; asks the servers of news where it may"},
@@ -159,7 +175,53 @@ func prosperoHarness(server string) fetchtest.Harness {
 				if name == "." {
 					name = ""
 				}
-				return uri.Prospero{Host: root.Host(), Port: root.Port(0), HSOName: "/" + name}.URI().String()
+				return uri.Must(uri.Prospero{Host: root.Host(), Port: root.Port(0), HSOName: "/" + name}.URI()).String()
+			},
+		}
+	}}
+}
+
+// geminiHarness calls the server localhost, as it answers to no other name.
+func geminiHarness(server string) fetchtest.Harness {
+	return fetchtest.Harness{
+		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+			s := startWith(t, server, tree)
+			return fetchtest.Site{
+				Load: gemini.Load,
+				URL: func(name string) string {
+					if strings.Contains(name, "..") {
+						return "" // it takes that for a way out of the tree
+					}
+					segments := strings.Split(name, "/")
+					for i := range segments {
+						segments[i] = uri.Escape(segments[i])
+					}
+					u := "gemini://localhost:" + s.Port("plain") + "/" + strings.Join(segments, "/")
+					if name == "." {
+						return strings.TrimSuffix(u, ".")
+					}
+					if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
+						u += "/"
+					}
+					return u
+				},
+				Escaped: true,
+			}
+		},
+		Skip: map[string]string{"List": "sizes and dates are a part of the names: TestPagesOfMollyBrown"},
+	}
+}
+
+func tftpHarness(server string) fetchtest.Harness {
+	return fetchtest.Harness{Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+		s := startWith(t, server, tree)
+		return fetchtest.Site{
+			Load: tftp.Load,
+			URL: func(name string) string {
+				if info, err := fs.Stat(tree, name); err == nil && info.IsDir() || strings.Contains(name, "..") {
+					return "" // there are no directories, and dots are taken for a way out of the tree
+				}
+				return "tftp://" + s.Addr("plain") + "/" + strings.ReplaceAll(uri.Escape(name), "%2F", "/")
 			},
 		}
 	}}

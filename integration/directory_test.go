@@ -119,7 +119,7 @@ var directories = map[string]struct {
 	scheme, port string
 	opts         ldap.Options
 }{
-	"clear":    {"ldap", "plain", ldap.Options{AllowClear: true}},
+	"clear":    {"ldap", "plain", ldap.Options{AllowPlaintext: true}},
 	"starttls": {"ldap", "plain", ldap.Options{StartTLS: true}},
 	"tls":      {"ldaps", "tls", ldap.Options{}},
 }

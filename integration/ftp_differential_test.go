@@ -31,7 +31,7 @@ type ftpFile struct {
 }
 
 // TestFTPDifferential asks the same server for the same files with this client and with
-// github.com/jlaffaye/ftp: names, sizes, times and octets are to be the same.
+// github.com/jlaffaye/ftp: names, sizes, times and bytes are to be the same.
 func TestFTPDifferential(t *testing.T) {
 	for _, name := range ftpServers {
 		t.Run(name, func(t *testing.T) {
@@ -132,8 +132,8 @@ func sum(t *testing.T, r io.ReadCloser) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// TestFTPFixture retrieves the files of the fixture tree and compares them with what is on the disk,
-// in image and in text.
+// TestFTPFixture retrieves the files of the fixture tree and compares them with what is on the
+// disk, in image and in text.
 func TestFTPFixture(t *testing.T) {
 	for _, name := range ftpServers {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestFTPFixture(t *testing.T) {
 					continue
 				}
 				if got := sum(t, resp.Body); got != f.SHA256 || resp.Size != f.Size || !resp.ModTime.Equal(f.ModTime) {
-					t.Errorf("%q: %d octets of %v, want %d of %v; the same octets: %v",
+					t.Errorf("%q: %d bytes of %v, want %d of %v; the same bytes: %v",
 						f.Name, resp.Size, resp.ModTime, f.Size, f.ModTime, got == f.SHA256)
 				}
 			}

@@ -20,8 +20,7 @@ import (
 // ftpServers are the servers that the FTP driver is tried on, all in clear and over TLS.
 var ftpServers = []string{"vsftpd", "proftpd", "pure-ftpd", "pyftpdlib"}
 
-// ftpHarness has the suite run in clear, over TLS that is asked for, or over
-// implicit TLS.
+// ftpHarness has the suite run in clear, over TLS that is asked for, or over implicit TLS.
 func ftpHarness(mode string) func(server string) fetchtest.Harness {
 	return func(server string) fetchtest.Harness {
 		return fetchtest.Harness{

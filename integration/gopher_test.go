@@ -34,9 +34,8 @@ var gopherSites = []struct{ name, server, port, scheme, plus string }{
 	{"pygopherd-tls-plus", "pygopherd", "tls", "gophers", "+"},
 }
 
-// refusedNames are the names of the suite that servers do not serve: those with
-// dots in front, and what gophernicus takes for a query or an escape. They are
-// taken off the disk.
+// refusedNames are the names of the suite that servers do not serve: those with dots in front, and
+// what gophernicus takes for a query or an escape. They are taken off the disk.
 var refusedNames = map[string][]string{
 	"gophernicus": {"names/.a", "names/..a", "names/...", "names/a?b", "names/a%2Fb", "names/a%0D%0Ab"},
 	"pygopherd":   {"names/..a", "names/..."},
@@ -51,7 +50,7 @@ func gopherHarness(port, scheme, plus string) func(server string) fetchtest.Harn
 		}
 		return fetchtest.Harness{
 			Options: opts,
-			Skip:    map[string]string{"Noise": "any octets are a document"},
+			Skip:    map[string]string{"Noise": "any bytes are a document"},
 			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
 				s := lab.StartRoot(t, server, gopherRoot(t, tree, refusedNames[server]))
 				site := fetchtest.Site{Load: gopher.Load, URL: func(name string) string {
@@ -69,8 +68,8 @@ func gopherHarness(port, scheme, plus string) func(server string) fetchtest.Harn
 	}
 }
 
-// gopherRoot returns a folder with the files of tree, but for some, and, in
-// "gopher", the menu that the lab knows its servers by.
+// gopherRoot returns a folder with the files of tree, but for some, and, in "gopher", the menu that
+// the lab knows its servers by.
 func gopherRoot(t testing.TB, tree fs.FS, without []string) string {
 	t.Helper()
 	dir := lab.TempDir(t)
@@ -101,11 +100,11 @@ func gopherURL(scheme, addr, plus string, tree fs.FS, name string) string {
 	}
 	host := uri.MustParse(scheme + "://" + addr + "/")
 	g.Scheme, g.Host, g.Port = scheme, host.Host(), host.Port(70)
-	return g.URI().String()
+	return uri.Must(g.URI()).String()
 }
 
-// networkText returns a file as gophernicus sends it: what it takes for text
-// gets CR LF at the end of each line, even of a last one without an end.
+// networkText returns a file as gophernicus sends it: what it takes for text gets CR LF at the end
+// of each line, even of a last one without an end.
 func networkText(name string, content []byte) []byte {
 	if name == "octets.bin" || strings.HasSuffix(name, ".gz") || len(content) == 0 {
 		return content
@@ -114,13 +113,14 @@ func networkText(name string, content []byte) []byte {
 	return append(bytes.ReplaceAll(content, []byte("\n"), []byte("\r\n")), "\r\n"...)
 }
 
-// bareTitles takes off what gophernicus puts behind the names of files and
-// directories, which is the date and the size.
+// bareTitles takes off what gophernicus puts behind the names of files and directories, which is
+// the date and the size.
 func bareTitles(next fetch.Driver) fetch.Driver {
 	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 		resp, err := next.Open(ctx, req)
-		if err == nil && resp.Entries != nil {
-			resp.Entries = bare(resp.Entries)
+		if err == nil && resp.Parse != nil {
+			parse := resp.Parse
+			resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] { return bare(parse(r)) }
 		}
 		return resp, err
 	})
@@ -227,7 +227,8 @@ func gopherClient(t testing.TB, opts gopher.Options) *fetch.Client {
 
 func gopherItem(scheme, addr string, typ byte, selector, plus string) string {
 	host := uri.MustParse(scheme + "://" + addr + "/")
-	return uri.Gopher{Scheme: scheme, Host: host.Host(), Port: host.Port(70), Type: typ, Selector: selector, Plus: plus}.URI().String()
+	g := uri.Gopher{Scheme: scheme, Host: host.Host(), Port: host.Port(70), Type: typ, Selector: selector, Plus: plus}
+	return uri.Must(g.URI()).String()
 }
 
 func gopherBody(t testing.TB, c *fetch.Client, u uri.URI) (string, error) {
@@ -241,12 +242,12 @@ func gopherBody(t testing.TB, c *fetch.Client, u uri.URI) (string, error) {
 	return string(body), err
 }
 
-// fingerHarness takes the names of the suite's files for users. The server
-// divides a request at its spaces, and passes none on to another host.
+// fingerHarness takes the names of the suite's files for users. The server divides a request at its
+// spaces, and passes none on to another host.
 func fingerHarness(server string) fetchtest.Harness {
 	return fetchtest.Harness{
 		Skip: map[string]string{
-			"Noise":    "any octets are an answer",
+			"Noise":    "any bytes are an answer",
 			"NotFound": "that there is no such user is a text like others",
 		},
 		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {

@@ -2,7 +2,8 @@
 # Does what a newcomer does: clones the repository into an empty folder and
 # runs the commands of README.md there, exactly as they are printed and in
 # order: the lines of every ```sh block below a line "<!-- run -->". The home
-# folder and GOBIN are empty too; the caches of Go are those of the caller.
+# folder is empty too, and PATH has little more than Go; the caches of Go are
+# those of the caller.
 # Ends with the status of the first command that fails.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && git rev-parse --show-toplevel)
@@ -17,7 +18,7 @@ cleanup() {
 trap cleanup EXIT
 
 git clone -q "$top" "$tmp/urlget"
-mkdir "$tmp/home" "$tmp/bin"
+mkdir "$tmp/home"
 cd "$tmp/urlget"
 mapfile -t lines < <(awk '
 	inside && /^```/ { inside = 0; next }
@@ -30,8 +31,8 @@ if [ ${#lines[@]} = 0 ]; then
 	exit 1
 fi
 
-export HOME=$tmp/home GOBIN=$tmp/bin PATH=$tmp/bin:$PATH GOMODCACHE=$modules GOCACHE=$cache
-unset GOPATH
+export HOME=$tmp/home PATH=$(dirname "$(command -v go)"):/usr/bin:/bin GOMODCACHE=$modules GOCACHE=$cache
+unset GOPATH GOBIN
 command=
 for line in "${lines[@]}"; do
 	command+=$line

@@ -102,7 +102,7 @@ func TestNginx(t *testing.T) {
 				content, resp, err := fetchAll(t, c, &fetch.Request{URL: uri.MustParse(root + "/" + path)})
 				sum := sha256.Sum256(content)
 				if err != nil || hex.EncodeToString(sum[:]) != f.SHA256 || resp.Size != f.Size || !resp.ModTime.Equal(f.ModTime) {
-					t.Errorf("%q: %d octets, %v", f.Name, len(content), err)
+					t.Errorf("%q: %d bytes, %v", f.Name, len(content), err)
 				}
 			}
 			testNginxResume(t, c, s, root)
@@ -121,7 +121,7 @@ func TestNginx(t *testing.T) {
 		content, resp, err := fetchAll(t, nginxClient(t, fetch.Options{}, http.Options{Compressed: true}),
 			&fetch.Request{URL: uri.MustParse(nginxURL(s, "plain") + "/gzip/text/long.txt")})
 		if err != nil || !bytes.Equal(content, want) || resp.Header.Get("Content-Encoding") != "gzip" || resp.Size != -1 {
-			t.Errorf("%d octets of %d, %v", len(content), len(want), err)
+			t.Errorf("%d bytes of %d, %v", len(content), len(want), err)
 		}
 	})
 	t.Run("name", func(t *testing.T) {
@@ -143,11 +143,11 @@ func testNginxResume(t *testing.T, c *fetch.Client, s *lab.Server, root string) 
 	}
 	rest, resp, err := fetchAll(t, c, &fetch.Request{URL: u, Range: fetch.Range{Offset: 1000}, IfChanged: m.Validator})
 	if err != nil || !bytes.Equal(rest, want[1000:]) || resp.Total != int64(len(want)) {
-		t.Errorf("the rest: %d octets, %v", len(rest), err)
+		t.Errorf("the rest: %d bytes, %v", len(rest), err)
 	}
 	all, resp, err := fetchAll(t, c, &fetch.Request{URL: u, Range: fetch.Range{Offset: 1000}, IfChanged: fetch.Validator{ETag: `"other"`}})
 	if err != nil || !bytes.Equal(all, want) || !resp.Range.IsZero() {
-		t.Errorf("the rest of another: %d octets, %v", len(all), err)
+		t.Errorf("the rest of another: %d bytes, %v", len(all), err)
 	}
 	_, _, err = fetchAll(t, c, &fetch.Request{URL: u, IfChanged: m.Validator})
 	if !errors.Is(err, fetch.ErrNotModified) {
@@ -163,8 +163,8 @@ func testNginxResume(t *testing.T, c *fetch.Client, s *lab.Server, root string) 
 	}
 }
 
-// nginxAnswers are what the server answers, as an error's class and as the
-// command's exit status; "" and 0 mean that hello.txt comes.
+// nginxAnswers are what the server answers, as an error's class and as the command's exit status;
+// "" and 0 mean that hello.txt comes.
 var nginxAnswers = []struct {
 	path string
 	code fetch.Code
@@ -214,8 +214,7 @@ func TestNginxCommand(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	ca := lab.CAFile(t)
-	// run runs the command in a directory, and returns its standard output
-	// and exit status.
+	// run runs the command in a directory, and returns its standard output and exit status.
 	run := func(ctx context.Context, dir string, args ...string) (string, int) {
 		cmd := exec.CommandContext(ctx, program, slices.Concat([]string{"--ca-certificate", ca, "--no-netrc", "-t", "1"}, args)...)
 		cmd.Dir = dir
@@ -233,7 +232,7 @@ func TestNginxCommand(t *testing.T) {
 	for _, port := range []string{"plain", "tls"} {
 		out, exit := run(t.Context(), t.TempDir(), "-O", "-", nginxURL(s, port)+"/65537.bin")
 		if exit != 0 || out != string(fixture(t, s, "65537.bin")) {
-			t.Errorf("%s: %d octets, exit status %d", port, len(out), exit)
+			t.Errorf("%s: %d bytes, exit status %d", port, len(out), exit)
 		}
 	}
 	plain := nginxURL(s, "plain")
@@ -248,7 +247,7 @@ func TestNginxCommand(t *testing.T) {
 		"compressed": {"--compressed", plain + "/gzip/text/long.txt"},
 	} {
 		if out, exit := run(t.Context(), t.TempDir(), append([]string{"-O", "-"}, args...)...); exit != 0 || out != string(fixture(t, s, "text/long.txt")) {
-			t.Errorf("%s: %d octets, exit status %d", name, len(out), exit)
+			t.Errorf("%s: %d bytes, exit status %d", name, len(out), exit)
 		}
 	}
 	if out, exit := run(t.Context(), t.TempDir(), "--range", "3-6", "-O", "-", plain+"/hello.txt"); exit != 0 || out != string(fixture(t, s, "hello.txt")[3:7]) {
@@ -286,7 +285,7 @@ func TestNginxCommand(t *testing.T) {
 		<-done
 		kept := partial()
 		if _, err := os.Stat(filepath.Join(dir, "large.bin")); err == nil || kept == 0 {
-			t.Fatalf("after the kill: %d octets in the .part, and large.bin: %v", kept, err)
+			t.Fatalf("after the kill: %d bytes in the .part, and large.bin: %v", kept, err)
 		}
 		events, exit := run(t.Context(), dir, "--json", "-c", "-O", "large.bin", plain+"/large.bin")
 		if !strings.Contains(events, "206 Partial Content") {
@@ -294,7 +293,7 @@ func TestNginxCommand(t *testing.T) {
 		}
 		got, err := os.ReadFile(filepath.Join(dir, "large.bin"))
 		if exit != 0 || err != nil || !bytes.Equal(got, fixture(t, s, "large.bin")) {
-			t.Errorf("resumed: exit status %d, %d octets, %v", exit, len(got), err)
+			t.Errorf("resumed: exit status %d, %d bytes, %v", exit, len(got), err)
 		}
 	})
 }

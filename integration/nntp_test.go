@@ -58,8 +58,7 @@ func newsID(name string) string {
 // newsGroups are the groups that stand for directories.
 var newsGroups = map[string]string{"pub": lab.Group, "names": lab.GroupOther}
 
-// writeArticles makes articles of the files of a tree that lie in a group or
-// in "sizes".
+// writeArticles makes articles of the files of a tree that lie in a group or in "sizes".
 func writeArticles(t testing.TB, dir string, tree fs.FS) {
 	t.Helper()
 	if err := os.Mkdir(filepath.Join(dir, lab.NewsDir), 0o755); err != nil {
@@ -90,9 +89,8 @@ func writeArticles(t testing.TB, dir string, tree fs.FS) {
 	}
 }
 
-// rawArticle asks for an article without the driver, in the simplest way, and
-// returns what the server sends between its reply and the final dot; nil if it
-// has no such article.
+// rawArticle asks for an article without the driver, in the simplest way, and returns what the
+// server sends between its reply and the final dot; nil if it has no such article.
 func rawArticle(t testing.TB, addr, id string) []byte {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -122,8 +120,8 @@ func rawArticle(t testing.TB, addr, id string) []byte {
 	return bytes.ReplaceAll(append(text, "\r\n"...), []byte("\r\n."), []byte("\r\n"))
 }
 
-// newsHarness has the suite run over a port of a news server: files are
-// articles, and two directories are groups.
+// newsHarness has the suite run over a port of a news server: files are articles, and two
+// directories are groups.
 func newsHarness(port, scheme string, opts nntp.Options) func(server string) fetchtest.Harness {
 	return func(server string) fetchtest.Harness {
 		return fetchtest.Harness{

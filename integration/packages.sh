@@ -22,7 +22,7 @@ fi
 # Installed: servers without rivals, and the tools of the tests and benchmarks.
 installed=(
 	nginx-light pygopherd python3-pyftpdlib python3-openssl dictd dictfmt dictzip
-	slapd tinyproxy squid microsocks hercules
+	slapd tinyproxy squid microsocks hercules dovecot-pop3d dovecot-imapd
 	socat openssl curl wget lftp iproute2 procps ca-certificates
 )
 # Installed too: the libraries of what is only unpacked.
@@ -37,9 +37,13 @@ unpacked=(
 	"vsftpd: vsftpd"
 	"proftpd: proftpd-core proftpd-mod-crypto"
 	"pure-ftpd: pure-ftpd pure-ftpd-common"
+	"openssh: openssh-server openssh-sftp-server openssh-client"
 	"inn: inn2 inn2-inews"
 	"sn: sn"
 	"gophernicus: gophernicus"
+	"molly-brown: molly-brown"
+	"hpa-tftpd: tftpd-hpa" # its in.tftpd must be found before that of atftpd
+	"tftpd-a: atftpd"
 	"telnetd: inetutils-telnetd"
 	"fingerd: fingerd"
 	"rlogind: rsh-redone-server"

@@ -20,13 +20,13 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/integration/faultproxy"
 	"github.com/urlget/urlget/integration/lab"
-	"github.com/urlget/urlget/internal/testserver/waisd"
+	"github.com/urlget/urlget/internal/codec/ardp"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/prospero"
-	"github.com/urlget/urlget/protocols/prospero/ardp"
 )
 
 // reliabilityRows are the rows of the table in docs/reliability.md.
@@ -35,7 +35,7 @@ var reliabilityRows = []struct {
 	url          func(*lab.Server) string
 	file         string // of the fixture, which the URL names; "" if it is none
 	config       protocols.Config
-	verified     bool // altered octets are found out
+	verified     bool // altered bytes are found out
 }{
 	{name: "http", server: "nginx", file: "large.bin",
 		url: func(s *lab.Server) string { return "http://" + s.Addr("plain") + "/large.bin" }},
@@ -83,7 +83,7 @@ const (
 	whole   = "whole"
 	short   = "short, unverifiable"
 	altered = "altered"
-	guarded = "altered; with a checksum: " + string(fetch.ErrChanged)
+	guarded = "altered; with a checksum: resource changed"
 )
 
 // faultErrors are the classes of error that a fault may lead to.
@@ -107,8 +107,8 @@ type trial struct {
 	checksum string
 }
 
-// run returns what has become of the download, and the proxy that it went
-// through. It fails the test if that is not what may happen.
+// run returns what has become of the download, and the proxy that it went through. It fails the
+// test if that is not what may happen.
 func (tr trial) run(t *testing.T) (outcome string, p *faultproxy.Proxy, got []byte) {
 	p = &faultproxy.Proxy{Limit: tr.limit, Pick: func() faultproxy.Fault { return tr.fault }}
 	defer p.Close()
@@ -128,6 +128,7 @@ func (tr trial) run(t *testing.T) (outcome string, p *faultproxy.Proxy, got []by
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, hang)
 	defer cancel()
 	d := download.Downloader{Client: c, Root: dir}
+	defer d.Flush()
 	res, err := d.Get(ctx, tr.url, "file", &download.Options{Tries: 3, Wait: time.Millisecond, Checksum: tr.checksum})
 	got, readErr := dir.ReadFile("file")
 	if err != nil {
@@ -136,12 +137,12 @@ func (tr trial) run(t *testing.T) (outcome string, p *faultproxy.Proxy, got []by
 		}
 		code := fetch.CodeOf(err)
 		expected := slices.Contains(faultErrors[tr.fault.Kind], code) ||
-			tr.checksum != "" && code == fetch.ErrChanged ||
+			tr.checksum != "" && code == fetch.ErrChecksum ||
 			tr.verified && code == fetch.ErrTLS // a connection that ends within the handshake
 		if errors.Is(err, hang) || !expected {
 			t.Errorf("%v: %v (class %q)", tr.fault, err, code)
 		}
-		return string(code), p, nil
+		return code.Error(), p, nil
 	}
 	switch damage := tr.fault.Kind == faultproxy.Flip || tr.fault.Kind == faultproxy.Duplicate; {
 	case readErr != nil:
@@ -153,12 +154,12 @@ func (tr trial) run(t *testing.T) (outcome string, p *faultproxy.Proxy, got []by
 	case damage && !tr.verified && tr.checksum == "":
 		return altered, p, got
 	}
-	t.Errorf("%v: a wrong file, of %d octets in place of %d", tr.fault, len(got), len(tr.want))
+	t.Errorf("%v: a wrong file, of %d bytes in place of %d", tr.fault, len(got), len(tr.want))
 	return "", p, got
 }
 
-// judge runs the trial, and once more with a checksum if it ends with octets
-// that nobody can tell from the right ones.
+// judge runs the trial, and once more with a checksum if it ends with bytes that nobody can tell
+// from the right ones.
 func (tr trial) judge(t *testing.T) string {
 	outcome, p, _ := tr.run(t)
 	if p.Struck() == 0 {
@@ -169,15 +170,14 @@ func (tr trial) judge(t *testing.T) string {
 	}
 	sum := sha256.Sum256(tr.want)
 	tr.checksum = "sha256:" + hex.EncodeToString(sum[:])
-	if again, _, _ := tr.run(t); again != string(fetch.ErrChanged) {
+	if again, _, _ := tr.run(t); again != fetch.ErrChecksum.Error() {
 		t.Errorf("%v, with a checksum: %s", tr.fault, again)
 	}
 	return guarded
 }
 
-// TestReliability downloads from each server through each fault, and compares
-// what happens with docs/reliability.md. With URLGET_RELIABILITY=write it
-// writes that file.
+// TestReliability downloads from each server through each fault, and compares what happens with
+// docs/reliability.md. With URLGET_RELIABILITY=write it writes that file.
 func TestReliability(t *testing.T) {
 	const file = "../docs/reliability.md"
 	tables := map[int]*strings.Builder{1: {}, 0: {}}
@@ -194,7 +194,7 @@ func TestReliability(t *testing.T) {
 			}
 			tr.want = got
 			if row.file != "" && !bytes.Equal(got, fixture(t, s, row.file)) {
-				t.Fatalf("%d octets without any fault are not those of the file", len(got))
+				t.Fatalf("%d bytes without any fault are not those of the file", len(got))
 			}
 			tr.fault.After, tr.fault.Delay = p.Longest()/2, 2*time.Millisecond
 			for limit, table := range tables {
@@ -228,8 +228,7 @@ func TestReliability(t *testing.T) {
 	}
 }
 
-// faults returns the outcomes of all faults that happen on at most limit
-// connections.
+// faults returns the outcomes of all faults that happen on at most limit connections.
 func (tr trial) faults(t *testing.T, limit int) []string {
 	outcomes := make([]string, len(faultproxy.Kinds()))
 	free := make(chan struct{}, 6) // more at once would make waits too long
@@ -275,7 +274,7 @@ data connection.
 - *short, unverifiable*: the protocol marks the end of a document by nothing but
   the end of the connection, and so does the fault. The result says so:
   Meta.Framing is FramedByClose.
-- *altered; with a checksum: resource changed*: octets that are other ones on the
+- *altered; with a checksum: resource changed*: bytes that are other ones on the
   way look right in a protocol without protection. If the caller gives a
   checksum, the download fails and leaves no file.
 - Everything else is the class of the error. No file is left under its name. A
@@ -284,11 +283,11 @@ data connection.
 
 The faults:
 
-- *delay*, *chop*: all octets come later, or in small pieces.
+- *delay*, *chop*: all bytes come later, or in small pieces.
 - *stall*: nothing more comes; the connection stays.
 - *cut*, *reset*, *half-close*: the connection ends in order, by a reset, or in
   the server's direction only.
-- *bit flip*, *duplicate*: one bit is another, or 16 octets come twice.
+- *bit flip*, *duplicate*: one bit is another, or 16 bytes come twice.
 
 Prospero runs over UDP. There *chop* lets two datagrams change places, *cut* loses
 one, *duplicate* delivers one twice, *reset* closes the port, and *half-close* is

@@ -114,7 +114,8 @@ func TestRlogind(t *testing.T) {
 }
 
 // startAtTerminal runs the command with a terminal of its own, of 80 by 24.
-func startAtTerminal(t *testing.T, args ...string) (*conversation, *exec.Cmd, *os.File) {
+// Before is the state of the terminal before that.
+func startAtTerminal(t *testing.T, args ...string) (c *conversation, cmd *exec.Cmd, slave *os.File, before *term.State) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "urlget")
 	if out, err := exec.Command("go", "build", "-o", program, "../cmd/urlget").CombinedOutput(); err != nil {
@@ -128,7 +129,10 @@ func startAtTerminal(t *testing.T, args ...string) (*conversation, *exec.Cmd, *o
 	if err := pty.Setsize(slave, &pty.Winsize{Cols: 80, Rows: 24}); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	if before, err = term.GetState(int(slave.Fd())); err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.CommandContext(t.Context(), program, args...)
 	cmd.Env = append(os.Environ(), "TERM=vt220", "HOME="+t.TempDir())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -137,7 +141,7 @@ func startAtTerminal(t *testing.T, args ...string) (*conversation, *exec.Cmd, *o
 	}
 	watchdog := time.AfterFunc(30*time.Second, func() { master.Close(); cmd.Process.Kill() })
 	t.Cleanup(func() { watchdog.Stop() })
-	return &conversation{t: t, rw: master}, cmd, slave
+	return &conversation{t: t, rw: master}, cmd, slave, before
 }
 
 // awaitLine waits until a file has a line.
@@ -177,11 +181,7 @@ func TestTelnetAtTerminal(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			transcript := filepath.Join(t.TempDir(), "transcript")
-			c, cmd, slave := startAtTerminal(t, "--transcript", transcript, "telnet://"+s.Addr("plain")+"/")
-			before, err := term.GetState(int(slave.Fd()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			c, cmd, slave, before := startAtTerminal(t, "--transcript", transcript, "telnet://"+s.Addr("plain")+"/")
 			c.expect("login: ")
 			c.send(s.User + "\r")
 			c.expect("Password: ")

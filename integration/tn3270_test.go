@@ -17,8 +17,7 @@ import (
 	"github.com/urlget/urlget/protocols/telnet"
 )
 
-// herculesLogo is a part of the screen that the emulator shows: letters made of
-// letters.
+// herculesLogo is a part of the screen that the emulator shows: letters made of letters.
 const herculesLogo = "HHH          HHH  EEEE R  R  CCC  UU  LLLL EEEE SSS\n"
 
 func TestHercules(t *testing.T) {
@@ -42,8 +41,8 @@ func TestHerculesAtTerminal(t *testing.T) {
 	c.expect("\x1b[22;1H")
 }
 
-// TestHerculesByCommand prints the screen without a terminal: the input is
-// empty, and the command leaves when the host has nothing more to show.
+// TestHerculesByCommand prints the screen without a terminal: the input is empty, and the command
+// leaves when the host has nothing more to show.
 func TestHerculesByCommand(t *testing.T) {
 	s := lab.Start(t, "hercules")
 	program := filepath.Join(t.TempDir(), "urlget")

@@ -1,5 +1,5 @@
-// Package faultproxy stands between a client and a real server and disturbs
-// what the server sends, at a chosen octet.
+// Package faultproxy stands between a client and a real server and disturbs what the server sends,
+// at a chosen byte.
 //
 //	p := &faultproxy.Proxy{Pick: func() faultproxy.Fault {
 //		return faultproxy.Fault{Kind: faultproxy.Cut, After: 1000}
@@ -7,8 +7,8 @@
 //	defer p.Close()
 //	c := fetch.New(&fetch.Options{DialContext: p.DialContext}, protocols.All)
 //
-// As every connection of the client passes through it, also those that are
-// made later for data, as FTP's, are disturbed.
+// As every connection of the client passes through it, also those that are made later for data, as
+// FTP's, are disturbed.
 package faultproxy
 
 import (
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// A Kind is what happens to the octets of a server.
+// A Kind is what happens to the bytes of a server.
 type Kind uint8
 
 // The faults. With UDP, After lies within some datagram.
@@ -34,7 +34,7 @@ const (
 	Reset          // the connection is reset; UDP: the port is closed
 	HalfClose      // the server's direction ends, the client's stays open; UDP: as Stall
 	Flip           // one bit is another
-	Duplicate      // some octets come twice; UDP: a datagram
+	Duplicate      // some bytes come twice; UDP: a datagram
 )
 
 var kindNames = [...]string{"none", "delay", "chop", "stall", "cut", "reset", "half-close", "bit flip", "duplicate"}
@@ -52,20 +52,19 @@ func Kinds() []Kind {
 	return []Kind{Delay, Chop, Stall, Cut, Reset, HalfClose, Flip, Duplicate}
 }
 
-// A Fault says what happens on a connection, and when: once the server has
-// sent After octets. Delay and, with TCP, Chop are there from the first octet,
-// and not subject to Proxy.Limit.
+// A Fault says what happens on a connection, and when: once the server has sent After bytes. Delay
+// and, with TCP, Chop are there from the first byte, and not subject to Proxy.Limit.
 type Fault struct {
 	Kind  Kind
 	After int64
 	Delay time.Duration
 }
 
-// A Proxy disturbs connections that are dialled through it. Its fields must
-// not be changed once it is in use. The zero value passes everything on.
+// A Proxy disturbs connections that are dialled through it. Its fields must not be changed once it
+// is in use. The zero value passes everything on.
 type Proxy struct {
-	// Pick chooses the fault of a new connection. It may be called by
-	// several goroutines at once. Nil means none.
+	// Pick chooses the fault of a new connection. It may be called by several goroutines at once.
+	// Nil means none.
 	Pick func() Fault
 	// Limit is how many connections are disturbed; 0 means all.
 	Limit int
@@ -82,7 +81,7 @@ type Proxy struct {
 type link struct {
 	p     *Proxy
 	fault Fault
-	got   int64 // octets from the server
+	got   int64 // bytes from the server
 	hit   bool  // the fault has happened
 
 	once sync.Once
@@ -90,8 +89,8 @@ type link struct {
 	ends []interface{ Close() error }
 }
 
-// DialContext connects to addr through the proxy. The remote address of the
-// connection is the proxy's. network is one of TCP or UDP.
+// DialContext connects to addr through the proxy. The remote address of the connection is the
+// proxy's. network is one of TCP or UDP.
 func (p *Proxy) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if strings.HasPrefix(network, "udp") {
 		return p.dialUDP(ctx, network, addr)
@@ -106,7 +105,7 @@ func (p *Proxy) Struck() int {
 	return p.struck
 }
 
-// Longest returns the most octets that a server has sent on one connection.
+// Longest returns the most bytes that a server has sent on one connection.
 func (p *Proxy) Longest() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,8 +164,8 @@ func (l *link) end() {
 	})
 }
 
-// due counts n octets that came from the server, and returns the place among
-// them at which the fault happens, or -1.
+// due counts n bytes that came from the server, and returns the place among them at which the fault
+// happens, or -1.
 func (l *link) due(n int) int {
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sent is what the servers send when they have read one octet.
+// sent is what the servers send when they have read one byte.
 var sent = bytes.Repeat([]byte("0123456789abcdef"), 8<<10)
 
 func serveTCP(t *testing.T) string {
@@ -88,7 +88,7 @@ func TestTCP(t *testing.T) {
 			}
 			got, err := io.ReadAll(c)
 			if !errors.Is(err, tt.err) || tt.want != nil && !bytes.Equal(got, tt.want) {
-				t.Errorf("%d octets, %v; want %d, %v", len(got), err, len(tt.want), tt.err)
+				t.Errorf("%d bytes, %v; want %d, %v", len(got), err, len(tt.want), tt.err)
 			}
 			struck := 1
 			if tt.kind == None {
@@ -98,7 +98,7 @@ func TestTCP(t *testing.T) {
 				t.Errorf("%d struck, longest %d", p.Struck(), p.Longest())
 			}
 			if again, err := io.ReadAll(ask(t, p, "tcp", addr)); err != nil || !bytes.Equal(again, sent) {
-				t.Errorf("beyond the limit: %d octets, %v", len(again), err)
+				t.Errorf("beyond the limit: %d bytes, %v", len(again), err)
 			}
 		})
 	}
@@ -169,7 +169,7 @@ func TestClose(t *testing.T) {
 	}
 	p.Close()
 	if n, err := c.Read(make([]byte, 1)); err == nil {
-		t.Errorf("%d octets of a closed proxy", n)
+		t.Errorf("%d bytes of a closed proxy", n)
 	}
 	if _, err := p.DialContext(t.Context(), "tcp", addr); !errors.Is(err, errClosed) {
 		t.Errorf("dial after Close: %v", err)

@@ -10,7 +10,7 @@ import (
 
 const (
 	piece = 512 // at most what Chop passes on at once
-	twice = 16  // how many octets Duplicate repeats
+	twice = 16  // how many bytes Duplicate repeats
 )
 
 // errStruck ends a link on which the fault was the end.

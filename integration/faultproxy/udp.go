@@ -36,8 +36,7 @@ func (p *Proxy) dialUDP(ctx context.Context, network, addr string) (net.Conn, er
 	return &udpConn{client, l}, nil
 }
 
-// A udpConn takes its link with it, since UDP does not tell the other side of
-// a Close.
+// A udpConn takes its link with it, since UDP does not tell the other side of a Close.
 type udpConn struct {
 	net.Conn
 	link *link

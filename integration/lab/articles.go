@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The newsgroups of the news servers. Readers who have not authenticated see
-// all but GroupPrivate on INN; sn has no authentication and no GroupPrivate.
+// The newsgroups of the news servers. Readers who have not authenticated see all but GroupPrivate
+// on INN; sn has no authentication and no GroupPrivate.
 const (
 	Group        = "test.urlget"
 	GroupOther   = "test.other"
@@ -14,19 +14,17 @@ const (
 	GroupPrivate = "test.private"
 )
 
-// An Article is one article of the news servers. Its text is a file of the
-// fixture tree with lines that end in LF. A news server sends it with CR LF,
-// and with header fields of its own: Path gets longer, Xref is added. The body
-// is as in the file.
+// An Article is one article of the news servers. Its text is a file of the fixture tree with lines
+// that end in LF. A news server sends it with CR LF, and with header fields of its own: Path gets
+// longer, Xref is added. The body is as in the file.
 type Article struct {
 	MessageID string   // with its angle brackets
 	Groups    []string // in which it is posted
 	File      File
 }
 
-// Articles returns the articles of the fixture tree in the order in which the
-// servers received them. In [Group] they have ascending numbers, from 1 on INN and
-// from 10 on sn.
+// Articles returns the articles of the fixture tree in the order in which the servers received
+// them. In [Group] they have ascending numbers, from 1 on INN and from 10 on sn.
 func Articles() []Article {
 	byName := map[string]File{}
 	for _, f := range Fixture() {
@@ -70,7 +68,7 @@ var articles = []article{
 	{id: "<utf8@lab.invalid>", groups: Group, subject: "=?UTF-8?Q?Gr=C3=BC=C3=9Fe?=",
 		header: mimeHeader + "text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n",
 		body:   "Grüße aus dem Labor.\n"},
-	{id: "<latin1@lab.invalid>", groups: Group, subject: "Latin-1 octets",
+	{id: "<latin1@lab.invalid>", groups: Group, subject: "Latin-1 bytes",
 		header: mimeHeader + "text/plain; charset=ISO-8859-1\nContent-Transfer-Encoding: 8bit\n",
 		body:   "caf\xe9 cr\xe8me\n"},
 	{id: "<mime@lab.invalid>", groups: Group, subject: "An article in parts",

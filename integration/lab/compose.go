@@ -14,8 +14,8 @@ import (
 // probeTimeout bounds every step of the search for a service in docker-compose.
 const probeTimeout = 5 * time.Second
 
-// inCompose returns the service as it runs in docker-compose, or says which of
-// its ports does not greet.
+// inCompose returns the service as it runs in docker-compose, or says which of its ports does not
+// greet.
 func (svc *service) inCompose(t testing.TB, root string) (*Server, error) {
 	s := newServer(t, svc, root, svc.dockerLog)
 	s.Compose = true
@@ -30,6 +30,7 @@ func (svc *service) inCompose(t testing.TB, root string) (*Server, error) {
 		s.addrs[p.name] = addr
 		s.inner[p.name] = net.JoinHostPort(svc.composeName(), strconv.Itoa(p.number()))
 	}
+	s.told()
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("lab: log of %s in docker-compose:\n%s", svc.name, s.Log())

@@ -33,14 +33,22 @@ var conversations = map[string]map[string][]step{
 		{send: "USER labuser\r\n", want: "331 "}, {send: "PASS s3cret\r\n", want: "230 "}, {send: "MDTM dates/1994.txt\r\n", want: "213 19941220080000"}}},
 	"pyftpdlib": {"plain": {{want: "220 "}, {send: "AUTH TLS\r\n", want: "234 ", tls: true},
 		{send: "USER labuser\r\n", want: "331 "}, {send: "PASS s3cret\r\n", want: "230 "}, {send: "MDTM dates/1994.txt\r\n", want: "213 19941220080000"}}},
+	"openssh": {"ssh": {{want: "SSH-2.0-OpenSSH"}, {send: "SSH-2.0-lab\r\n", want: "ecdsa-sha2-nistp256"}}},
 	"nginx": {
 		"plain": {{send: "GET /hello.txt HTTP/1.1\r\nHost: x\r\nRange: bytes=0-4\r\n\r\n", want: "206 Partial Content"}},
 		"tls":   {{send: "GET /auth/hello.txt HTTP/1.0\r\n\r\n", want: "401 Unauthorized"}},
 	},
 	"gophernicus": {"plain": {{send: "/gopher/cgi-bin/search\tsome words\r\n", want: "You searched for: some words"}}},
+	"molly-brown": {"plain": {{send: "gemini://localhost/none\r\n", want: "51 "}}},
 	"pygopherd": {
 		"plain": {{send: "/gopher/plus/form\t!\r\n", want: "+ASK:\r\n Note: Who are you?"}},
 		"tls":   {{send: "/gopher/cgi-bin/search\tsome words\r\n", want: "You searched for: some words"}},
+	},
+	"dovecot": {
+		"pop": {{want: "+OK "}, {send: "STLS\r\n", want: "+OK ", tls: true}, {send: "USER labuser\r\n", want: "+OK"},
+			{send: "PASS s3cret\r\n", want: "+OK "}, {send: "UIDL 1\r\n", want: "+OK 1 001.eml\r\n"}},
+		"imaps": {{want: "* OK "}, {send: "a LOGIN labuser s3cret\r\n", want: "a OK "},
+			{send: "b STATUS INBOX (MESSAGES)\r\n", want: "(MESSAGES 9)"}},
 	},
 	"inn": {
 		"plain": {{want: "200 "}, {send: "LISTGROUP test.urlget\r\n", want: "\r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n.\r\n"}},
@@ -73,7 +81,11 @@ var conversations = map[string]map[string][]step{
 	"tinyproxy":  {"auth": {{send: "GET http://127.0.0.1:1/ HTTP/1.0\r\nProxy-Authorization: Basic bGFidXNlcjpzM2NyZXQ=\r\n\r\n", want: " 500 "}}},
 	"squid":      {"auth": {{send: "GET http://127.0.0.1:1/ HTTP/1.0\r\nProxy-Authorization: Basic bGFidXNlcjpzM2NyZXQ=\r\n\r\n", want: " 503 "}}},
 	"microsocks": {"auth": {{send: "\x05\x01\x02", want: "\x05\x02"}, {send: "\x01\x07labuser\x06s3cret", want: "\x01\x00"}}},
-	"waisd":      {"plain": {{send: waisSearch(), want: "Information on database: text"}}},
+	"tftpd-hpa": {"plain": {{send: "\x00\x01hello.txt\x00octet\x00tsize\x000\x00", want: "\x00\x06tsize\x0020\x00"},
+		{send: "\x00\x04\x00\x00", want: "\x00\x03\x00\x01Hello from the lab.\n"}}},
+	"atftpd": {"plain": {{send: "\x00\x01hello.txt\x00octet\x00windowsize\x004\x00", want: "\x00\x06windowsize\x004\x00"},
+		{send: "\x00\x04\x00\x00", want: "\x00\x03\x00\x01Hello from the lab.\n"}}},
+	"waisd": {"plain": {{send: waisSearch(), want: "Information on database: text"}}},
 	"prosperod": {"plain": {{send: "\x01VERSION 5\nGET-OBJECT-INFO CONTENTS ASCII /hello.txt\n",
 		want: "DATA 'Hello from the lab."}}},
 }
@@ -136,7 +148,7 @@ type telnetConn struct {
 	in *bufio.Reader
 }
 
-// Read reads one octet of data.
+// Read reads one byte of data.
 func (c *telnetConn) Read(p []byte) (int, error) {
 	const se, sb, will, wont, do, dont, iac = 240, 250, 251, 252, 253, 254, 255
 	for {

@@ -6,13 +6,12 @@ import (
 	"path/filepath"
 )
 
-// rootsCache is the lab's cache if nothing else is said and root runs
-// packages.sh. Others find root's packages there.
+// rootsCache is the lab's cache if nothing else is said and root runs packages.sh. Others find
+// root's packages there.
 const rootsCache = "/var/cache/urlget-lab"
 
-// cacheDir returns the lab's cache, the same folder as integration/packages.sh
-// uses. For root it is not in root's home, which the users that servers
-// change to cannot enter.
+// cacheDir returns the lab's cache, the same folder as integration/packages.sh uses. For root it is
+// not in root's home, which the users that servers change to cannot enter.
 func cacheDir() string {
 	if dir := os.Getenv("URLGET_LAB_CACHE"); dir != "" {
 		return dir
@@ -30,9 +29,9 @@ func cacheDir() string {
 	return filepath.Join(home, ".cache", "urlget-lab")
 }
 
-// find returns the path of a program, or "": what packages.sh has unpacked
-// comes first, then PATH, then the folders of servers that are seldom in it.
-// A name with a slash is a path below the root of a package or of the system.
+// find returns the path of a program, or "": what packages.sh has unpacked comes first, then PATH,
+// then the folders of servers that are seldom in it. A name with a slash is a path below the root
+// of a package or of the system.
 func find(program string) string {
 	below := []string{program}
 	if filepath.Base(program) == program {

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// A File is one file of the fixture tree, the tree that every server of the
-// lab serves. It is the same on every machine and in every run.
+// A File is one file of the fixture tree, the tree that every server of the lab serves. It is the
+// same on every machine and in every run.
 type File struct {
-	Name    string    // path below the root: slashes, raw octets, not always UTF-8
+	Name    string    // path below the root: slashes, raw bytes, not always UTF-8
 	Size    int64     // in bytes
 	SHA256  string    // of the content, in hexadecimal
 	ModTime time.Time // whole seconds, UTC
@@ -47,12 +47,11 @@ const (
 	GopherDir = "gopher" // what only gopher servers give a meaning: menus, abstracts, forms
 )
 
-// fixtureTime is the modification time of every file outside [DatesDir], and
-// of every directory.
+// fixtureTime is the modification time of every file outside [DatesDir], and of every directory.
 var fixtureTime = time.Date(2020, time.February, 29, 12, 34, 56, 0, time.UTC)
 
-// Fixture describes the files of the tree, in the order in which they are
-// written. The caller must not change the slice.
+// Fixture describes the files of the tree, in the order in which they are written. The caller must
+// not change the slice.
 func Fixture() []File { return fixture() }
 
 var fixture = sync.OnceValue(func() []File {
@@ -73,7 +72,7 @@ var fixture = sync.OnceValue(func() []File {
 	}
 
 	text("hello.txt", "Hello from the lab.\n")
-	add("octets.bin", fixtureTime, octets)
+	add("octets.bin", fixtureTime, allBytes)
 	noise("empty.bin", 0)
 	noise("one.bin", 1)
 	noise("65537.bin", 64<<10+1)
@@ -160,10 +159,9 @@ var hardDates = []struct {
 	{"2037.txt", time.Date(2037, time.December, 31, 12, 0, 0, 0, time.UTC)},
 }
 
-// octets returns each of the 256 octets, four times, the second time in
-// descending order, so that every octet has each of many neighbours, CR LF
-// and IAC IAC among them.
-func octets() []byte {
+// allBytes returns each of the 256 bytes, four times, the second time in descending order, so that
+// every byte has each of many neighbours, CR LF and IAC IAC among them.
+func allBytes() []byte {
 	b := make([]byte, 0, 1024)
 	for i := range 256 {
 		b = append(b, byte(i))
@@ -177,8 +175,7 @@ func octets() []byte {
 	return append(b, "\r\n.\r\n\xff\xf4\xff\xff\x00\r\x00\n"...)
 }
 
-// pseudorandom returns size octets that depend on the seed alone: SHA-256 of
-// the seed and a counter.
+// pseudorandom returns size bytes that depend on the seed alone: SHA-256 of the seed and a counter.
 func pseudorandom(seed string, size int) []byte {
 	b := make([]byte, 0, size+sha256.Size)
 	block := append([]byte(seed), make([]byte, 8)...)
@@ -190,8 +187,8 @@ func pseudorandom(seed string, size int) []byte {
 	return bytes.Clone(b[:size])
 }
 
-// WriteFixture writes the tree below dir, which must not hold any of it yet.
-// Directories get mode 0755, whatever the umask.
+// WriteFixture writes the tree below dir, which must not hold any of it yet. Directories get mode
+// 0755, whatever the umask.
 func WriteFixture(dir string) error {
 	for _, f := range Fixture() {
 		path := filepath.Join(dir, f.Name)
@@ -219,8 +216,7 @@ func WriteFixture(dir string) error {
 	})
 }
 
-// FixtureID names this version of the tree: it changes with any name, content
-// or time.
+// FixtureID names this version of the tree: it changes with any name, content or time.
 var FixtureID = sync.OnceValue(func() string {
 	h := sha256.New()
 	for _, f := range Fixture() {
@@ -229,9 +225,8 @@ var FixtureID = sync.OnceValue(func() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 })
 
-// Tree returns the folder that holds the fixture tree on this machine, writing
-// it into the lab's cache when it is not there yet. All servers and all runs
-// share it: nobody may change it.
+// Tree returns the folder that holds the fixture tree on this machine, writing it into the lab's
+// cache when it is not there yet. All servers and all runs share it: nobody may change it.
 func Tree() (string, error) {
 	dir := filepath.Join(cacheDir(), "tree-"+FixtureID())
 	if _, err := os.Stat(dir); err == nil {

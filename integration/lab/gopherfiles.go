@@ -1,14 +1,13 @@
 package lab
 
-// gopherFiles is the part of the fixture tree to which gopher servers give a
-// meaning of their own. A gophermap line without host and port means this
-// server. The side files name.abstract and name.ask are pygopherd's way of
-// giving an item a Gopher+ abstract and a form.
+// gopherFiles is the part of the fixture tree to which gopher servers give a meaning of their own.
+// A gophermap line without host and port means this server. The side files name.abstract and
+// name.ask are pygopherd's way of giving an item a Gopher+ abstract and a form.
 var gopherFiles = []namedText{
 	{"gophermap", "Welcome to the lab.\n" +
 		"0A text\thello.txt\n" +
 		"7Search words\t/gopher/cgi-bin/search\n" +
-		"9All octets\t/octets.bin\n" +
+		"9All bytes\t/octets.bin\n" +
 		"1Many files\t/many\n" +
 		"hA web page\tURL:http://localhost/\n" +
 		"8A telnet session\tguest\tlocalhost\t23\n" +

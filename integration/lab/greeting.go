@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// A greeting is the shortest exchange that tells a server of the lab from
-// whatever else may listen on its port.
+// A greeting is the shortest exchange that tells a server of the lab from whatever else may listen
+// on its port.
 type greeting struct {
+	anyPort    bool   // the datagrams may come from another port than the one that was asked
 	udp        bool   // send is a datagram, and want occurs in those that come back
 	tls        bool   // the connection begins with a TLS handshake
 	privileged bool   // the connection comes from a port below 1024
@@ -53,7 +54,7 @@ func (g greeting) check(addr string, timeout time.Duration) error {
 			return fmt.Errorf("%s said %q and no %q: %w", addr, got, g.want, err)
 		}
 	}
-	return fmt.Errorf("%s said %d octets and no %q", addr, len(got), g.want)
+	return fmt.Errorf("%s said %d bytes and no %q", addr, len(got), g.want)
 }
 
 func (g greeting) dial(ctx context.Context, addr string) (net.Conn, error) {
@@ -62,6 +63,9 @@ func (g greeting) dial(ctx context.Context, addr string) (net.Conn, error) {
 		return d.DialContext(ctx, "tcp", addr)
 	}
 	var d net.Dialer
+	if g.anyPort {
+		return roam(addr)
+	}
 	if g.udp {
 		return d.DialContext(ctx, "udp", addr)
 	}
@@ -75,4 +79,30 @@ func (g greeting) dial(ctx context.Context, addr string) (net.Conn, error) {
 			return conn, err
 		}
 	}
+}
+
+// roam returns a connection that sends its first datagram to addr, and the others to where the first
+// answer came from.
+func roam(addr string) (net.Conn, error) {
+	to, err := net.ResolveUDPAddr("udp", addr)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := net.ListenUDP("udp", nil)
+	if err != nil {
+		return nil, err
+	}
+	return &roaming{UDPConn: socket, to: to}, nil
+}
+
+type roaming struct {
+	*net.UDPConn
+	to net.Addr
+}
+
+func (r *roaming) Write(p []byte) (int, error) { return r.WriteTo(p, r.to) }
+
+func (r *roaming) Read(p []byte) (n int, err error) {
+	n, r.to, err = r.ReadFrom(p)
+	return n, err
 }

@@ -1,8 +1,7 @@
 package lab
 
-// hercules is an emulated mainframe without an operating system. Its console
-// port is a real server of TN3270: it negotiates the terminal type, EOR and
-// BINARY, and sends a screen.
+// hercules is an emulated mainframe without an operating system. Its console port is a real server
+// of TN3270: it negotiates the terminal type, EOR and BINARY, and sends a screen.
 var hercules = &service{
 	name:      "hercules",
 	container: "classic",

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// inn knows all of RFC 3977, the groups of [Group], and authentication. On one
-// port it takes STARTTLS, on another TLS from the start.
+// inn knows all of RFC 3977, the groups of [Group], and authentication. On one port it takes
+// STARTTLS, on another TLS from the start.
 var inn = &service{
 	name: "inn",
 	ports: []port{

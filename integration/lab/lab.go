@@ -1,5 +1,5 @@
-// Package lab starts real servers for the integration tests, or finds them in
-// docker-compose, and describes the files they serve.
+// Package lab starts real servers for the integration tests, or finds them in docker-compose, and
+// describes the files they serve.
 //
 //	func TestVsftpd(t *testing.T) {
 //		s := lab.Start(t, "vsftpd")
@@ -7,17 +7,17 @@
 //		...
 //	}
 //
-// A server that has a running service in docker-compose.yml is used from
-// there. Otherwise it is started as a child process, from the Debian packages
-// that integration/packages.sh gets, and stopped when the test ends. If neither
-// is possible the test is skipped, with the reason.
+// A server that has a running service in docker-compose.yml is used from there, and one that is to
+// serve files of the test's own is started in a container of the same image. Otherwise it is
+// started as a child process, from the Debian packages that integration/packages.sh gets. What a
+// test started is stopped when it ends. If no way is possible the test is skipped, with the reason.
 //
-// The environment variable URLGET_LAB changes that. It holds words separated
-// by commas: "compose" and "process" allow only that one way, "required" makes
-// a skip a failure.
+// The environment variable URLGET_LAB changes that. It holds words separated by commas: "compose"
+// allows containers only, "process" child processes only, "required" makes a skip a failure.
 package lab
 
 import (
+	"bytes"
 	"crypto/x509"
 	_ "embed"
 	"fmt"
@@ -39,13 +39,14 @@ const (
 type Server struct {
 	// Name is the name of the service, as Start was given it.
 	Name string
-	// Root is a folder on this machine with the very files that the server
-	// serves. It must not be changed, unless StartRoot was given it.
+	// Root is a folder on this machine with the very files that the server serves. It must not be
+	// changed, unless StartRoot was given it.
 	Root string
 	// User and Password log in to the server. They are empty if it has no accounts.
 	User, Password string
-	// Compose says that the server runs in docker-compose.
-	Compose bool
+	// Compose says that the server runs in docker-compose, and Container that it runs in a container
+	// of its own.
+	Compose, Container bool
 
 	t         testing.TB
 	addrs     map[string]string
@@ -54,8 +55,8 @@ type Server struct {
 	withholds []string
 }
 
-// Addr returns the address, host:port, of one of the server's ports, by the
-// name that [Services] shows. It ends the test if there is no such port.
+// Addr returns the address, host:port, of one of the server's ports, by the name that [Services]
+// shows. It ends the test if there is no such port.
 func (s *Server) Addr(port string) string {
 	s.t.Helper()
 	addr, ok := s.addrs[port]
@@ -72,9 +73,9 @@ func (s *Server) Port(port string) string {
 	return number
 }
 
-// AddrFrom returns the address at which another server of the lab, such as a
-// proxy, reaches a port of this one. It skips the test if there is no way,
-// because one runs in a container and the other does not.
+// AddrFrom returns the address at which another server of the lab, such as a proxy, reaches a port
+// of this one. It skips the test if there is no way, because one runs in a container and the other
+// does not.
 func (s *Server) AddrFrom(other *Server, port string) string {
 	s.t.Helper()
 	addr := s.Addr(port)
@@ -87,8 +88,8 @@ func (s *Server) AddrFrom(other *Server, port string) string {
 	return addr
 }
 
-// Serves says whether the server, as it is, gives out the file. A few refuse
-// names that do not suit them.
+// Serves says whether the server, as it is, gives out the file. A few refuse names that do not suit
+// them.
 func (s *Server) Serves(f File) bool { return !slices.Contains(s.withholds, f.Name) }
 
 // Log returns what the server has logged so far.
@@ -107,9 +108,21 @@ func newServer(t testing.TB, svc *service, root string, log func() string) *Serv
 	return s
 }
 
-// Start returns the named server, ready and serving the fixture tree, see
-// [Fixture]. It is stopped when the test ends. If the test fails, the server's
-// log is shown.
+// told has the test say where the server runs.
+func (s *Server) told() {
+	s.t.Helper()
+	where := "a child process"
+	switch {
+	case s.Compose:
+		where = "in docker-compose"
+	case s.Container:
+		where = "in a container of its own"
+	}
+	s.t.Logf("lab: %s is %s", s.Name, where)
+}
+
+// Start returns the named server, ready and serving the fixture tree, see [Fixture]. It is stopped
+// when the test ends. If the test fails, the server's log is shown.
 func Start(t testing.TB, name string) *Server {
 	t.Helper()
 	svc := lookup(t, name)
@@ -127,24 +140,27 @@ func Start(t testing.TB, name string) *Server {
 			skip(t, fmt.Sprintf("%s does not answer in docker-compose (%v): run integration/lab-up.sh", name, err))
 		}
 	}
-	return startProcess(t, svc, root)
+	return startProcess(t, svc, root, "")
 }
 
-// StartRoot starts the named server as a child process that serves the folder
-// root in place of the fixture tree. Every user must be able to enter it, see
+// StartRoot starts the named server, which serves the folder root in place of the fixture tree. It
+// runs in a container if Docker has the image. Every user must be able to enter root, see
 // [TempDir]. News servers take each file news/*.eml below root as an article.
 func StartRoot(t testing.TB, name, root string) *Server {
 	t.Helper()
 	svc := lookup(t, name)
-	if !modeFromEnv(t).process {
-		t.Skipf("lab: %s with files of the test's own is a child process, which URLGET_LAB excludes", name)
+	m := modeFromEnv(t)
+	var image string
+	if m.compose {
+		if image = svc.image(); image == "" && !m.process {
+			skip(t, fmt.Sprintf("Docker has no image of %s: run integration/lab-up.sh", name))
+		}
 	}
-	return startProcess(t, svc, root)
+	return startProcess(t, svc, root, image)
 }
 
-// TempDir returns a new folder for [StartRoot], that lives as long as the test.
-// Servers can enter it whatever user they run as; into that of
-// [testing.TB.TempDir] they cannot.
+// TempDir returns a new folder for [StartRoot], that lives as long as the test. Servers can enter
+// it whatever user they run as; into that of [testing.TB.TempDir] they cannot.
 func TempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "urlget-lab-root-")
@@ -169,16 +185,15 @@ func Services() map[string][]string {
 	return list
 }
 
-// CA returns the pool that holds the authority which signed the certificates
-// of all servers. They are valid for localhost, 127.0.0.1 and ::1.
+// CA returns the pool that holds the authority which signed the certificates of all servers. They
+// are valid for localhost, 127.0.0.1 and ::1.
 func CA() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(caPEM)
 	return pool
 }
 
-// CAFile writes the authority's certificate to a file, in PEM, that lives as
-// long as the test.
+// CAFile writes the authority's certificate to a file, in PEM, that lives as long as the test.
 func CAFile(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ca.pem")
@@ -187,6 +202,9 @@ func CAFile(t testing.TB) string {
 	}
 	return path
 }
+
+// Key returns the private key of all servers, in PEM. It is public.
+func Key() []byte { return bytes.Clone(keyPEM) }
 
 var (
 	//go:embed tls/ca.pem

@@ -107,8 +107,8 @@ func TestStopEndsTheWholeGroup(t *testing.T) {
 	if _, err := os.Stat(p.dir); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
 	}
-	// What is killed may take a moment to be gone. pgrep succeeds if it finds
-	// any process of the group that is not a zombie.
+	// What is killed may take a moment to be gone. pgrep succeeds if it finds any process of the
+	// group that is not a zombie.
 	for exec.Command("pgrep", "-r", "R,S,D", "-g", strconv.Itoa(group)).Run() == nil {
 	}
 }
@@ -291,8 +291,8 @@ func TestComposePublishesEveryPort(t *testing.T) {
 	}
 }
 
-// publishes says whether a service's part of docker-compose.yml publishes a
-// port, alone or in a range, under its own number.
+// publishes says whether a service's part of docker-compose.yml publishes a port, alone or in a
+// range, under its own number.
 func publishes(part string, port int) bool {
 	for _, m := range regexp.MustCompile(`"127\.0\.0\.1:(\d+)(?:-(\d+))?:(\d+)(?:-(\d+))?(?:/udp)?"`).FindAllStringSubmatch(part, -1) {
 		first, _ := strconv.Atoi(m[1])

@@ -1,7 +1,7 @@
 package lab
 
-// nginx serves the tree with HTTP/1.1 on both ports and HTTP/2 on the port
-// with TLS, and at further paths in other ways: see config/nginx.conf.
+// nginx serves the tree with HTTP/1.1 on both ports and HTTP/2 on the port with TLS, and at further
+// paths in other ways: see config/nginx.conf.
 var nginx = &service{
 	name: "nginx",
 	ports: []port{

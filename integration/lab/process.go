@@ -22,11 +22,12 @@ const (
 	module       = "github.com/urlget/urlget"
 )
 
-// A process is one server as child processes, with a temporary folder of its
-// own. All paths that servers write to are below dir.
+// A process is one server as child processes, with a temporary folder of its own. All paths that
+// servers write to are below dir.
 type process struct {
 	dir      string
 	root     string
+	in       *container        // in which the children run; nil for this machine
 	values   map[string]string // of the placeholders
 	programs map[string]string
 	ports    []port
@@ -53,33 +54,33 @@ type child struct {
 
 var errEnded = errors.New("ended before its ports answered")
 
-// startProcess runs svc as child processes, or skips the test.
-func startProcess(t testing.TB, svc *service, root string) *Server {
+// startProcess runs svc as child processes, in a container of the image unless that is "", or skips
+// the test.
+func startProcess(t testing.TB, svc *service, root, image string) *Server {
 	t.Helper()
-	programs := make(map[string]string)
-	for _, name := range svc.programs {
-		path := find(name)
-		if path == "" {
-			skip(t, fmt.Sprintf("%s is not installed (for %s): run integration/packages.sh", name, svc.name))
-		}
-		programs[name] = path
-	}
 	if !canStart {
 		skip(t, "child processes need Linux")
-	}
-	if svc.asRoot && os.Getuid() != 0 {
-		skip(t, svc.name+" needs root")
 	}
 	if dir := closed(root); os.Getuid() == 0 && dir != "" {
 		t.Fatalf("lab: servers cannot enter %s, below which is what they are to serve: see URLGET_LAB_CACHE and lab.TempDir", dir)
 	}
-	if svc.mounts && exec.Command("unshare", "--mount", "true").Run() != nil {
-		skip(t, svc.name+" needs a mount namespace, which is not allowed here")
+	var programs map[string]string
+	if image == "" {
+		if svc.asRoot && os.Getuid() != 0 {
+			skip(t, svc.name+" needs root")
+		}
+		if svc.mounts && exec.Command("unshare", "--mount", "true").Run() != nil {
+			skip(t, svc.name+" needs a mount namespace, which is not allowed here")
+		}
+		var missing string
+		if programs, missing = svc.find(find); missing != "" {
+			skip(t, fmt.Sprintf("%s is not installed (for %s): run integration/packages.sh", missing, svc.name))
+		}
 	}
 	var p *process
 	for try := 0; ; try++ {
 		p = newProcess(root, programs)
-		err := p.start(svc)
+		err := p.start(svc, image)
 		if err == nil {
 			break
 		}
@@ -97,6 +98,8 @@ func startProcess(t testing.TB, svc *service, root string) *Server {
 		p.stop()
 	})
 	s := newServer(t, svc, root, p.log)
+	s.Container = image != ""
+	s.told()
 	for _, port := range svc.ports {
 		s.addrs[port.name] = p.addr(port.name)
 	}
@@ -110,8 +113,8 @@ func newProcess(root string, programs map[string]string) *process {
 	}
 }
 
-// closed returns the first folder, from dir upwards, that others than its
-// owner cannot enter, or "".
+// closed returns the first folder, from dir upwards, that others than its owner cannot enter, or
+// "".
 func closed(dir string) string {
 	for {
 		info, err := os.Stat(dir)
@@ -125,9 +128,20 @@ func closed(dir string) string {
 	}
 }
 
-// start makes the temporary folder, starts the children and waits until every
-// port has greeted.
-func (p *process) start(svc *service) error {
+// find returns the paths of the programs of the service, or the name of one that look cannot find.
+func (svc *service) find(look func(string) string) (programs map[string]string, missing string) {
+	programs = make(map[string]string)
+	for _, name := range svc.programs {
+		if programs[name] = look(name); programs[name] == "" {
+			return nil, name
+		}
+	}
+	return programs, ""
+}
+
+// start makes the temporary folder and the container, if there is to be one, starts the children and
+// waits until every port has greeted.
+func (p *process) start(svc *service, image string) error {
 	dir, err := os.MkdirTemp("", "urlget-lab-"+svc.name+"-")
 	if err != nil {
 		return err
@@ -153,6 +167,15 @@ func (p *process) start(svc *service) error {
 	if err := p.layout(); err != nil {
 		return err
 	}
+	if image != "" {
+		if p.in, err = startContainer(image, p.dir, p.root); err != nil {
+			return err
+		}
+		var missing string
+		if p.programs, missing = svc.find(p.in.find); missing != "" {
+			return fmt.Errorf("%s is not in %s", missing, image)
+		}
+	}
 	if err := svc.start(p); err != nil {
 		return err
 	}
@@ -173,8 +196,8 @@ func (p *process) addr(port string) string {
 	return "127.0.0.1:" + p.values[portValue(port)]
 }
 
-// layout makes what every server needs in its folder: certificates, a file of
-// passwords, and log/ and tmp/, in which every user may write.
+// layout makes what every server needs in its folder: certificates, a file of passwords, and log/
+// and tmp/, in which every user may write.
 func (p *process) layout() error {
 	if err := os.Chmod(p.dir, 0o755); err != nil {
 		return err
@@ -235,8 +258,7 @@ func (p *process) chown(name string, o owner) error {
 	})
 }
 
-// config writes configuration files of the lab, expanded, under their names
-// into p.dir.
+// config writes configuration files of the lab, expanded, under their names into p.dir.
 func (p *process) config(names ...string) error {
 	for _, name := range names {
 		template, err := config.ReadFile("config/" + name)
@@ -258,8 +280,8 @@ func (p *process) config(names ...string) error {
 	return nil
 }
 
-// command prepares a command. Placeholders in its arguments are expanded. Its
-// output goes to a file in log/.
+// command prepares a command. Placeholders in its arguments are expanded. Its output goes to a file
+// in log/.
 func (p *process) command(program string, args ...string) (*exec.Cmd, error) {
 	path := p.programs[program]
 	if path == "" {
@@ -277,11 +299,16 @@ func (p *process) command(program string, args ...string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
+	runner, env := p.owner, append(os.Environ(), p.env...)
+	if p.in != nil {
+		line = p.in.wrap(line, p.env, p.dir, p.owner)
+		runner, env = owner{}, nil // the client of Docker is ours
+	}
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), p.env...)
+	cmd.Env = env
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = attributes(p.owner)
+	cmd.SysProcAttr = attributes(runner)
 	return cmd, nil
 }
 
@@ -350,8 +377,11 @@ func (p *process) await(i int) error {
 	}
 }
 
-// stop ends the children, the youngest first, and removes the folder.
+// stop ends the children, the youngest first, and removes the container and the folder.
 func (p *process) stop() {
+	if p.in != nil {
+		p.in.remove()
+	}
 	for i := len(p.children) - 1; i >= 0; i-- {
 		c := p.children[i]
 		terminate(c.cmd.Process.Pid)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// proftpd has MLSD, MLST, UTF8 and RANG, and TLS on request. It insists on the
-// reuse of the TLS session for data.
+// proftpd has MLSD, MLST, UTF8 and RANG, and TLS on request. It insists on the reuse of the TLS
+// session for data.
 var proftpd = &service{
 	name: "proftpd",
 	ports: []port{
@@ -21,8 +21,8 @@ var proftpd = &service{
 		if err := p.config("proftpd.conf", "proftpd.passwd", "group"); err != nil {
 			return err
 		}
-		// It refuses folders of logs that others can write to, and files of
-		// passwords that others can read.
+		// It refuses folders of logs that others can write to, and files of passwords that others
+		// can read.
 		if err := p.mkdir("log", 0o755); err != nil {
 			return err
 		}

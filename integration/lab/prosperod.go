@@ -8,13 +8,12 @@ var prosperod = &service{
 	},
 	programs: []string{"go"},
 	start: func(p *process) error {
-		if err := p.build("internal/testserver/prosperod/cmd/prosperod"); err != nil {
+		if err := p.build("fetch/fetchtest/servers/prosperod/cmd/prosperod"); err != nil {
 			return err
 		}
 		return p.spawn("@DIR@/prosperod", "-listen", "@HOST@:@PORT_PLAIN@", "-root", "@ROOT@")
 	},
 }
 
-// prosperoList asks for the topmost directory, in one packet with the shortest
-// header of ARDP.
+// prosperoList asks for the topmost directory, in one packet with the shortest header of ARDP.
 const prosperoList = "\x01VERSION 5\nDIRECTORY ASCII /\nLIST ATTRIBUTES\n"

@@ -1,7 +1,7 @@
 package lab
 
-// pureFTPd has replies of several lines, MLSD with facts of its own, ESTA, PRET and
-// UTF8, and TLS on request. It shuts every user into the served folder.
+// pureFTPd has replies of several lines, MLSD with facts of its own, ESTA, PRET and UTF8, and TLS
+// on request. It shuts every user into the served folder.
 var pureFTPd = &service{
 	name: "pure-ftpd",
 	ports: []port{

@@ -1,7 +1,7 @@
 package lab
 
-// pyftpdlib has MLSD, MLST and UTF8, and TLS on request. It shuts every user
-// into the served folder and needs no root.
+// pyftpdlib has MLSD, MLST and UTF8, and TLS on request. It shuts every user into the served folder
+// and needs no root.
 var pyftpdlib = &service{
 	name: "pyftpdlib",
 	ports: []port{

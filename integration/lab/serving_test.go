@@ -19,8 +19,7 @@ import (
 	"time"
 )
 
-// hardFiles are the files that each server of files must give out, or must
-// be known to withhold.
+// hardFiles are the files that each server of files must give out, or must be known to withhold.
 func hardFiles() []File {
 	var list []File
 	for _, f := range Fixture() {
@@ -44,7 +43,7 @@ func checkFiles(t *testing.T, s *Server, files []File, get func(name string) ([]
 		case s.Serves(f) && err != nil:
 			t.Errorf("%q: %v", f.Name, err)
 		case s.Serves(f) && !same:
-			t.Errorf("%q: %d octets, other than the %d there are", f.Name, len(got), f.Size)
+			t.Errorf("%q: %d bytes, other than the %d there are", f.Name, len(got), f.Size)
 		}
 	}
 }
@@ -82,8 +81,8 @@ func dialFTP(t *testing.T, addr string) *ftpConn {
 	return c
 }
 
-// command sends a line, if there is one, and returns the last line of the
-// reply, which must begin in one of these ways.
+// command sends a line, if there is one, and returns the last line of the reply, which must begin
+// in one of these ways.
 func (c *ftpConn) command(line string, want ...string) (string, error) {
 	if line != "" {
 		if _, err := io.WriteString(c, line+"\r\n"); err != nil {
@@ -179,8 +178,8 @@ func TestGopherServersServeTheTree(t *testing.T) {
 	}
 }
 
-// asGophernicusServes returns the files that gophernicus leaves as they are,
-// and those where it only makes the line ends CR LF. Other text it converts.
+// asGophernicusServes returns the files that gophernicus leaves as they are, and those where it
+// only makes the line ends CR LF. Other text it converts.
 func asGophernicusServes(files []File) []File {
 	var list []File
 	for _, f := range files {

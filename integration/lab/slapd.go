@@ -1,7 +1,7 @@
 package lab
 
-// slapd serves the tree of config/lab.ldif, dc=lab,dc=test. The user to bind
-// as is cn=labuser,dc=lab,dc=test. On the plain port it takes STARTTLS.
+// slapd serves the tree of config/lab.ldif, dc=lab,dc=test. The user to bind as is
+// cn=labuser,dc=lab,dc=test. On the plain port it takes STARTTLS.
 var slapd = &service{
 	name: "slapd",
 	ports: []port{
@@ -29,9 +29,9 @@ var slapd = &service{
 	},
 }
 
-// ldapSearch asks for the attribute o of the topmost entry (RFC 4511, section
-// 4.5.1): a SearchRequest with message ID 1, base dc=lab,dc=test, scope
-// baseObject, neverDerefAliases, no limits and the filter (objectClass=*).
+// ldapSearch asks for the attribute o of the topmost entry (RFC 4511, section 4.5.1): a
+// SearchRequest with message ID 1, base dc=lab,dc=test, scope baseObject, neverDerefAliases, no
+// limits and the filter (objectClass=*).
 const ldapSearch = "\x30\x33\x02\x01\x01\x63\x2e" +
 	"\x04\x0edc=lab,dc=test" + "\x0a\x01\x00" + "\x0a\x01\x00" + "\x02\x01\x00" + "\x02\x01\x00" + "\x01\x01\x00" +
 	"\x87\x0bobjectClass" + "\x30\x00"

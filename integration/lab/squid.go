@@ -1,7 +1,6 @@
 package lab
 
-// squid is an HTTP proxy that also gets ftp URLs, with basic authentication on
-// a second port.
+// squid is an HTTP proxy that also gets ftp URLs, with basic authentication on a second port.
 var squid = &service{
 	name: "squid",
 	ports: []port{

@@ -1,7 +1,7 @@
 package lab
 
-// telnetd negotiates many options, and then runs a script in place of login(1).
-// The script greets by name, echoes lines, and knows the words size and exit.
+// telnetd negotiates many options, and then runs a script in place of login(1). The script greets
+// by name, echoes lines, and knows the words size and exit.
 var telnetd = &service{
 	name:      "telnetd",
 	container: "classic",

@@ -21,6 +21,6 @@ var tinyproxy = &service{
 	},
 }
 
-// proxyRequest makes an HTTP proxy answer with an error of its own, without
-// any traffic beyond this machine.
+// proxyRequest makes an HTTP proxy answer with an error of its own, without any traffic beyond this
+// machine.
 const proxyRequest = "GET http://127.0.0.1:1/ HTTP/1.0\r\n\r\n"

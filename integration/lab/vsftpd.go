@@ -1,7 +1,7 @@
 package lab
 
-// vsftpd listens twice: with TLS on request (AUTH TLS), and with TLS from the
-// start. It insists on the reuse of the TLS session for data. No MLSD, no UTF8.
+// vsftpd listens twice: with TLS on request (AUTH TLS), and with TLS from the start. It insists on
+// the reuse of the TLS session for data. No MLSD, no UTF8.
 var vsftpd = &service{
 	name: "vsftpd",
 	ports: []port{

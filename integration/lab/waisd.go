@@ -3,11 +3,11 @@ package lab
 import (
 	"bytes"
 
-	"github.com/urlget/urlget/protocols/wais/apdu"
+	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
-// waisd is the project's own: nobody packages a WAIS server. It serves the
-// top-level folders of the tree as databases.
+// waisd is the project's own: nobody packages a WAIS server. It serves the top-level folders of the
+// tree as databases.
 var waisd = &service{
 	name: "waisd",
 	ports: []port{
@@ -15,7 +15,7 @@ var waisd = &service{
 	},
 	programs: []string{"go"},
 	start: func(p *process) error {
-		if err := p.build("internal/testserver/waisd/cmd/waisd"); err != nil {
+		if err := p.build("fetch/fetchtest/servers/waisd/cmd/waisd"); err != nil {
 			return err
 		}
 		return p.spawn("@DIR@/waisd", "-listen", "@HOST@:@PORT_PLAIN@", "-root", "@ROOT@")

@@ -18,15 +18,15 @@ import (
 type tally struct {
 	mu           sync.Mutex
 	whole, short int
-	octets       int64
+	bytes        int64
 	classes      map[fetch.Code]int
 }
 
-func (t *tally) completed(octets int) {
+func (t *tally) completed(bytes int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.whole++
-	t.octets += int64(octets)
+	t.bytes += int64(bytes)
 }
 
 func (t *tally) unverifiable() {
@@ -46,7 +46,7 @@ func (t *tally) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d files whole (%d MiB), %d short and said to be unverifiable", t.whole, t.octets>>20, t.short)
+	fmt.Fprintf(&b, "%d files whole (%d MiB), %d short and said to be unverifiable", t.whole, t.bytes>>20, t.short)
 	for _, code := range slices.Sorted(maps.Keys(t.classes)) {
 		fmt.Fprintf(&b, ", %d × %s", t.classes[code], code)
 	}

@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/integration/lab"
-	"github.com/urlget/urlget/internal/testserver/waisd"
+	"github.com/urlget/urlget/internal/codec/ardp"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/prospero"
-	"github.com/urlget/urlget/protocols/prospero/ardp"
 )
 
 // newClient returns a client that waits only as long as the lab needs.
@@ -44,8 +44,8 @@ func (to target) checksum() string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// learn retrieves the target without any fault. What a server composes by
-// itself is taken to be right from then on.
+// learn retrieves the target without any fault. What a server composes by itself is taken to be
+// right from then on.
 func (to *target) learn(ctx context.Context, c *fetch.Client) error {
 	resp, err := c.Get(ctx, to.url)
 	if err != nil {
@@ -60,7 +60,7 @@ func (to *target) learn(ctx context.Context, c *fetch.Client) error {
 		to.want = got
 	}
 	if !bytes.Equal(got, to.want) {
-		return fmt.Errorf("%s: %d octets are not those of the file, %d octets", to.url, len(got), len(to.want))
+		return fmt.Errorf("%s: %d bytes are not those of the file, %d bytes", to.url, len(got), len(to.want))
 	}
 	return nil
 }

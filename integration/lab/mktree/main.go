@@ -1,5 +1,5 @@
-// Mktree makes a folder hold the fixture tree of the lab, and nothing else.
-// It does nothing if it has done so before and the tree has not changed since.
+// Mktree makes a folder hold the fixture tree of the lab, and nothing else. It does nothing if it
+// has done so before and the tree has not changed since.
 //
 //	go run ./integration/lab/mktree DIR
 package main
@@ -23,8 +23,8 @@ func main() {
 	}
 }
 
-// mktree keeps the folder itself, which containers may have mounted. Which
-// tree it holds is written beside it.
+// mktree keeps the folder itself, which containers may have mounted. Which tree it holds is written
+// beside it.
 func mktree(dir string) error {
 	stamp := dir + ".id"
 	if id, err := os.ReadFile(stamp); err == nil && string(id) == lab.FixtureID() {

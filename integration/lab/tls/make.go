@@ -1,9 +1,8 @@
 //go:build ignore
 
-// Make writes the certificates of the lab into the current folder. It was run
-// once: the files are committed, embedded in the package and copied into the
-// containers. The private key protects nothing: it is public, like the
-// password of the lab.
+// Make writes the certificates of the lab into the current folder. It was run once: the files are
+// committed, embedded in the package and copied into the containers. The private key protects
+// nothing: it is public, like the password of the lab.
 //
 //	cd integration/lab/tls && go run make.go
 package main
