@@ -13,9 +13,9 @@ import (
 	"sync"
 )
 
-// bareSmallFiles retrieves the files of fillSmall with the fewest commands there can be, EPSV and RETR,
-// and none of the checks of a client: what it takes is the price of the server, of the kernel and of a
-// connection for each file.
+// bareSmallFiles retrieves the files of fillSmall with the fewest commands there can be, EPSV and
+// RETR, and none of the checks of a client: what it takes is the price of the server, of the kernel
+// and of a connection for each file.
 func bareSmallFiles(addr, dir string, atOnce, count int) error {
 	names := make(chan string, count)
 	for i := range count {

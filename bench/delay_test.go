@@ -20,9 +20,9 @@ const (
 	distant = "198.18.0.2"
 )
 
-// delayLink makes a device whose packets come back after a while with their addresses exchanged: a link
-// to another machine with a delay, where the kernel has no netem. It skips the benchmark unless it runs
-// in a network namespace of its own, which has no route anywhere else.
+// delayLink makes a device whose packets come back after a while with their addresses exchanged: a
+// link to another machine with a delay, where the kernel has no netem. It skips the benchmark
+// unless it runs in a network namespace of its own, which has no route anywhere else.
 func delayLink(b *testing.B, roundTrip time.Duration) {
 	b.Helper()
 	if routes, err := os.ReadFile("/proc/net/route"); err != nil || strings.Count(string(routes), "\n") > 1 {

@@ -18,7 +18,8 @@ import (
 	"github.com/urlget/urlget/protocols/ftp"
 )
 
-// A rival is a program or a function that does what a benchmark does. Its directory is empty and its own.
+// A rival is a program or a function that does what a benchmark does. Its directory is empty and
+// its own.
 type rival struct {
 	name string
 	args []string               // of the program
@@ -37,9 +38,9 @@ func (r rival) run(dir string) error {
 	return nil
 }
 
-// compare runs this module and the rivals in turn, and reports the mean time and the range of each and
-// how long this module takes in relation to each. The first round does not count: it pays for memory that the machine
-// has not used yet.
+// compare runs this module and the rivals in turn, and reports the mean time and the range of each
+// and how long this module takes in relation to each. The first round does not count: it pays for
+// memory that the machine has not used yet.
 func compare(b *testing.B, dir string, ours func(dir string) error, rivals []rival) {
 	b.Helper()
 	took := make([][]time.Duration, len(rivals)+1)
@@ -116,8 +117,8 @@ func fillLarge(b *testing.B, root string) {
 	}
 }
 
-// BenchmarkFTPFile retrieves 1 GiB from vsftpd into a file, as curl does. The aim is at most 0.85 of
-// its time.
+// BenchmarkFTPFile retrieves 1 GiB from vsftpd into a file, as curl does. The aim is at most 0.85
+// of its time.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench FTPFile -benchtime 5x ./bench
 func BenchmarkFTPFile(b *testing.B) {
@@ -131,8 +132,9 @@ func BenchmarkFTPFile(b *testing.B) {
 	}, []rival{{name: "curl", args: []string{"curl", "-s", "-o", "file", url}}})
 }
 
-// BenchmarkFTPSmallFiles retrieves 5,000 files of 4 KiB, as wget -r and lftp mirror do. The aims are at
-// most 0.5 and 0.6 of their times. The bare client shows how much of that is not the client's to change.
+// BenchmarkFTPSmallFiles retrieves 5,000 files of 4 KiB, as wget -r and lftp mirror do. The aims
+// are at most 0.5 and 0.6 of their times. The bare client shows how much of that is not the
+// client's to change.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench FTPSmallFiles -benchtime 5x ./bench
 func BenchmarkFTPSmallFiles(b *testing.B) {
@@ -148,7 +150,8 @@ func BenchmarkFTPSmallFiles(b *testing.B) {
 }
 
 // BenchmarkFTPDelay retrieves 200 files of 4 KiB from a server that is 50 ms away and back, as lftp
-// mirror does with 16 connections. The aim is at most half of its time. It needs a network namespace:
+// mirror does with 16 connections. The aim is at most half of its time. It needs a network
+// namespace:
 //
 //	TMPDIR=/dev/shm unshare --net go test -run '^$' -bench FTPDelay -benchtime 3x ./bench
 func BenchmarkFTPDelay(b *testing.B) {

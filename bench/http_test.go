@@ -19,7 +19,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// zeros serves as many octets as the path says.
+// zeros serves as many bytes as the path says.
 func zeros(b testing.TB) *httptest.Server {
 	block := make([]byte, 1<<20)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,9 +41,9 @@ func zeros(b testing.TB) *httptest.Server {
 	return srv
 }
 
-// BenchmarkHTTP compares a client of fetch with a bare http.Transport and
-// io.Copy, on one server, for bodies of several sizes that go to a file. To
-// see the ratio of what differs only by chance, run it with -count.
+// BenchmarkHTTP compares a client of fetch with a bare http.Transport and io.Copy, on one server,
+// for bodies of several sizes that go to a file. To see the ratio of what differs only by chance,
+// run it with -count.
 func BenchmarkHTTP(b *testing.B) {
 	srv := zeros(b)
 	client := fetch.New(nil, urlhttp.Load)
@@ -89,7 +89,7 @@ func BenchmarkHTTP(b *testing.B) {
 						b.Fatal(err)
 					}
 					if n, err := way.get(srv.URL+"/"+strconv.FormatInt(size, 10), f); err != nil || n != size {
-						b.Fatalf("%d octets, %v", n, err)
+						b.Fatalf("%d bytes, %v", n, err)
 					}
 				}
 			})
@@ -97,9 +97,9 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// BenchmarkCommand retrieves 10 octets and 1 GiB by the command, and reports the process's
-// peak memory, of which this process's own is the least that the system tells.
-// Curl does the same for comparison, if it is there.
+// BenchmarkCommand retrieves 10 bytes and 1 GiB by the command, and reports the process's peak
+// memory, of which this process's own is the least that the system tells. Curl does the same for
+// comparison, if it is there.
 func BenchmarkCommand(b *testing.B) {
 	program := filepath.Join(b.TempDir(), "urlget")
 	if out, err := exec.Command("go", "build", "-o", program, "../cmd/urlget").CombinedOutput(); err != nil {

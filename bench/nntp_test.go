@@ -28,10 +28,9 @@ func overviewLine(n int) string {
 		n, n, n, n, n, 2000+n%500, 20+n%100, n)
 }
 
-// BenchmarkNewsOverview reads 100,000 overview lines: "parse" by ParseOverview
-// alone, "list" through a client into entries with URLs and dates. The server
-// is a connection that has it all in memory. The aim is 100 MB/s parsed on one
-// core.
+// BenchmarkNewsOverview reads 100,000 overview lines: "parse" by ParseOverview alone, "list"
+// through a client into entries with URLs and dates. The server is a connection that has it all in
+// memory. The aim is 100 MB/s parsed on one core.
 //
 //	go test -run '^$' -bench NewsOverview -benchmem -cpu 1 ./bench
 func BenchmarkNewsOverview(b *testing.B) {
@@ -119,9 +118,9 @@ func (c distantConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// BenchmarkNewsArticles retrieves articles by message-id from INN, at once
-// and with a round trip of 2 ms: one after the other, eight at the same time, and,
-// for what the server can do, with 64 commands at a time on a bare connection.
+// BenchmarkNewsArticles retrieves articles by message-id from INN, at once and with a round trip of
+// 2 ms: one after the other, eight at the same time, and, for what the server can do, with 64
+// commands at a time on a bare connection.
 //
 //	go test -run '^$' -bench NewsArticles -benchtime 1x ./bench
 func BenchmarkNewsArticles(b *testing.B) {

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// startVsftpd starts vsftpd for anonymous users of root, and returns the address at which it is found
-// on the host seenAs, which leads to the address host. Unlike the server of the tests it keeps no log of
-// commands, whose writing would be measured too.
+// startVsftpd starts vsftpd for anonymous users of root, and returns the address at which it is
+// found on the host seenAs, which leads to the address host. Unlike the server of the tests it
+// keeps no log of commands, whose writing would be measured too.
 func startVsftpd(b *testing.B, root, host, seenAs string) string {
 	b.Helper()
 	program, err := exec.LookPath("vsftpd")

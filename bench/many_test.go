@@ -1,0 +1,255 @@
+//go:build linux
+
+package bench
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// startNginx starts nginx for the files of root, with HTTP, and TLS with HTTP/2. It returns the
+// addresses at which they are found on the host seenAs. What begins with /slow/ comes at 1 MiB a
+// second over each connection.
+func startNginx(b *testing.B, root, host, seenAs string) (http, https string) {
+	b.Helper()
+	if _, err := exec.LookPath("nginx"); err != nil {
+		b.Skip("no nginx: run integration/packages.sh")
+	}
+	for dir := root; len(dir) > len(os.TempDir()); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			b.Fatal(err)
+		}
+	}
+	dir := b.TempDir()
+	selfSigned(b, dir)
+	clear, tls := freePort(b, host), freePort(b, host)
+	config := filepath.Join(dir, "nginx.conf")
+	err := os.WriteFile(config, []byte(strings.NewReplacer("DIR", dir, "ROOT", root, "CLEAR", net.JoinHostPort(host, clear),
+		"TLS", net.JoinHostPort(host, tls)).Replace(`
+user root;
+worker_processes 1;
+daemon off;
+pid DIR/pid;
+error_log DIR/errors;
+events { worker_connections 4096; }
+http {
+	access_log off;
+	sendfile on;
+	tcp_nopush on;
+	keepalive_requests 100000;
+	client_body_temp_path DIR/body;
+	proxy_temp_path DIR/proxy;
+	fastcgi_temp_path DIR/fastcgi;
+	uwsgi_temp_path DIR/uwsgi;
+	scgi_temp_path DIR/scgi;
+	server {
+		listen CLEAR;
+		listen TLS ssl http2;
+		ssl_certificate DIR/cert.pem;
+		ssl_certificate_key DIR/key.pem;
+		root ROOT;
+		location /slow/ {
+			alias ROOT/;
+			limit_rate 1m;
+		}
+	}
+}
+`)), 0o600)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cmd := exec.Command("nginx", "-c", config, "-p", dir)
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		cmd.Process.Signal(os.Interrupt)
+		cmd.Wait()
+	})
+	for range 100 {
+		if conn, err := net.Dial("tcp", net.JoinHostPort(host, tls)); err == nil {
+			conn.Close()
+			return "http://" + net.JoinHostPort(seenAs, clear), "https://" + net.JoinHostPort(seenAs, tls)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	b.Fatal("nginx does not answer")
+	return "", ""
+}
+
+// selfSigned writes a certificate and its key into dir.
+func selfSigned(b *testing.B, dir string) {
+	b.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		b.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: cert}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A list is a list of URLs as each program reads it.
+type list struct {
+	urls, curl string // names of files
+	count      int
+}
+
+// writeList writes the URLs of the files that fillSmall made, below base.
+func writeList(b *testing.B, base string, count int) list {
+	b.Helper()
+	var urls, config strings.Builder
+	for i := range count {
+		fmt.Fprintf(&urls, "%s/many/file-%05d\n", base, i)
+		fmt.Fprintf(&config, "url = \"%s/many/file-%05d\"\n", base, i)
+	}
+	config.WriteString("remote-name-all\n")
+	l := list{filepath.Join(b.TempDir(), "urls"), filepath.Join(b.TempDir(), "curl"), count}
+	for name, text := range map[string]string{l.urls: urls.String(), l.curl: config.String()} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return l
+}
+
+// compareLists lets the command and others retrieve a list.
+func compareLists(b *testing.B, l list, ours []string, rivals []rival) {
+	b.Helper()
+	program := filepath.Join(b.TempDir(), "urlget")
+	if out, err := exec.Command("go", "build", "-o", program, "../cmd/urlget").CombinedOutput(); err != nil {
+		b.Fatalf("go build: %v\n%s", err, out)
+	}
+	there := rivals[:0]
+	for _, r := range rivals {
+		if _, err := exec.LookPath(r.args[0]); err == nil {
+			there = append(there, r)
+		}
+	}
+	own := rival{name: "urlget", args: append([]string{program, "-q", "-i", l.urls}, ours...)}
+	compare(b, b.TempDir(), func(dir string) error {
+		if err := own.run(dir); err != nil {
+			return err
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) != l.count {
+			return fmt.Errorf("%d files, want %d: %v", len(files), l.count, err)
+		}
+		return nil
+	}, there)
+}
+
+func curlZ(l list, atOnce string, more ...string) rival {
+	return rival{name: "curl-Z", args: append([]string{"curl", "-s", "-Z", "--parallel-max", atOnce, "-K", l.curl}, more...)}
+}
+
+// BenchmarkManyHTTP retrieves a list of 5,000 files of 4 KiB from nginx in clear. The aim is at most
+// 0.9 of the time of curl -Z with 50 at once.
+//
+//	TMPDIR=/dev/shm go test -run '^$' -bench ManyHTTP$ -benchtime 3x ./bench
+func BenchmarkManyHTTP(b *testing.B) {
+	root := b.TempDir()
+	fillSmall(b, root, 5000, 4<<10)
+	base, _ := startNginx(b, root, "127.0.0.1", "127.0.0.1")
+	l := writeList(b, base, 5000)
+	compareLists(b, l, []string{"-j", "8", "--per-host", "8"}, []rival{
+		curlZ(l, "50"),
+		{name: "wget2", args: []string{"wget2", "-q", "-i", l.urls}},
+		{name: "aria2", args: []string{"aria2c", "-q", "-j16", "-i", l.urls}},
+	})
+}
+
+// BenchmarkManyHTTPS is BenchmarkManyHTTP over TLS, with HTTP/2 where a program has it. The aim is
+// to take no longer than curl -Z and wget2.
+//
+//	TMPDIR=/dev/shm go test -run '^$' -bench ManyHTTPS$ -benchtime 3x ./bench
+func BenchmarkManyHTTPS(b *testing.B) {
+	root := b.TempDir()
+	fillSmall(b, root, 5000, 4<<10)
+	_, base := startNginx(b, root, "127.0.0.1", "127.0.0.1")
+	l := writeList(b, base, 5000)
+	compareLists(b, l, []string{"-j", "16", "--insecure"}, []rival{
+		curlZ(l, "50", "-k"),
+		{name: "wget2", args: []string{"wget2", "-q", "--no-check-certificate", "-i", l.urls}},
+		{name: "aria2", args: []string{"aria2c", "-q", "-j16", "--check-certificate=false", "-i", l.urls}},
+	})
+}
+
+// BenchmarkManyFTP retrieves a list of 5,000 files of 4 KiB from vsftpd. The aim is at most 0.6 of
+// the time of curl -Z with 8 at once.
+//
+//	TMPDIR=/dev/shm go test -run '^$' -bench ManyFTP$ -benchtime 3x ./bench
+func BenchmarkManyFTP(b *testing.B) {
+	root := b.TempDir()
+	fillSmall(b, root, 5000, 4<<10)
+	l := writeList(b, "ftp://"+startVsftpd(b, root, "127.0.0.1", "127.0.0.1"), 5000)
+	compareLists(b, l, []string{"-j", "4", "--per-host", "4"}, []rival{curlZ(l, "8")})
+}
+
+// BenchmarkManyDelay retrieves a list of 200 files of 4 KiB from servers that are 50 ms away and
+// back. The aims are the time of curl -Z with 50 at once over HTTP, and 0.35 of that of curl -Z with
+// 8 over FTP. It needs a network namespace:
+//
+//	TMPDIR=/dev/shm unshare --net go test -run '^$' -bench ManyDelay -benchtime 2x ./bench
+func BenchmarkManyDelay(b *testing.B) {
+	root := b.TempDir()
+	fillSmall(b, root, 200, 4<<10)
+	delayLink(b, 50*time.Millisecond)
+	base, _ := startNginx(b, root, near, distant)
+	l := writeList(b, base, 200)
+	b.Run("http", func(b *testing.B) {
+		compareLists(b, l, []string{"-j", "50", "--per-host", "50"}, []rival{
+			curlZ(l, "50"),
+			{name: "aria2", args: []string{"aria2c", "-q", "-j16", "-i", l.urls}},
+		})
+	})
+	l = writeList(b, "ftp://"+startVsftpd(b, root, near, distant), 200)
+	b.Run("ftp", func(b *testing.B) {
+		compareLists(b, l, []string{"-j", "16", "--per-host", "16"}, []rival{curlZ(l, "8")})
+	})
+}
+
+// BenchmarkSegments retrieves 20 MiB from a server that gives 1 MiB a second over each connection.
+// The aim is the time of aria2 with 16 connections.
+//
+//	TMPDIR=/dev/shm go test -run '^$' -bench Segments -benchtime 2x ./bench
+func BenchmarkSegments(b *testing.B) {
+	root := b.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "file"), make([]byte, 20<<20), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	base, _ := startNginx(b, root, "127.0.0.1", "127.0.0.1")
+	l := list{urls: filepath.Join(b.TempDir(), "urls"), count: 1}
+	if err := os.WriteFile(l.urls, []byte(base+"/slow/file\n"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for _, segments := range []string{"16", "auto"} {
+		b.Run(segments, func(b *testing.B) {
+			compareLists(b, l, []string{"-s", segments}, []rival{
+				{name: "aria2", args: []string{"aria2c", "-q", "-x16", "-s16", "-k1M", base + "/slow/file"}},
+			})
+		})
+	}
+}
