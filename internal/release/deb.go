@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A packageConfig is what nfpm reads. Its format is YAML, and so JSON.
+type packageConfig struct {
+	Name            string         `json:"name"`
+	Arch            string         `json:"arch"`
+	Platform        string         `json:"platform"`
+	Version         string         `json:"version"`
+	Section         string         `json:"section"`
+	Priority        string         `json:"priority"`
+	Maintainer      string         `json:"maintainer"`
+	Description     string         `json:"description"`
+	Homepage        string         `json:"homepage"`
+	License         string         `json:"license"`
+	Recommends      []string       `json:"recommends"`
+	DisableGlobbing bool           `json:"disable_globbing"`
+	MTime           time.Time      `json:"mtime"`
+	Contents        []packagedFile `json:"contents"`
+}
+
+type packagedFile struct {
+	Src      string     `json:"src"`
+	Dst      string     `json:"dst"`
+	FileInfo ownedSince `json:"file_info"`
+}
+
+type ownedSince struct {
+	Owner string      `json:"owner"`
+	Group string      `json:"group"`
+	Mode  os.FileMode `json:"mode"`
+	MTime time.Time   `json:"mtime"`
+}
+
+// describePackage returns the package of a platform with these files. The program is static, so it
+// depends on nothing; it takes certificate authorities from the system.
+func describePackage(src source, p platform, files []file) packageConfig {
+	c := packageConfig{
+		Name:       "urlget",
+		Arch:       p.arch,
+		Platform:   p.os,
+		Version:    src.version,
+		Section:    "net",
+		Priority:   "optional",
+		Maintainer: "The urlget maintainers",
+		Description: "retrieves what URLs name, whatever their scheme\n" +
+			"A command like wget and curl for every scheme of RFC 1738 and RFC 1630 and their\n" +
+			"relatives: http, ftp, gopher, news, wais, prospero, telnet, file and more.",
+		Homepage:        "https://github.com/urlget/urlget",
+		License:         "MIT",
+		Recommends:      []string{"ca-certificates"},
+		DisableGlobbing: true,
+		MTime:           src.date,
+	}
+	for _, f := range files {
+		c.Contents = append(c.Contents, packagedFile{f.path, "/" + f.name, ownedSince{"root", "root", f.mode, src.date}})
+	}
+	slices.SortFunc(c.Contents, func(a, b packagedFile) int { return strings.Compare(a.Dst, b.Dst) })
+	return c
+}
+
+// packageName is the name of a package's file. A "-" would begin Debian's own revision.
+func packageName(version, arch string) string {
+	number := strings.TrimPrefix(version, "v")
+	if i := strings.IndexAny(number, "-+"); i >= 0 && number[i] == '-' {
+		number = number[:i] + "~" + number[i+1:]
+	}
+	return "urlget_" + number + "_" + arch + ".deb"
+}
+
+// writePackage writes a Debian package into dir, and returns its name.
+func writePackage(ctx context.Context, src source, p platform, files []file, work, dir string) (string, error) {
+	text, err := json.MarshalIndent(describePackage(src, p, files), "", "\t")
+	if err != nil {
+		return "", err
+	}
+	config := filepath.Join(work, p.String()+".yaml")
+	if err := os.WriteFile(config, text, 0o666); err != nil {
+		return "", err
+	}
+	name := packageName(src.version, p.arch)
+	err = golang(ctx, src, nil, "tool", "-modfile=tools.mod", "nfpm", "package",
+		"--config", config, "--packager", "deb", "--target", filepath.Join(dir, name))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return name, nil
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// A file is one of an archive or a package.
+type file struct {
+	name string // there, with slashes
+	path string // on this machine
+	mode os.FileMode
+}
+
+// docs are the files that go with the program.
+type docs struct {
+	texts, pages, packed []file // packed are the man pages compressed, as Debian wants them
+	completions          map[string]string
+}
+
+// shells says where Debian's shells look for completions of the program.
+var shells = map[string]string{
+	"bash": "usr/share/bash-completion/completions/urlget",
+	"zsh":  "usr/share/zsh/vendor-completions/_urlget",
+	"fish": "usr/share/fish/vendor_completions.d/urlget.fish",
+}
+
+// makeDocs makes the man pages and the completions in the folder work.
+func makeDocs(ctx context.Context, src source, work string) (docs, error) {
+	d := docs{completions: make(map[string]string)}
+	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+		d.texts = append(d.texts, file{name, filepath.Join(src.root, name), 0o644})
+	}
+
+	man := filepath.Join(work, "man")
+	if err := os.Mkdir(man, 0o777); err != nil {
+		return d, err
+	}
+	if err := golang(ctx, src, nil, "run", "-tags", "gendoc", "-ldflags", linkerFlags(src), "./cmd/urlget", man); err != nil {
+		return d, err
+	}
+	entries, err := os.ReadDir(man)
+	if err != nil {
+		return d, err
+	}
+	for _, e := range entries {
+		page := filepath.Join(man, e.Name())
+		d.pages = append(d.pages, file{"man/" + e.Name(), page, 0o644})
+		if err := pack(page); err != nil {
+			return d, err
+		}
+		d.packed = append(d.packed, file{"usr/share/man/man1/" + e.Name() + ".gz", page + ".gz", 0o644})
+	}
+
+	program := filepath.Join(work, "urlget-here")
+	if err := golang(ctx, src, nil, "build", "-o", program, "./cmd/urlget"); err != nil {
+		return d, err
+	}
+	for shell := range shells {
+		text, err := output(ctx, work, program, "completion", shell)
+		if err != nil {
+			return d, err
+		}
+		d.completions[shell] = filepath.Join(work, "completion."+shell)
+		if err := os.WriteFile(d.completions[shell], []byte(text+"\n"), 0o666); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// pack compresses a file, to name.gz.
+func pack(name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	w.Write(text)
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(name+".gz", b.Bytes(), 0o666)
+}
+
+// beside are the files that an archive has beside the program: on Windows there are no man pages,
+// nor these shells.
+func (d docs) beside(p platform) []file {
+	files := append([]file(nil), d.texts...)
+	if p.os == "windows" {
+		return files
+	}
+	files = append(files, d.pages...)
+	for shell, where := range shells {
+		files = append(files, file{"completions/" + shell + "/" + path.Base(where), d.completions[shell], 0o644})
+	}
+	return files
+}
+
+// installed are the files that a package installs beside the program, by their paths there.
+func (d docs) installed() []file {
+	files := append([]file(nil), d.packed...)
+	for shell, where := range shells {
+		files = append(files, file{where, d.completions[shell], 0o644})
+	}
+	for _, t := range d.texts {
+		name := t.name
+		if name == "LICENSE" {
+			name = "copyright"
+		}
+		files = append(files, file{"usr/share/doc/urlget/" + name, t.path, t.mode})
+	}
+	return files
+}

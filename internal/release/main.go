@@ -1,0 +1,130 @@
+// Release builds what a release consists of: an archive for each system and architecture, packages
+// for Debian, and their checksums.
+//
+//	go run ./internal/release [-o DIR] [-version V]
+//
+// The same commit gives the same bytes with the same version of Go, whoever builds it: the times in
+// archives and packages are those of the commit. It needs git and the go command, and nothing else.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("release: ")
+	dir := flag.String("o", "dist", "write to `DIR`, which must be empty or missing")
+	version := flag.String("version", "", "release as `V`, such as v1.2.0; else what git describes")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := release(ctx, *dir, *version); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// release builds everything into dir.
+func release(ctx context.Context, dir, version string) error {
+	root, err := output(ctx, ".", "git", "rev-parse", "--show-toplevel")
+	if err != nil {
+		return err
+	}
+	src, err := describeSource(ctx, root, version)
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	if err := makeEmpty(dir); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "urlget-release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+
+	log.Printf("urlget %s, commit %s of %s", src.version, src.commit, src.stamp())
+	docs, err := makeDocs(ctx, src, work)
+	if err != nil {
+		return err
+	}
+	for _, p := range platforms {
+		program := filepath.Join(work, p.String(), p.program())
+		if err := build(ctx, src, p, program); err != nil {
+			return err
+		}
+		files := append(docs.beside(p), file{name: p.program(), path: program, mode: 0o755})
+		if err := writeArchive(filepath.Join(dir, p.archive(src.version)), src, p, files); err != nil {
+			return err
+		}
+		log.Print(p.archive(src.version))
+		if !p.debian {
+			continue
+		}
+		name, err := writePackage(ctx, src, p, append(docs.installed(), file{name: "usr/bin/urlget", path: program, mode: 0o755}), work, dir)
+		if err != nil {
+			return err
+		}
+		log.Print(name)
+	}
+	return writeSums(dir)
+}
+
+// makeEmpty makes sure that dir is an empty folder.
+func makeEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return os.MkdirAll(dir, 0o777)
+	case err != nil:
+		return err
+	case len(entries) > 0:
+		return fmt.Errorf("%s is not empty: what is in it would be mixed with the release", dir)
+	}
+	return nil
+}
+
+// output runs a command and returns what it prints, without the last line end.
+func output(ctx context.Context, dir, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, exit.Stderr)
+	} else if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return strings.TrimSuffix(string(out), "\n"), nil
+}
+
+// golang runs the go command in the source, with nothing of the environment that would change what
+// comes out, and settings like GOOS=linux.
+func golang(ctx context.Context, src source, settings []string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = src.root
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off",
+		"CGO_ENABLED=0", "TZ=UTC", "SOURCE_DATE_EPOCH="+strconv.FormatInt(src.date.Unix(), 10))
+	cmd.Env = append(cmd.Env, settings...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"strings"
+)
+
+// A platform is what the program is built for.
+type platform struct {
+	os, arch string
+	debian   bool // it gets a Debian package
+}
+
+var platforms = []platform{
+	{"linux", "amd64", true},
+	{"linux", "arm64", true},
+	{"darwin", "amd64", false},
+	{"darwin", "arm64", false},
+	{"windows", "amd64", false},
+	{"freebsd", "amd64", false},
+}
+
+func (p platform) String() string { return p.os + "-" + p.arch }
+
+// program is the name of the program's file.
+func (p platform) program() string {
+	if p.os == "windows" {
+		return "urlget.exe"
+	}
+	return "urlget"
+}
+
+// folder is the one folder in the archive.
+func (p platform) folder(version string) string {
+	return "urlget-" + strings.TrimPrefix(version, "v") + "-" + p.String()
+}
+
+// archive is the name of the archive: each system gets the format that it can open.
+func (p platform) archive(version string) string {
+	if p.os == "windows" {
+		return p.folder(version) + ".zip"
+	}
+	return p.folder(version) + ".tar.gz"
+}
+
+// build builds the command for a platform, static and without what only debuggers read.
+func build(ctx context.Context, src source, p platform, program string) error {
+	return golang(ctx, src, []string{"GOOS=" + p.os, "GOARCH=" + p.arch},
+		"build", "-buildvcs=false", "-ldflags", linkerFlags(src), "-o", program, "./cmd/urlget")
+}
+
+// linkerFlags leave out the symbol table, and set what "urlget version" prints.
+func linkerFlags(src source) string {
+	return "-s -w -X main.version=" + src.version + " -X main.commit=" + src.commit + " -X main.commitDate=" + src.stamp()
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A source is the state of the repository that a release is built from.
+type source struct {
+	root    string // its directory
+	version string // such as v1.2.0
+	commit  string // in hexadecimal
+	date    time.Time
+}
+
+// stamp is the date of the commit as it is shown and built in.
+func (s source) stamp() string { return s.date.Format(time.RFC3339) }
+
+// versions are those of modules, which are semantic versions with a "v".
+var versions = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+
+// describeSource looks at the repository in root. With a version, which the caller wants to
+// publish, there must be nothing in the tree that is not in the commit.
+func describeSource(ctx context.Context, root, version string) (source, error) {
+	changes, err := output(ctx, root, "git", "status", "--porcelain")
+	if err != nil {
+		return source{}, err
+	}
+	head, err := output(ctx, root, "git", "show", "--no-patch", "--format=%H %ct", "HEAD")
+	if err != nil {
+		return source{}, err
+	}
+	tags, err := output(ctx, root, "git", "tag", "--points-at", "HEAD")
+	if err != nil {
+		return source{}, err
+	}
+	s, err := readHead(head)
+	if err != nil {
+		return source{}, err
+	}
+	s.root = root
+	s.version, err = chooseVersion(version, tags, s, changes != "")
+	return s, err
+}
+
+// readHead reads the commit and its time in seconds.
+func readHead(line string) (source, error) {
+	commit, seconds, _ := strings.Cut(line, " ")
+	unix, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || len(commit) < 12 {
+		return source{}, fmt.Errorf("git describes the commit as %q", line)
+	}
+	return source{commit: commit, date: time.Unix(unix, 0).UTC()}, nil
+}
+
+// chooseVersion returns the version that is wanted, or else the one that a tag of the commit names,
+// or else that which the go command gives to a commit without tags.
+func chooseVersion(wanted, tags string, s source, changed bool) (string, error) {
+	if wanted != "" {
+		switch {
+		case !versions.MatchString(wanted):
+			return "", fmt.Errorf("%q is not a version such as v1.2.0 or v1.3.0-rc.1", wanted)
+		case changed:
+			return "", errors.New("the working tree has changes that are not committed: a release could not be built again")
+		}
+		return wanted, nil
+	}
+	version := "v0.0.0-" + s.date.Format("20060102150405") + "-" + s.commit[:12]
+	for _, tag := range strings.Fields(tags) {
+		if versions.MatchString(tag) {
+			version = tag
+		}
+	}
+	if changed {
+		version += "+dirty"
+	}
+	return version, nil
+}
