@@ -1,6 +1,7 @@
 package floorplan
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,12 +12,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // A pkg is what `go list -json` says about a package.
 type pkg struct {
 	ImportPath string
+	Doc        string // the first sentence
 	Standard   bool
 	Imports    []string
 	ImportMap  map[string]string
@@ -24,18 +27,20 @@ type pkg struct {
 
 func TestImports(t *testing.T) {
 	t.Parallel()
-	visit(t)
-	pkgs := list(t)
-	if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/internal/floorplan" }) {
-		t.Fatalf("go list knows %d packages, but not this one", len(pkgs))
-	}
-	for _, problem := range check(pkgs) {
+	for _, problem := range check(list(t)) {
 		t.Error(problem)
 	}
 }
 
-// visit looks into the directories that list depends on: the cache of test results does not see what
-// go list reads.
+func TestNoRowIsIdle(t *testing.T) {
+	t.Parallel()
+	for _, problem := range idle(list(t)) {
+		t.Error(problem)
+	}
+}
+
+// visit looks into the directories that list depends on: the cache of test results does not see
+// what go list reads.
 func visit(t *testing.T) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -53,25 +58,35 @@ func visit(t *testing.T) {
 // list returns the packages of the module and all that they import.
 func list(t *testing.T) []pkg {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,ImportMap", module+"/...").Output()
+	visit(t)
+	pkgs, err := listed()
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			t.Fatalf("go list: %s", exit.Stderr)
-		}
 		t.Fatal(err)
 	}
+	if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/internal/floorplan" }) {
+		t.Fatalf("go list knows %d packages, but not this one", len(pkgs))
+	}
+	return pkgs
+}
+
+var listed = sync.OnceValues(func() ([]pkg, error) {
+	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,Doc,Standard,Imports,ImportMap", module+"/...").Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return nil, fmt.Errorf("go list: %s", exit.Stderr)
+	} else if err != nil {
+		return nil, err
+	}
 	var pkgs []pkg
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p pkg
 		if err := dec.Decode(&p); err == io.EOF {
-			return pkgs
+			return pkgs, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		pkgs = append(pkgs, p)
 	}
-}
+})
 
 // check returns what in pkgs is against the table.
 func check(pkgs []pkg) (problems []string) {
@@ -84,8 +99,8 @@ func check(pkgs []pkg) (problems []string) {
 		if !ours {
 			continue
 		}
-		i := slices.IndexFunc(table, func(r row) bool { return match(r.packages, name) })
-		if i < 0 {
+		own, r := find(name)
+		if r == nil {
 			problems = append(problems, fmt.Sprintf(
 				"package %s has no row in the table: add {packages: %q, imports: ...} to the layer where it belongs", name, name))
 			continue
@@ -94,12 +109,71 @@ func check(pkgs []pkg) (problems []string) {
 			if mapped, ok := p.ImportMap[imp]; ok {
 				imp = mapped
 			}
-			if !standard[imp] && !table[i].allows(name, imp) {
-				problems = append(problems, fmt.Sprintf("%s must not import %s (row %q)", name, imp, table[i].packages))
+			if standard[imp] {
+				continue
+			}
+			if !r.allows(name, imp) {
+				problems = append(problems, fmt.Sprintf("%s must not import %s (row %q)", name, imp, r.packages))
+			} else if rel, ours := local(imp); ours {
+				if other, _ := find(rel); other > own {
+					problems = append(problems, fmt.Sprintf("%s must not import %s: the layer %s comes before %s",
+						name, imp, layers[own].name, layers[other].name))
+				}
 			}
 		}
 	}
 	return problems
+}
+
+// find returns the layer and the row of a package. The row is nil if there is none.
+func find(name string) (int, *row) {
+	layer, found := -1, (*row)(nil)
+	for i, l := range layers {
+		for j := range l.rows {
+			switch r := &l.rows[j]; {
+			case r.packages == name:
+				return i, r
+			case found == nil && match(r.packages, name):
+				layer, found = i, r
+			}
+		}
+	}
+	return layer, found
+}
+
+// idle returns the rows that no package of pkgs needs, and the modules in them that none imports.
+func idle(pkgs []pkg) (problems []string) {
+	for _, l := range layers {
+		for i := range l.rows {
+			r := &l.rows[i]
+			members := r.members(pkgs)
+			if len(members) == 0 {
+				problems = append(problems, fmt.Sprintf("row %q has no package", r.packages))
+				continue
+			}
+			for _, m := range r.modules {
+				if !slices.ContainsFunc(members, func(p pkg) bool {
+					return slices.ContainsFunc(p.Imports, func(imp string) bool { return match(m+"/...", imp) })
+				}) {
+					problems = append(problems, fmt.Sprintf("row %q allows %s, which nothing there imports", r.packages, m))
+				}
+			}
+		}
+	}
+	return problems
+}
+
+// members returns the packages for which the row holds, in the order of their paths.
+func (r *row) members(pkgs []pkg) (members []pkg) {
+	for _, p := range pkgs {
+		if name, ours := local(p.ImportPath); ours {
+			if _, other := find(name); other == r {
+				members = append(members, p)
+			}
+		}
+	}
+	slices.SortFunc(members, func(a, b pkg) int { return strings.Compare(a.ImportPath, b.ImportPath) })
+	return members
 }
 
 // local returns the path of a package relative to the module, and whether it is in it.
@@ -108,7 +182,7 @@ func local(importPath string) (string, bool) {
 }
 
 // allows reports whether the package called name may import imp, which is not a standard package.
-func (r row) allows(name, imp string) bool {
+func (r *row) allows(name, imp string) bool {
 	if rel, ours := local(imp); ours {
 		return slices.ContainsFunc(r.imports, func(pattern string) bool {
 			if pattern == "own" {
@@ -155,9 +229,10 @@ func TestCheck(t *testing.T) {
 		{"fetch", module + "/internal/wire", ""},
 		{"fetch", module + "/protocols", "must not import"},
 		{"fetch", module + "/protocols/ftp", "must not import"},
-		{"fetch/mirror", module + "/protocols/ftp", "must not import"},
+		{"fetch/download", module + "/protocols/ftp", "must not import"},
 		{"protocols", module + "/protocols/ftp", ""},
-		{"protocols/ftp", module + "/internal/pool", ""},
+		{"protocols/ftp", module + "/internal/wire", ""},
+		{"protocols/ftp", module + "/internal/pool", "must not import"},
 		{"protocols/ftp", module + "/protocols/gopher", `must not import ` + module + `/protocols/gopher (row "protocols/*/...")`},
 		{"protocols/ftp", module + "/protocols", "must not import"},
 		{"protocols/ftp", module + "/protocols/ftp/listing", ""},
@@ -169,6 +244,10 @@ func TestCheck(t *testing.T) {
 		{"protocols/ldap", "github.com/go-ldap/ldap/v3", ""},
 		{"cmd/urlget", module + "/internal/wire", "must not import"},
 		{"cmd/urlget", module + "/fetch/download", ""},
+		{"cmd/urlget", module + "/fetch/fetchtest", "the layer programs comes before tests"},
+		{"examples/get", module + "/protocols", ""},
+		{"examples/get", module + "/internal/wire", `(row "examples/...")`},
+		{"examples/tour", module + "/internal/wire", `(row "examples/tour")`},
 		{"internal/shiny", "strings", `add {packages: "internal/shiny"`},
 	}
 	for _, tt := range tests {
@@ -178,6 +257,23 @@ func TestCheck(t *testing.T) {
 		}), "\n")
 		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s imports %s: %q, want %q", tt.name, tt.imports, got, tt.want)
+		}
+	}
+}
+
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	problems := idle([]pkg{
+		{ImportPath: module + "/fetch/uri", Imports: []string{"golang.org/x/net/idna"}},
+		{ImportPath: module + "/fetch/links", Imports: []string{"strings"}},
+	})
+	for text, want := range map[string]bool{
+		`row "fetch/uri"`: false,
+		`row "fetch/links" allows golang.org/x/net/html, which nothing there imports`: true,
+		`row "fetch/netrc" has no package`:                                            true,
+	} {
+		if got := strings.Contains(strings.Join(problems, "\n")+"\n", text); got != want {
+			t.Errorf("%q among the problems: %t; want %t:\n%q", text, got, want, problems)
 		}
 	}
 }

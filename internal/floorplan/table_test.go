@@ -1,76 +1,118 @@
-// Package floorplan checks which package may import which. The table below is the rule, in the order
-// of the layers.
+// Package floorplan checks which package may import which. The table below is the rule, in the
+// order of the layers; docs/architecture.md shows it.
 package floorplan
 
 const module = "github.com/urlget/urlget"
 
+// A layer is a group of packages. What one may import is in its own layer or in those before it.
+type layer struct {
+	name string
+	rows []row
+}
+
 // A row allows packages to import others. Paths are relative to the module; "..." at the end stands
-// for whatever follows, nothing included, and "*" for one element. The first row that matches a
-// package holds. The standard library is always allowed.
+// for whatever follows, nothing included, and "*" for one element. The row that names a package
+// holds for it, else the first that matches. The standard library is always allowed.
 type row struct {
 	packages string
+	purpose  string   // of several packages; that of one is the first sentence of its documentation
 	imports  []string // packages of this module; "own" is the driver's own directory
 	modules  []string // packages of others, with all below
 }
 
 var (
 	core  = []string{"fetch", "fetch/uri"}
-	lines = []string{"fetch", "fetch/uri", "internal/wire", "internal/pool", "own"}
+	lines = []string{"fetch", "fetch/uri", "internal/wire", "internal/bounded", "internal/codec/*", "own"}
 	// public is what a program outside the module could import.
 	public = []string{"fetch/...", "protocols/..."}
 )
 
-var table = []row{
-	// Layer 0: no idea of fetching.
-	{packages: "fetch/uri", modules: []string{"golang.org/x/net/idna", "golang.org/x/text"}},
-	{packages: "internal/wire"},
-	{packages: "internal/pool"},
-	{packages: "fetch/message", modules: []string{"github.com/emersion/go-message", "golang.org/x/net/html", "golang.org/x/text"}},
-	{packages: "internal/mailbox", imports: []string{"fetch/message"}, modules: []string{"go.etcd.io/bbolt"}},
+var layers = []layer{
+	{"uri", []row{
+		{packages: "fetch/uri", modules: []string{"golang.org/x/net/idna"}},
+		{packages: "fetch/uri/find", imports: []string{"fetch/uri"}, modules: []string{"mvdan.cc/xurls"}},
+	}},
 
-	// Layer 1: the client, which knows no protocol.
-	{packages: "fetch", imports: []string{"fetch/uri", "internal/wire"}, modules: []string{"golang.org/x/net"}},
+	{"lines", []row{
+		{packages: "internal/wire"},
+		{packages: "internal/pool"},
+		{packages: "internal/bounded"},
+		{packages: "internal/codec/tn3270", modules: []string{"golang.org/x/text"}},
+		{packages: "internal/codec/*", imports: []string{"fetch/uri"},
+			purpose: "the messages of one protocol, for its driver and its test server"},
+	}},
 
-	// Layer 2: what stands beside the client, each for itself.
-	{packages: "fetch/middleware/...", imports: core, modules: []string{"golang.org/x/time"}},
-	{packages: "fetch/links/...", imports: core, modules: []string{"golang.org/x/net/html"}},
-	{packages: "fetch/render", imports: core, modules: []string{"golang.org/x/net/html"}},
-	{packages: "fetch/netrc", imports: core},
-	{packages: "fetch/fetchfs", imports: core},
-	{packages: "fetch/fetchhttp", imports: core},
-	{packages: "fetch/fetchtest", imports: core},
-	{packages: "fetch/warc", imports: core},
+	{"client", []row{
+		{packages: "fetch", imports: []string{"fetch/uri", "internal/wire", "internal/pool", "internal/bounded"},
+			modules: []string{"golang.org/x/net"}},
+	}},
 
-	// Layer 2: the drivers. None imports another: that goes through fetch.Env. Those that need the
-	// code of others are named here, the rest share the last row.
-	{packages: "protocols/http/...", imports: lines, modules: []string{"golang.org/x/net",
-		"github.com/icholy/digest", "github.com/Azure/go-ntlmssp", "github.com/andybalholm/brotli",
-		"github.com/klauspost/compress"}},
-	{packages: "protocols/nntp/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},
-	{packages: "protocols/mid/...", imports: []string{"fetch", "fetch/uri", "fetch/message", "internal/mailbox"}},
-	{packages: "protocols/mailto/...", imports: []string{"fetch", "fetch/uri", "fetch/message", "internal/mailbox"}},
-	{packages: "protocols/ldap/...", imports: lines, modules: []string{"github.com/go-ldap/ldap",
-		"github.com/go-asn1-ber/asn1-ber"}},
-	{packages: "protocols/telnet/tn3270", modules: []string{"golang.org/x/text"}},
-	{packages: "protocols/*/...", imports: lines},
+	// The drivers, and what stands beside the client, each for itself. No driver imports another:
+	// that goes through fetch.Env. Those that need the code of others are named, the rest share a
+	// row.
+	{"protocols", []row{
+		{packages: "fetch/message", modules: []string{"github.com/emersion/go-message", "golang.org/x/net/html",
+			"golang.org/x/text"}},
+		{packages: "internal/mailbox", imports: []string{"fetch/message"}, modules: []string{"go.etcd.io/bbolt"}},
+		{packages: "protocols/http/...", imports: lines, modules: []string{"golang.org/x/net",
+			"github.com/icholy/digest", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
+		{packages: "protocols/ldap/...", imports: lines, modules: []string{"github.com/go-ldap/ldap",
+			"github.com/go-asn1-ber/asn1-ber"}},
+		{packages: "protocols/sftp/...", imports: lines, purpose: "is the driver for sftp and scp URLs",
+			modules: []string{"golang.org/x/crypto", "github.com/skeema/knownhosts"}},
+		{packages: "protocols/nntp/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},
+		{packages: "protocols/imap/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},
+		{packages: "protocols/pop/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},
+		{packages: "protocols/mid/...", imports: []string{"fetch", "fetch/uri", "fetch/message", "internal/mailbox"}},
+		{packages: "protocols/mailto/...", imports: []string{"fetch", "fetch/uri", "fetch/message", "internal/mailbox"}},
+		{packages: "protocols/*/...", imports: lines, purpose: "one driver a folder"},
+		{packages: "protocols", imports: []string{"fetch", "fetch/uri", "protocols/*"}},
+		{packages: "fetch/links", imports: core, modules: []string{"golang.org/x/net/html", "golang.org/x/text",
+			"github.com/tdewolff/parse"}},
+		{packages: "fetch/robots"},
+		{packages: "fetch/render", imports: core},
+		{packages: "fetch/netrc", imports: core},
+		{packages: "fetch/formdata", imports: core},
+		{packages: "fetch/cookies", modules: []string{"golang.org/x/net/publicsuffix"}},
+		{packages: "fetch/middleware", imports: core, modules: []string{"golang.org/x/time"}},
+		{packages: "fetch/middleware/otel", imports: core, modules: []string{"go.opentelemetry.io/otel"}},
+		{packages: "fetch/fetchfs", imports: core},
+		{packages: "fetch/fetchhttp", imports: core},
+		{packages: "fetch/warc", modules: []string{"github.com/klauspost/compress", "golang.org/x/sys"}},
+		{packages: "fetch/capture", imports: append(core[:len(core):len(core)], "fetch/warc")},
+	}},
 
-	// Layer 3: what brings drivers together, and what works with whole resources.
-	{packages: "protocols", imports: []string{"fetch", "fetch/uri", "protocols/*"}},
-	{packages: "fetch/download", imports: core, modules: []string{"golang.org/x/sync"}},
-	{packages: "fetch/mirror", imports: []string{"fetch", "fetch/uri", "fetch/download", "fetch/links/..."},
-		modules: []string{"golang.org/x/sync"}},
+	{"files", []row{
+		{packages: "fetch/download", imports: core, modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
+		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download"}},
+		{packages: "fetch/schedule", imports: []string{"fetch", "fetch/uri", "fetch/job"}},
+		{packages: "fetch/crawl", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/robots", "fetch/job",
+			"fetch/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
+		{packages: "fetch/mirror", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/job",
+			"fetch/crawl"}},
+		{packages: "fetch/replay", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/capture", "protocols/http")},
+	}},
 
-	// Layer 4: programs.
-	{packages: "cmd/urlget/...", imports: append(public, "cmd/urlget/..."), modules: []string{"github.com/spf13/cobra",
-		"github.com/spf13/pflag", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"}},
-	{packages: "examples/tour", imports: append(public, "internal/testserver/...")},
-	{packages: "examples/...", imports: public},
-	{packages: "integration/...", imports: append(public, "integration/...")},
-	{packages: "bench/...", imports: append(public, "bench/...")},
+	{"programs", []row{
+		{packages: "cmd/urlget", imports: public, modules: []string{"github.com/spf13/cobra",
+			"github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
+		{packages: "examples/...", imports: public, purpose: "small programs to copy from"},
+		{packages: "internal/release"},
+	}},
 
-	// For tests.
-	{packages: "internal/transcript", modules: []string{"golang.org/x/tools/txtar"}},
-	{packages: "internal/testserver/...", imports: []string{"internal/testserver/...", "fetch/uri", "protocols/wais/apdu",
-		"protocols/prospero/ardp", "protocols/prospero/message"}, modules: []string{"golang.org/x/tools/txtar"}},
-	{packages: "internal/floorplan"},
+	// What only tests import, and what imports it: the tour visits test servers.
+	{"tests", []row{
+		{packages: "fetch/fetchtest", imports: append(core[:len(core):len(core)], "fetch/fetchtest/servers")},
+		{packages: "fetch/fetchtest/servers/sftpd", imports: []string{"fetch/fetchtest/servers", "internal/codec/filexfer"},
+			modules: []string{"golang.org/x/crypto"}},
+		{packages: "fetch/fetchtest/servers/...", imports: []string{"fetch/fetchtest/servers/...", "fetch/uri", "internal/codec/..."},
+			purpose: "small servers for the tests of any client, one for each protocol, that fail on request"},
+		{packages: "internal/warccheck"},
+		{packages: "internal/transcript", modules: []string{"golang.org/x/tools/txtar"}},
+		{packages: "examples/tour", imports: public},
+		{packages: "integration/...", imports: append(public[:len(public):len(public)], "integration/...", "internal/codec/..."),
+			purpose: "tests against real servers, as containers or child processes, and over bad networks"},
+		{packages: "bench", imports: public, purpose: "measures urlget beside curl, wget and lftp"},
+		{packages: "internal/floorplan", purpose: "checks who imports whom, and draws this table"},
+	}},
 }

@@ -1,0 +1,78 @@
+package floorplan
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	required  = regexp.MustCompile(`(?m)^\t(\S+) v\S+$`) // what go.mod requires itself: no comment follows
+	quotedIn  = regexp.MustCompile("`([^`]+)`")
+	tableLine = regexp.MustCompile(`(?m)^\|.*\|$`)
+)
+
+// TestTheREADMENamesEveryDependency compares what go.mod requires with the table of the README,
+// which says what each is for.
+func TestTheREADMENamesEveryDependency(t *testing.T) {
+	t.Parallel()
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, ok := strings.Cut(string(readme), "\n## Dependencies\n")
+	if !ok {
+		t.Fatal("README.md has no section of dependencies")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	listed := map[string]bool{}
+	for _, line := range tableLine.FindAllString(section, -1) {
+		for _, name := range quotedIn.FindAllStringSubmatch(line, -1) {
+			listed[name[1]] = true
+		}
+	}
+	needs := map[string]bool{}
+	for _, m := range required.FindAllStringSubmatch(string(mod), -1) {
+		needs[m[1]] = true
+		if !listed[m[1]] {
+			t.Errorf("README.md does not say what %s is for", m[1])
+		}
+	}
+	if len(needs) == 0 {
+		t.Error("go.mod requires nothing")
+	}
+	for name := range listed {
+		if !needs[name] {
+			t.Errorf("README.md lists %s, which go.mod does not require", name)
+		}
+	}
+}
+
+// apart are packages for programs that want them. They bring much along, so neither the command nor
+// what programs usually import may need them.
+var apart = []string{"fetch/middleware/otel"}
+
+func TestPackagesApartStayApart(t *testing.T) {
+	t.Parallel()
+	pkgs := list(t)
+	imports := make(map[string][]string, len(pkgs))
+	for _, p := range pkgs {
+		imports[p.ImportPath] = p.Imports
+	}
+	for _, name := range apart {
+		if _, ok := imports[module+"/"+name]; !ok {
+			t.Errorf("there is no package %s", name)
+		}
+		for importer, list := range imports {
+			if slices.Contains(list, module+"/"+name) {
+				t.Errorf("%s imports %s", importer, name)
+			}
+		}
+	}
+}
