@@ -18,8 +18,8 @@ func TestGet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for rawURL, want := range map[string]string{
-		"data:,hello%20there":               "hello there",
-		uri.File{Path: name}.URI().String(): "welcome",
+		"data:,hello%20there":                         "hello there",
+		uri.Must(uri.File{Path: name}.URI()).String(): "welcome",
 	} {
 		var got strings.Builder
 		if err := get(t.Context(), &got, rawURL); err != nil || got.String() != want {

@@ -1,10 +1,11 @@
-// The tour retrieves one resource by each scheme through the real dispatcher
-// and prints a table. It starts small servers on loopback for that, so it
-// needs no network:
+// The tour retrieves one resource by each scheme through the real dispatcher and prints a table. Then
+// it copies the servers' tree by each scheme that has one, and compares the copies. It starts small
+// servers on loopback for that, so it needs no network:
 //
 //	go run ./examples/tour
 //
-// With -serve it keeps the servers on fixed ports, for trying urlget on them.
+// With -serve it keeps the servers on fixed ports, for trying urlget on them, until it is interrupted
+// or ended.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -23,21 +25,30 @@ import (
 
 func main() {
 	serve := flag.Bool("serve", false, "keep the servers running on fixed ports")
+	port := flag.Int("port", firstPort, "the first of the fixed ports")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	if *port < 1 || *port+len(ports) > 0xffff {
+		fmt.Fprintln(os.Stderr, "tour: no such port:", *port)
+		os.Exit(2)
+	}
+	if !*serve {
+		*port = 0
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if err := run(ctx, os.Stdout, *serve); err != nil {
+	if err := run(ctx, os.Stdout, *port); err != nil {
 		fmt.Fprintln(os.Stderr, "tour:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, serve bool) error {
+// run makes the tour or, if there is a first port, serves.
+func run(ctx context.Context, out io.Writer, port int) error {
 	s := &stage{}
 	defer s.tearDown()
 	servers := s.start()
-	if serve {
-		return servers.keep(ctx, out)
+	if port != 0 {
+		return servers.keep(ctx, out, port)
 	}
 	client := servers.client()
 	defer client.Close()
@@ -58,7 +69,7 @@ func run(ctx context.Context, out io.Writer, serve bool) error {
 	if failed > 0 {
 		return fmt.Errorf("%d of the stops failed", failed)
 	}
-	return nil
+	return servers.trees(ctx, client, out)
 }
 
 // visit opens u as its scheme allows and tells what came.
@@ -76,9 +87,9 @@ func visit(ctx context.Context, c *fetch.Client, u uri.URI) (kind, got string, e
 	defer resp.Body.Close()
 	switch resp.Kind {
 	case fetch.KindSession:
-		// A session ends when one side has enough. Its first octets will do.
+		// A session ends when one side has enough. Its first bytes will do.
 		n, err := resp.Body.Read(make([]byte, 512))
-		return resp.Kind.String(), fmt.Sprintf("%d octets, and more to come", n), err
+		return resp.Kind.String(), fmt.Sprintf("%d bytes, and more to come", n), err
 	case fetch.KindListing:
 		n := 0
 		for _, err := range resp.Entries {
@@ -90,7 +101,7 @@ func visit(ctx context.Context, c *fetch.Client, u uri.URI) (kind, got string, e
 		return resp.Kind.String(), fmt.Sprintf("%d entries", n), nil
 	}
 	n, err := io.Copy(io.Discard, resp.Body)
-	return resp.Kind.String(), fmt.Sprintf("%d octets", n), err
+	return resp.Kind.String(), fmt.Sprintf("%d bytes", n), err
 }
 
 // shorten keeps the table narrow.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,22 +12,27 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing/fstest"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/csod"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/dictd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/fingerd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/prosperod"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/telnetd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/tftpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/whoisd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/testserver/csod"
-	"github.com/urlget/urlget/internal/testserver/dictd"
-	"github.com/urlget/urlget/internal/testserver/fingerd"
-	"github.com/urlget/urlget/internal/testserver/ftpd"
-	"github.com/urlget/urlget/internal/testserver/gopherd"
-	"github.com/urlget/urlget/internal/testserver/lineserver"
-	"github.com/urlget/urlget/internal/testserver/nntpd"
-	"github.com/urlget/urlget/internal/testserver/prosperod"
-	"github.com/urlget/urlget/internal/testserver/telnetd"
-	"github.com/urlget/urlget/internal/testserver/waisd"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/nntp"
@@ -97,47 +101,36 @@ func (s *stage) start() *servers {
 	v.roots.AddCert(secure.Certificate())
 	v.addr["http"] = web.Listener.Addr().String()
 	v.addr["https"] = secure.Listener.Addr().String()
-	v.addr["ftp"] = ftpd.Start(s, tree, ftpd.Options{}).Addr
-	v.addr["ftps"] = ftpd.Start(s, tree, ftpd.Options{TLS: certificate, Implicit: true}).Addr
-	v.addr["gopher"] = gopherd.Start(s, gopherd.Config{Tree: tree, Text: true, Plus: true}).Addr
-	v.addr["gophers"] = gopherd.Start(s, gopherd.Config{Tree: tree, Text: true, TLS: certificate}).Addr
-	v.addr["cso"] = csod.Start(s, map[string]string{"pear": "-200:1:    name: Alice Pear\r\n-200:1:   email: alice@example.org\r\n"}).Addr
-	v.addr["finger"] = fingerd.Start(s, map[string]string{"alice": "Login: alice\r\nPlan:\r\nEat a pear.\r\n"}).Addr
-	v.addr["whois"] = lineserver.Start(s, nil, func(q string, _ *bufio.Reader) ([]byte, bool) {
-		return []byte("domain: " + q + "\r\nholder: Alice\r\n"), false
-	}).Addr
-	v.addr["dict"] = dictd.Start(s, func(word string) (string, bool) {
-		return "A sweet fruit, narrow at the stalk.\r\n", word == "pear"
-	}).Addr
-	v.addr["telnet"] = telnetd.Start(s, func(c *telnetd.Conn) {
-		c.Send("Welcome.\r\nlogin: ")
-		c.Wait()
-	}).Addr
-	v.addr["nntp"] = nntpd.Start(s, nntpd.Config{Groups: []nntpd.Group{{Name: "example.fruit", Description: "All about fruit",
+	v.addr["ftp"] = ftpd.Start(s, ftpd.Options{Tree: tree}).Addr
+	v.addr["ftps"] = ftpd.Start(s, ftpd.Options{Tree: tree, TLS: certificate, Implicit: true}).Addr
+	v.addr["imaps"] = imapd.Start(s, imapd.Options{TLS: certificate, Implicit: true, Mailboxes: map[string][]imapd.Message{"INBOX": {{Text: []byte(message)}}}}).Addr
+	v.addr["pops"] = popd.Start(s, popd.Options{TLS: certificate, Implicit: true, Messages: []popd.Message{{UID: "1", Text: message}}}).Addr
+	v.addr["gemini"] = geminid.Start(s, geminid.Options{Tree: tree, TLS: certificate}).Addr
+	v.addr["tftp"] = tftpd.Start(s, tftpd.Options{Tree: tree}).Addr
+	v.addr["gopher"] = gopherd.Start(s, gopherd.Options{Tree: tree, Text: true, Plus: true}).Addr
+	v.addr["gophers"] = gopherd.Start(s, gopherd.Options{Tree: tree, Text: true, TLS: certificate}).Addr
+	v.addr["cso"] = csod.Start(s, csod.Options{Answers: map[string]string{
+		"pear": "-200:1:    name: Alice Pear\r\n-200:1:   email: alice@example.org\r\n"}}).Addr
+	v.addr["finger"] = fingerd.Start(s, fingerd.Options{Answers: map[string]string{
+		"alice": "Login: alice\r\nPlan:\r\nEat a pear.\r\n"}}).Addr
+	v.addr["whois"] = whoisd.Start(s, whoisd.Options{Answer: func(query string) string {
+		return "domain: " + query + "\r\nholder: Alice\r\n"
+	}}).Addr
+	v.addr["dict"] = dictd.Start(s, dictd.Options{Words: map[string]string{
+		"pear": "A sweet fruit, narrow at the stalk.\r\n"}}).Addr
+	v.addr["telnet"] = telnetd.Start(s, telnetd.Options{}).Addr
+	v.addr["nntp"] = nntpd.Start(s, nntpd.Options{Groups: []nntpd.Group{{Name: "example.fruit", Description: "All about fruit",
 		Articles: []nntpd.Article{{ID: "<pear@example.org>", Text: message}}}}}).Addr
-
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		s.Fatal(err)
-	}
-	v.wais = waisd.Start(listener, tree)
-	s.Cleanup(func() { v.wais.Close() })
-	v.addr["wais"] = v.wais.Addr()
-	v.addr["prospero"] = s.prospero("127.0.0.1:0")
+	v.wais = waisd.Start(s, waisd.Options{Tree: tree})
+	v.addr["wais"] = v.wais.Addr
+	v.addr["prospero"] = s.prospero("")
 
 	v.mailbox = s.folder("mailbox", postmark+message+"\n"+postmark+letter+"\n")
 	return v
 }
 
-func (s *stage) prospero(addr string) string {
-	conn, err := net.ListenPacket("udp", addr)
-	if err != nil {
-		s.Fatal(err)
-	}
-	d := prosperod.New(tree)
-	d.Serve(conn)
-	s.Cleanup(func() { d.Close() })
-	return d.Addr()
+func (s *stage) prospero(listen string) string {
+	return prosperod.Start(s, prosperod.Options{Tree: tree, Listen: listen}).Addr
 }
 
 // folder makes a file in a folder of its own and returns its path.
@@ -156,10 +149,14 @@ func (s *stage) folder(name, content string) string {
 
 // client returns a client that knows where news and mail are.
 func (v *servers) client() *fetch.Client {
-	return fetch.New(&fetch.Options{TLS: &tls.Config{RootCAs: v.roots}}, protocols.With(protocols.Config{
+	return fetch.New(&fetch.Options{TLS: &tls.Config{RootCAs: v.roots}}, v.drivers())
+}
+
+func (v *servers) drivers() fetch.Loader {
+	return protocols.With(protocols.Config{
 		NNTP: &nntp.Options{Server: v.addr["nntp"]},
 		Mid:  &mid.Options{Mailboxes: []string{v.mailbox}},
-	}))
+	})
 }
 
 // stops are the URLs to visit.
@@ -172,10 +169,13 @@ func (v *servers) stops() []uri.URI {
 		at("http", "/fruit/pear.txt"), at("https", "/large.bin"),
 		at("ftp", "/fruit/"), at("ftp", "/fruit/pear.txt;type=i"), at("ftps", "/large.bin"),
 		at("gopher", "/1/fruit"), at("gopher", "/0/fruit/pear.txt"), at("gophers", "/9/large.bin"),
+		at("gemini", "/fruit/"), at("gemini", "/large.bin"), at("tftp", "/large.bin"),
 		at("cso", "/pear"), at("finger", "/alice"), at("whois", "/example.org"), at("dict", "/d:pear"), at("telnet", "/"),
 		"news:*", "news:example.fruit", "news:pear@example.org", at("nntp", "/example.fruit/1"),
 		at("wais", "/"), at("wais", "/fruit?pear"), v.wais.Document("fruit", "pear.txt"),
 		at("prospero", "//fruit"), at("prospero", "//large.bin"),
+		"imaps://alice:secret@" + v.addr["imaps"] + "/INBOX", "imaps://alice:secret@" + v.addr["imaps"] + "/INBOX/;UID=1",
+		"pops://alice:secret@" + v.addr["pops"], "pops://alice:secret@" + v.addr["pops"] + "/1",
 		"mid:pear@example.org", "cid:picture@example.org",
 	} {
 		stops = append(stops, uri.MustParse(s))
@@ -183,30 +183,44 @@ func (v *servers) stops() []uri.URI {
 	return stops
 }
 
-// ports are where -serve puts the servers.
-var ports = []struct{ scheme, port string }{
-	{"http", "8080"}, {"ftp", "2121"}, {"gopher", "7070"}, {"finger", "7979"}, {"whois", "4343"}, {"dict", "2628"}, {"telnet", "2323"},
-	{"nntp", "1119"}, {"wais", "2210"}, {"cso", "1105"},
-}
+// firstPort is where -serve puts the servers, one after another, unless -port says otherwise.
+const firstPort = 18080
 
-const prosperoPort = "1525"
+var ports = []string{"http", "ftp", "gopher", "finger", "whois", "dict", "telnet", "nntp", "wais", "cso"}
 
-// keep passes connections from fixed ports on to the servers until ctx ends.
-func (v *servers) keep(ctx context.Context, out io.Writer) error {
+// keep passes connections from fixed ports, from port on, to the servers until ctx ends.
+func (v *servers) keep(ctx context.Context, out io.Writer, port int) error {
 	s := &stage{}
 	defer s.tearDown()
-	for _, p := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:"+p.port)
-		if err != nil {
-			return err
+	var text strings.Builder
+	for i, scheme := range ports {
+		addr := "127.0.0.1:" + strconv.Itoa(port+i)
+		if err := v.publish(s, scheme, addr); err != nil {
+			return fmt.Errorf("%w; -port takes another first port", err)
 		}
-		s.Cleanup(func() { l.Close() })
-		go forward(l, v.addr[p.scheme])
-		fmt.Fprintf(out, "%s://127.0.0.1:%s/\n", p.scheme, p.port)
+		fmt.Fprintf(&text, "%s://%s/\n", scheme, addr)
 	}
-	fmt.Fprintf(out, "prospero://%s/\n", s.prospero("127.0.0.1:"+prosperoPort))
-	fmt.Fprintln(out, strings.Repeat("-", 10)+" interrupt to stop")
+	fmt.Fprintf(&text, "prospero://%s/\n", s.prospero("127.0.0.1:"+strconv.Itoa(port+len(ports))))
+	fmt.Fprintf(out, "%sserving; kill %d ends it\n", &text, os.Getpid())
 	<-ctx.Done()
+	return nil
+}
+
+// publish has the server of a scheme answer at addr.
+func (v *servers) publish(s *stage, scheme, addr string) error {
+	if scheme == "gopher" { // whose menus name the port
+		g, err := gopherd.New(gopherd.Options{Tree: tree, Text: true, Plus: true, Listen: addr})
+		if err == nil {
+			s.Cleanup(func() { g.Close() })
+		}
+		return err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	s.Cleanup(func() { l.Close() })
+	go forward(l, v.addr[scheme])
 	return nil
 }
 

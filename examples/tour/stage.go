@@ -3,15 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
-	"testing"
 )
 
-// A stage lends itself as a test to the servers, which are made for tests:
-// what they want to have cleaned up is cleaned up at the end, and their
-// failures are the program's.
+// A stage takes the place of a test for the servers: what they want to have cleaned up is cleaned up
+// at the end, and their failures are the program's.
 type stage struct {
-	testing.TB // for the methods that the servers do not call
-	cleanups   []func()
+	cleanups []func()
 }
 
 func (s *stage) Helper()          {}

@@ -1,0 +1,90 @@
+package guide
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const document = "../../docs/library.md"
+
+// block is a program in the document, and the line before it that says which functions it is.
+var block = regexp.MustCompile("(?s)(?:<!-- func ([a-zA-Z ]+) -->\n)?```go\n(.*?)```\n")
+
+// TestTheGuideShowsTheFunctions holds the programs of docs/library.md to the functions here, which
+// compile and are tested, and rewrites them if asked.
+func TestTheGuideShowsTheFunctions(t *testing.T) {
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := functions(t)
+	shown := map[string]bool{}
+	wanted := block.ReplaceAllFunc(text, func(b []byte) []byte {
+		m := block.FindSubmatch(b)
+		if len(m[1]) == 0 {
+			t.Errorf("a program has no line <!-- func NAME --> in front:\n%s", m[2])
+			return b
+		}
+		var parts []string
+		for name := range strings.FieldsSeq(string(m[1])) {
+			if source[name] == "" {
+				t.Errorf("there is no function %s", name)
+			}
+			shown[name] = true
+			parts = append(parts, source[name])
+		}
+		return []byte("<!-- func " + string(m[1]) + " -->\n```go\n" + strings.Join(parts, "\n") + "```\n")
+	})
+	for name := range source {
+		if !shown[name] {
+			t.Errorf("the guide does not show %s", name)
+		}
+	}
+	if t.Failed() || bytes.Equal(text, wanted) {
+		return
+	}
+	if os.Getenv("URLGET_WRITE") == "" {
+		t.Fatal("docs/library.md does not show the functions as they are; this writes it: " +
+			"URLGET_WRITE=1 go test ./examples/guide")
+	}
+	if err := os.WriteFile(document, wanted, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// functions returns the source of the functions that the guide shows: all that are not in tests, and
+// the test in program_test.go.
+func functions(t *testing.T) map[string]string {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := map[string]string{}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") && name != "program_test.go" {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				source[f.Name.Name] = string(text[fset.Position(f.Pos()).Offset:fset.Position(f.End()).Offset]) + "\n"
+			}
+		}
+	}
+	return source
+}

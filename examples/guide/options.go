@@ -1,0 +1,81 @@
+package guide
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/middleware"
+	"github.com/urlget/urlget/fetch/netrc"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/ftp"
+	"github.com/urlget/urlget/protocols/http"
+)
+
+func withLogins(file string, ask func(host string) (user, password string)) *fetch.Client {
+	prompt := fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+		if !ch.From.IsZero() {
+			return fetch.Credential{}, fetch.ErrAuth // another server led here, not the user
+		}
+		user, password := ask(ch.URL.Host())
+		return fetch.Credential{User: user, Password: password}, nil
+	})
+	return fetch.New(&fetch.Options{
+		Credentials: fetch.ChainCredentials(netrc.New(file), prompt),
+	}, protocols.All)
+}
+
+func through(proxy string) (*fetch.Client, error) {
+	p, err := uri.Parse(proxy)
+	if err != nil {
+		return nil, err
+	}
+	return fetch.New(&fetch.Options{
+		Proxy:    func(uri.URI) (uri.URI, error) { return p, nil },
+		Timeouts: fetch.Timeouts{Connect: 5 * time.Second},
+	}, protocols.All), nil
+}
+
+func careful() *fetch.Client {
+	return fetch.New(&fetch.Options{Policy: &fetch.Policy{
+		MaxSize: 100 << 20,
+		CheckURL: func(u, from uri.URI) error {
+			if strings.HasSuffix(u.Host(), ".intranet.example") {
+				return errors.New("no servers of our own")
+			}
+			return nil
+		},
+	}}, protocols.Without("file", "afs", "nfs"))
+}
+
+func small(load ...fetch.Loader) *fetch.Client {
+	return fetch.New(&fetch.Options{
+		Middleware: []fetch.Middleware{middleware.PerHost(2), middleware.RateLimit(1 << 20)},
+	}, append(load, ftp.Load, http.With(http.Options{Compressed: true}))...)
+}
+
+func timed(done func(u uri.URI, took time.Duration)) fetch.Middleware {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+			begin := time.Now()
+			resp, err := next.Open(ctx, req)
+			if err != nil {
+				return nil, err
+			}
+			resp.Body = fetch.OnClose(resp.Body, func() { done(req.URL, time.Since(begin)) })
+			return resp, nil
+		})
+	}
+}
+
+func traffic(sent, received *atomic.Int64) fetch.Recorder {
+	x := &fetch.Exchange{
+		Sent:     func(_ int, p []byte) { sent.Add(int64(len(p))) },
+		Received: func(_ int, p []byte) { received.Add(int64(len(p))) },
+	}
+	return func(context.Context, *fetch.Request) *fetch.Exchange { return x }
+}
