@@ -31,8 +31,16 @@ func TestSafeName(t *testing.T) {
 		{`<a>|"b"?*`, "_a___b___"},
 		{"  a b  ", "a b"},
 		{"name. . .", "name"},
-		{".profile", ".profile"},
-		{"-rf", "-rf"},
+		{".profile", "_.profile"},
+		{"-rf", "_-rf"},
+		{"x/.bashrc", "_.bashrc"},
+		{`x\-rf`, "_-rf"},
+		{" \u200b.x", "_.x"},
+		{"-. ", "_-"},
+		{"_.x", "_.x"},
+		{"." + long, "_." + long[:238]},
+		{"nul." + long, "_nul." + long[:235]},
+		{"a.-b", "a.-b"},
 		{"ünïcödé.txt", "ünïcödé.txt"},
 		{"latin\xe9.txt", "latin_.txt"},
 		{"nul", "_nul"},
@@ -68,6 +76,8 @@ func FuzzSafeName(f *testing.F) {
 			t.Errorf("SafeName(%q) = %q", s, got)
 		case !filepath.IsLocal(got), filepath.Base(got) != got, strings.Trim(got, ".") == "":
 			t.Errorf("SafeName(%q) = %q, which is not one element", s, got)
+		case got[0] == '.', got[0] == '-':
+			t.Errorf("SafeName(%q) = %q, which is hidden or an option", s, got)
 		case fetch.SafeName(got) != got:
 			t.Errorf("SafeName(%q) = %q, and again %q", s, got, fetch.SafeName(got))
 		}

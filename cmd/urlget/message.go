@@ -84,7 +84,7 @@ func (s *settings) extract(url uri.URI, resp *fetch.Response) error {
 		content = p.Body()
 		resp.ContentType = cmp.Or(mime.FormatMediaType(p.ContentType, p.Params), p.ContentType)
 		extension := path.Ext(download.Name(uri.URI{}, &fetch.Meta{ContentType: p.ContentType}))
-		resp.Name = cmp.Or(fetch.SafeName(strings.TrimLeft(p.Name, ".")), fmt.Sprintf("%s-%d%s", name, p.Number, extension))
+		resp.Name = cmp.Or(fetch.SafeName(p.Name), fmt.Sprintf("%s-%d%s", name, p.Number, extension))
 	}
 	resp.Size, resp.ETag = -1, ""
 	resp.Body = &extracted{content, resp.Body}

@@ -18,9 +18,10 @@ import (
 // Name chooses the file name for a resource: the name suggested by the server in meta, or else the
 // last element of the path of u, or else "index" with the extension of the media type. Meta is nil
 // if nothing has been requested yet. U should be the URL that the user gave, because others decide
-// where a redirect leads. A suggested name loses leading dots and dashes. The result is always a
-// single safe path element (see fetch.SafeName), and never the name of an unfinished transfer or
-// its record, so that nobody can plant one for a later transfer to continue.
+// where a redirect leads. The result is always a single safe path element (see fetch.SafeName),
+// and never the name of an unfinished transfer or its record, so that nobody can plant one for a
+// later transfer to continue. It begins with a dot or a dash only if the last element of the path
+// of u does.
 func Name(u uri.URI, meta *fetch.Meta) string {
 	name := suggested(u, meta)
 	for _, ours := range []string{partSuffix, recordSuffix, tempSuffix} {
@@ -32,15 +33,15 @@ func Name(u uri.URI, meta *fetch.Meta) string {
 }
 
 func suggested(u uri.URI, meta *fetch.Meta) string {
+	named := lastElement(u)
 	if meta != nil {
-		// A suggested name must not be hidden, since programs read some hidden files by themselves,
-		// nor look like an option.
-		if name := fetch.SafeName(strings.TrimLeftFunc(fetch.SafeName(meta.Name), isLead)); name != "" {
+		// A driver that suggests what the URL says suggests nothing: the name is the user's.
+		if name := fetch.SafeName(meta.Name); name != "" && name != fetch.SafeName(named) {
 			return name
 		}
 	}
-	if name := lastElement(u); name != "" {
-		return name
+	if named != "" {
+		return named
 	}
 	if meta != nil {
 		return "index" + extension(meta.ContentType)
@@ -48,7 +49,7 @@ func suggested(u uri.URI, meta *fetch.Meta) string {
 	return "index"
 }
 
-// isLead reports whether r is a character that a suggested name must not begin with.
+// isLead reports whether r is a character that a name chosen by others must not begin with.
 func isLead(r rune) bool { return r == '.' || r == '-' || unicode.IsSpace(r) }
 
 // nameFor is Name for a request. If the user did not name the URL, as for a match of a pattern, a
@@ -62,7 +63,7 @@ func nameFor(req *fetch.Request, meta *fetch.Meta) string {
 }
 
 // lastElement returns the last element of the path of u as a file name, or "". URLs without
-// slashes, such as data and news URLs, have no elements.
+// slashes, such as data and news URLs, have no elements. A dot or dash at the beginning stays.
 func lastElement(u uri.URI) string {
 	if !strings.HasPrefix(u.Path(), "/") {
 		return ""
@@ -73,7 +74,11 @@ func lastElement(u uri.URI) string {
 		strings.EqualFold(name[i:i+len(typeCode)], typeCode) {
 		name = name[:i]
 	}
-	return fetch.SafeName(name)
+	safe := fetch.SafeName(name)
+	if strings.IndexFunc(name, isLead) == 0 && strings.IndexFunc(strings.TrimPrefix(safe, "_"), isLead) == 0 {
+		return strings.TrimPrefix(safe, "_")
+	}
+	return safe
 }
 
 // extensions maps common media types to extensions. The tables of operating systems differ from

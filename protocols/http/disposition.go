@@ -2,22 +2,14 @@ package http
 
 import (
 	"mime"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/urlget/urlget/fetch"
 )
 
 // suggestedName returns the file name that a Content-Disposition proposes, as one safe path
-// element, or "" (RFC 6266). A name that would be hidden gets "_" in place of its dot: a server
-// must not write the user's settings.
-func suggestedName(disposition string) string {
-	name := fetch.SafeName(filename(disposition))
-	if strings.HasPrefix(name, ".") {
-		return "_" + name[1:]
-	}
-	return name
-}
+// element, or "" (RFC 6266).
+func suggestedName(disposition string) string { return fetch.SafeName(filename(disposition)) }
 
 // filename reads the name: "filename*", which mime decodes (RFC 8187), before "filename".
 func filename(disposition string) string {

@@ -61,7 +61,7 @@ func TestSuggestedName(t *testing.T) {
 		"inline; FileName=a.txt":              "a.txt",
 		`attachment; filename="../../etc/x"`:  "x",
 		`attachment; filename="C:\\a\\b.txt"`: "b.txt",
-		`attachment; filename=".profile"`:     "_profile",
+		`attachment; filename=".profile"`:     "_.profile",
 		`attachment; filename=".."`:           "",
 		`attachment; filename="NUL"`:          "_NUL",
 		"attachment; filename=\"\xe9.txt\"":   "é.txt",
