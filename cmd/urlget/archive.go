@@ -41,7 +41,7 @@ func addArchiveFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVar(&r.cdx, "warc-cdx", false, "write an index (CDXJ) beside the archive")
 	f.StringVar(&r.dedup, "warc-dedup", "", "do not record again what the index in `FILE` (CDXJ) has")
 	f.BoolVar(&r.plain, "no-warc-compression", false, "do not compress the archive")
-	f.StringArrayVar(&r.replay, "replay", nil, "answer from the archive in `FILE` what it has")
+	f.Var((*several)(&r.replay), "replay", "answer from the archive in `FILE` what it has")
 	f.BoolVar(&r.only, "replay-only", false, "with --replay: answer nothing else, and send nothing")
 	f.Var((*date)(&r.at), "replay-at", "with --replay: as it was at `DATE`, such as 2026-01-31, not the last time")
 }

@@ -183,9 +183,9 @@ func addDriverFlags(f *pflag.FlagSet, d *driverSettings) {
 	f.BoolVar(&d.news.UnixLines, "unix-lines", false, "deliver news with LF at the ends of lines, not CR LF")
 	f.BoolVar(&d.news.StartTLS, "starttls", false, "begin TLS with news, mail and LDAP servers before anything else is said")
 	f.BoolVar(&d.news.AllowPlaintext, "allow-plaintext-login", false, "let passwords travel to news, mail and LDAP servers without TLS")
-	f.StringArrayVar(&d.mailboxes, "mailbox", nil, "find messages in `FILE`, an mbox or Maildir")
-	f.StringArrayVar(&d.ssh.Identities, "identity", nil, "log in to SSH servers with the private key in `FILE`")
-	f.StringArrayVar(&d.ssh.KnownHosts, "known-hosts", nil, "know SSH servers by the keys in `FILE`, not those in ~/.ssh/known_hosts")
+	f.Var((*several)(&d.mailboxes), "mailbox", "find messages in `FILE`, an mbox or Maildir")
+	f.Var((*several)(&d.ssh.Identities), "identity", "log in to SSH servers with the private key in `FILE`")
+	f.Var((*several)(&d.ssh.KnownHosts), "known-hosts", "know SSH servers by the keys in `FILE`, not those in ~/.ssh/known_hosts")
 	f.BoolVar(&d.ssh.NoConfig, "no-ssh-config", false, "do not read ~/.ssh/config")
 	f.BoolVar(&d.login, "login", false, "log in to sessions with the user and password of the URL, in clear")
 	f.StringVar(&d.transcript.name, "transcript", "", "keep both directions of sessions in `FILE`, passwords too")
@@ -343,7 +343,7 @@ func addFlags(f *pflag.FlagSet, s *settings) {
 	f.StringVarP(&s.input, "input-file", "i", "", "read URLs from `FILE` (\"-\" for standard input), one a line")
 
 	f.StringVarP(&s.agent, "user-agent", "U", "", "call yourself `AGENT`")
-	f.StringArrayVarP(&s.header, "header", "H", nil, "send a header field, as in `'Name: value'`")
+	f.VarP((*several)(&s.header), "header", "H", "send a header field, as in `'Name: value'`")
 	f.StringVar(&s.referer, "referer", "", "say that `URL` led here")
 	f.StringVarP(&s.user, "user", "u", "", "log in as `USER`, or with USER:PASSWORD")
 	f.StringVar(&s.password, "password", "", "log in with `PASSWORD`")
@@ -364,7 +364,7 @@ func addFlags(f *pflag.FlagSet, s *settings) {
 	f.Lookup("no-proxy").NoOptDefVal = "*"
 	f.StringVar(&s.socks5, "socks5", "", "go through the SOCKS5 proxy at `HOST:PORT`, which resolves names")
 	f.BoolVar(&s.tunnel, "proxy-tunnel", false, "tunnel everything through an http proxy by CONNECT")
-	f.StringArrayVar(&s.gateway, "gateway", nil, "retrieve URLs of a scheme from a gateway, as in `SCHEME=URL`")
+	f.Var((*several)(&s.gateway), "gateway", "retrieve URLs of a scheme from a gateway, as in `SCHEME=URL`")
 	f.BoolVar(&s.bareNames, "no-default-gateways", false, "do not ask the public resolvers of doi, hdl and urn:ietf:rfc")
 
 	f.BoolVar(&s.trace, "trace", false, "print the protocol conversation on standard error, secrets masked")
@@ -408,7 +408,7 @@ func addNetworkFlags(f *pflag.FlagSet, s *settings) {
 	s.maxRedirect = defaultRedirects
 	f.Var(&count{&s.maxRedirect, 0, -1}, "max-redirect", "follow at most `N` redirects")
 
-	f.StringArrayVar(&s.resolve, "resolve", nil, "take an address for a host, as in `HOST:PORT:ADDR`")
+	f.Var((*several)(&s.resolve), "resolve", "take an address for a host, as in `HOST:PORT:ADDR`")
 	f.BoolVarP(&s.ipv4, "inet4-only", "4", false, "use only IPv4")
 	f.BoolVarP(&s.ipv6, "inet6-only", "6", false, "use only IPv6")
 	f.StringVar(&s.bind, "bind-address", "", "connect from the local `ADDRESS`")

@@ -54,7 +54,7 @@ func addTreeFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVar(&t.sitemaps, "sitemaps", false, "begin at the sitemaps of the servers too")
 	f.BoolVar(&t.spider, "spider", false, "save nothing, only see what is there")
 	f.BoolVar(&t.noRobots, "no-robots", false, "do not heed robots.txt (also -e robots=off)")
-	f.StringArrayVarP(&t.commands, "execute", "e", nil, "robots=off is the one `COMMAND` that there is")
+	f.VarP((*several)(&t.commands), "execute", "e", "robots=off is the one `COMMAND` that there is")
 	f.BoolVar(&t.remove, "delete", false, "remove files of an earlier mirror that are gone")
 	f.BoolVarP(&t.convert, "convert-links", "k", false, "make links in pages and menus lead to the files")
 	f.BoolVarP(&t.originals, "backup-converted", "K", false, "keep what the server sent as NAME.orig")

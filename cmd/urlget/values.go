@@ -81,6 +81,17 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
+// several are the values of a flag that may be given again.
+type several []string
+
+func (s *several) String() string { return strings.Join(*s, ",") }
+func (s *several) Type() string   { return "text" }
+
+func (s *several) Set(text string) error {
+	*s = append(*s, text)
+	return nil
+}
+
 // count is a flag's number of times, from least on. "inf" is the value that means no end.
 type count struct {
 	n           *int

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -293,12 +294,12 @@ func (s *session) announce(verb, name string) (reply wire.Reply, err error) {
 
 // announcement is what servers write into the reply that begins a transfer: "150 Opening BINARY
 // mode data connection for motd (9 bytes)."
-var announcement = regexp.MustCompile(`\((\d{1,18}) bytes?\)`)
+var announcement = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\((\d{1,18}) bytes?\)`) })
 
 // announcedSize returns the size that the reply names, or 0. The name of the file may look like
 // one.
 func announcedSize(text, name string) int64 {
-	m := announcement.FindAllStringSubmatch(strings.Replace(text, name, "*", 1), -1)
+	m := announcement().FindAllStringSubmatch(strings.Replace(text, name, "*", 1), -1)
 	if len(m) != 1 {
 		return 0
 	}

@@ -2,6 +2,7 @@ package telnet
 
 import (
 	"regexp"
+	"sync"
 
 	"github.com/urlget/urlget/fetch"
 )
@@ -10,9 +11,14 @@ import (
 const maxPrompt = 128
 
 var (
-	userPrompt     = regexp.MustCompile(`(?i)(login|user|username|user ?id|account)[ ]*[:>]\s*$`)
-	passwordPrompt = regexp.MustCompile(`(?i)(password|passphrase|passcode)[^\n:>]*[:>]\s*$`)
+	userPrompt     = prompt(`(?i)(login|user|username|user ?id|account)[ ]*[:>]\s*$`)
+	passwordPrompt = prompt(`(?i)(password|passphrase|passcode)[^\n:>]*[:>]\s*$`)
 )
+
+// prompt returns an expression that is compiled when a login needs it.
+func prompt(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // A loginAnswerer answers the prompts for a user name and a password, each once: a second prompt
 // means that the answer was refused, and then the user has to answer.
@@ -30,9 +36,9 @@ func (g *loginAnswerer) answer(p []byte) []byte {
 	g.tail = g.tail[max(0, len(g.tail)-maxPrompt):]
 	var word *string
 	switch {
-	case g.cred.Password != "" && passwordPrompt.Match(g.tail):
+	case g.cred.Password != "" && passwordPrompt().Match(g.tail):
 		word = &g.cred.Password
-	case g.cred.User != "" && userPrompt.Match(g.tail):
+	case g.cred.User != "" && userPrompt().Match(g.tail):
 		word = &g.cred.User
 	default:
 		return nil

@@ -3,6 +3,7 @@ package tn3270
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -17,7 +18,7 @@ type Key struct {
 }
 
 // keymap has what terminals send for the keys.
-var keymap = func() map[string]Key {
+var keymap = sync.OnceValue(func() map[string]Key {
 	m := map[string]Key{
 		"\r": {AID: Enter}, "\n": {AID: Enter}, "\x1bc": {AID: Clear},
 		"\x1bp1": {AID: PA1}, "\x1bp2": {AID: PA2}, "\x1bp3": {AID: PA3},
@@ -39,7 +40,7 @@ var keymap = func() map[string]Key {
 		m["\x1b"+s] = Key{AID: PF(i + 1)}
 	}
 	return m
-}()
+})
 
 // longest is the length of the longest sequence in keymap, in bytes.
 const longest = 5
@@ -59,7 +60,7 @@ const longest = 5
 //	draw anew      Ctrl-L
 func ParseKey(p []byte) (k Key, n int) {
 	for n := 1; n <= min(len(p), longest); n++ {
-		if k, ok := keymap[string(p[:n])]; ok {
+		if k, ok := keymap()[string(p[:n])]; ok {
 			return k, n
 		}
 	}
@@ -98,7 +99,7 @@ func unknownSequence(p []byte) int {
 
 // beginsKey reports whether p is the beginning of a sequence.
 func beginsKey(p string) bool {
-	for s := range keymap {
+	for s := range keymap() {
 		if strings.HasPrefix(s, p) {
 			return true
 		}

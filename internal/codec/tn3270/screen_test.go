@@ -215,7 +215,7 @@ func TestInput(t *testing.T) {
 
 func TestKeysInPieces(t *testing.T) {
 	t.Parallel()
-	for s, want := range keymap {
+	for s, want := range keymap() {
 		if len(s) > longest {
 			t.Fatalf("%q is longer than the longest", s)
 		}
