@@ -67,10 +67,10 @@ type Options struct {
 	// earlier run, and total the number expected, or -1. It must be quick. Calls do not overlap.
 	Progress func(done, total int64)
 	// Response is called with each response before its Body is read, including responses that
-	// continue a transfer. An error ends the download. Response may replace Body by one derived
-	// from it if it adjusts Meta accordingly: the new content has no ETag, and its Size is -1 if
-	// unknown. It must not do so with Resume, because a response may be partial. Calls do not
-	// overlap.
+	// continue a transfer. An error ends the download, or the attempt (see [Again]). Response may
+	// replace Body by one derived from it if it adjusts Meta accordingly: the new content has no
+	// ETag, and its Size is -1 if unknown. It must not do so with Resume, because a response may be
+	// partial. Calls do not overlap.
 	Response func(*fetch.Response) error
 	// Listing, if not nil, is called with the directory, menu or index that the URL turns out to
 	// be, unless a name was given. It reads the response and need not close it; nothing is saved.

@@ -47,6 +47,27 @@ func newRetrier(opts *Options) *retrier {
 	return r
 }
 
+// Retry calls f until it succeeds or another attempt makes no sense, with the tries and pauses of a
+// download: Tries, Wait, MaxRetryWait and Retry of opts count. It is for requests whose answers are
+// not saved; f must not have handed on anything when it fails.
+func Retry(ctx context.Context, opts *Options, f func() error) error {
+	for r := newRetrier(opts); ; {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		if err := r.again(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// Again returns an error for [Options.Response] that ends only the attempt: err counts as a failure
+// of the server or the network, which may be tried again.
+func Again(err error) error { return &failedAttempt{err} }
+
+type failedAttempt struct{ error }
+
 // again waits before another attempt. If there is to be none, it returns the final error.
 func (r *retrier) again(ctx context.Context, err error) error {
 	r.failed++

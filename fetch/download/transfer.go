@@ -138,7 +138,11 @@ func (t *transfer) exchange(ctx context.Context) error {
 func (t *transfer) saw(resp *fetch.Response) error {
 	t.last = resp
 	if t.opts.Response != nil {
-		if err := t.opts.Response(resp); err != nil {
+		err := t.opts.Response(resp)
+		if failed, ok := err.(*failedAttempt); ok {
+			return failed.error
+		}
+		if err != nil {
 			return &stopped{err}
 		}
 	}

@@ -38,6 +38,7 @@ type resource struct {
 	pattern     bool
 	err         error
 	fails       int // this often with err, then no more; 0 for ever
+	cut         int // the listing fails this often with err, after its entries, and not at once
 	modTime     time.Time
 }
 
@@ -67,6 +68,21 @@ func (s *shelf) Open(_ context.Context, req *fetch.Request) (*fetch.Response, er
 	switch {
 	case !ok:
 		return nil, &fetch.Error{Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 550, Text: "no such thing"}}
+	case r.cut > 0:
+		whole, cause := r.entries, r.err
+		left := r
+		if left.cut--; left.cut == 0 {
+			left.err = nil
+		}
+		s.resources[path] = left
+		r.entries = func(yield func(fetch.Entry, error) bool) {
+			for e := range whole {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			yield(fetch.Entry{}, cause)
+		}
 	case r.err != nil:
 		if r.fails == 1 {
 			r.err = nil

@@ -21,11 +21,15 @@ func (u *run) matches(ctx context.Context, resp *fetch.Response) error {
 	var (
 		waiting []*Job
 		failed  error // the first match that failed
+		begun   bool  // a match was passed on
 	)
 	for open := true; ; {
 		for open && len(waiting) < readAhead {
 			e, err, ok := next()
 			switch {
+			case err != nil && !begun:
+				u.result.Entries = 0
+				return download.Again(err)
 			case err != nil:
 				return err
 			case !ok:
@@ -39,7 +43,7 @@ func (u *run) matches(ctx context.Context, resp *fetch.Response) error {
 			return failed
 		}
 		j := waiting[0]
-		waiting = waiting[1:]
+		waiting, begun = waiting[1:], true
 		switch {
 		case u.Match != nil:
 			if err := u.Match(j); err != nil {

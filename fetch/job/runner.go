@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,8 @@ import (
 type Runner struct {
 	// Downloader has the client and, if jobs save files, the directory for them.
 	Downloader *download.Downloader
-	// Tries, Wait, MaxRetryWait and SHA256 are as in download.Options. Only content is retried, not
-	// listings and metadata.
+	// Tries, Wait, MaxRetryWait and SHA256 are as in download.Options. Metadata and listings are
+	// retried too, a listing only until a hook has been given its first entry.
 	Tries        int
 	Wait         time.Duration
 	MaxRetryWait time.Duration
@@ -36,7 +37,7 @@ type Hooks struct {
 	Writer io.Writer
 
 	// Response is called with each response before its content is read, including responses that
-	// continue a transfer, and with an empty Body for fetch.OpStat. It may observe the content with
+	// continue a transfer or were tried again, and with an empty Body for fetch.OpStat. It may observe the content with
 	// Tee, or change it as download.Options.Response describes. It may also read Body or Entries
 	// itself and return ErrTaken. Any other error ends the job.
 	Response func(*fetch.Response) error
@@ -131,8 +132,17 @@ func (u *run) saw(resp *fetch.Response) error {
 	return nil
 }
 
+// retry calls f as often as the job's tries and pauses allow.
+func (u *run) retry(ctx context.Context, f func() error) error {
+	return download.Retry(ctx, &download.Options{Tries: u.Tries, Wait: u.Wait, MaxRetryWait: u.MaxRetryWait, Retry: u.Retry}, f)
+}
+
 func (u *run) stat(ctx context.Context, req *fetch.Request) error {
-	resp, err := u.client.Describe(ctx, req)
+	var resp *fetch.Response
+	err := u.retry(ctx, func() (err error) {
+		resp, err = u.client.Describe(ctx, req)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -141,44 +151,72 @@ func (u *run) stat(ctx context.Context, req *fetch.Request) error {
 }
 
 func (u *run) list(ctx context.Context, req *fetch.Request) error {
-	resp, err := u.client.Do(ctx, req)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return u.listLinks(ctx, req, err)
-	}
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.Entries == nil {
-		return u.fail("list", fetch.ErrNotRetrievable, fmt.Errorf("%s, not a listing", resp.Kind))
-	}
-	if err := u.saw(resp); err != nil {
-		return err
-	}
-	return u.listing(resp)
+	var own error // of a hook, which is not tried again
+	err := u.retry(ctx, func() error {
+		resp, noListing, err := u.members(ctx, *req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if own = u.saw(resp); own != nil {
+			return nil
+		}
+		if noListing != nil {
+			var ok bool
+			if resp.Entries, ok = links.Entries(resp); !ok {
+				return noListing
+			}
+		}
+		stop, err := begin(resp)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		own = u.listing(resp)
+		return nil
+	})
+	return cmp.Or(err, own)
 }
 
-// listLinks lists the links of a document, for schemes without listings. If documents of its type
-// have no links, the error is noListing.
-func (u *run) listLinks(ctx context.Context, req *fetch.Request, noListing error) error {
-	req.Op = fetch.OpGet
-	resp, err := u.client.Do(ctx, req)
-	if code := fetch.CodeOf(err); code == fetch.ErrInteractive || code == fetch.ErrNotRetrievable {
-		return noListing
+// members requests a listing. For schemes without listings, the response is the document whose
+// links are to be listed, and noListing the error if documents of its type have none.
+func (u *run) members(ctx context.Context, req fetch.Request) (resp *fetch.Response, noListing, err error) {
+	resp, err = u.client.Do(ctx, &req)
+	if errors.Is(err, errors.ErrUnsupported) {
+		noListing, req.Op = err, fetch.OpGet
+		resp, err = u.client.Do(ctx, &req)
+		if code := fetch.CodeOf(err); code == fetch.ErrInteractive || code == fetch.ErrNotRetrievable {
+			err = noListing
+		}
 	}
+	if err == nil && noListing == nil && resp.Entries == nil {
+		resp.Body.Close()
+		err = u.fail("list", fetch.ErrNotRetrievable, fmt.Errorf("%s, not a listing", resp.Kind))
+	}
+	return resp, noListing, err
+}
+
+// begin reads the first entry of a listing, so that a failure before it can be tried again. Stop
+// must be called when the entries are no longer needed.
+func begin(resp *fetch.Response) (stop func(), err error) {
+	if resp.Entries == nil {
+		return func() {}, nil
+	}
+	next, stop := iter.Pull2(resp.Entries)
+	first, err, ok := next()
 	if err != nil {
-		return err
+		stop()
+		return nil, err
 	}
-	defer resp.Body.Close()
-	if err := u.saw(resp); err != nil {
-		return err
+	resp.Entries = func(yield func(fetch.Entry, error) bool) {
+		var err error
+		for e := first; ok; e, err, ok = next() {
+			if !yield(e, err) {
+				return
+			}
+		}
 	}
-	entries, ok := links.Entries(resp)
-	if !ok {
-		return noListing
-	}
-	resp.Entries = entries
-	return u.listing(resp)
+	return stop, nil
 }
 
 // listing passes resp to the hook or, if there is none, counts its entries.
@@ -262,14 +300,19 @@ func (u *run) follow(ctx context.Context, resp *fetch.Response) error {
 	if resp.Kind != fetch.KindListing || u.job.named() {
 		return nil
 	}
-	var err error
-	switch {
-	case resp.Pattern && resp.Entries != nil:
-		err = u.matches(ctx, resp)
-	case u.Listing != nil:
-		err = u.listing(resp)
-	default:
+	pattern := resp.Pattern && resp.Entries != nil
+	if !pattern && u.Listing == nil {
 		return nil
+	}
+	stop, err := begin(resp)
+	if err != nil {
+		return download.Again(err)
+	}
+	defer stop()
+	if pattern {
+		err = u.matches(ctx, resp)
+	} else {
+		err = u.listing(resp)
 	}
 	if err == nil {
 		err = errFollowed

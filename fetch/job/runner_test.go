@@ -375,6 +375,65 @@ func TestTriesAgain(t *testing.T) {
 	})
 }
 
+func TestListingsAndMetadataAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	lost := &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("lost")}
+	file := entries(entry("/a.txt", fetch.EntryObject))
+	for _, tt := range []struct {
+		name string
+		job  job.Job
+		path string
+		res  resource
+		want job.Result
+		asks string
+	}{
+		{"metadata", job.Job{Op: fetch.OpStat}, "/x", resource{text: "xx", err: lost, fails: 2},
+			job.Result{Outcome: job.Described, Size: 2}, "stat /x, stat /x, stat /x"},
+		{"metadata that stays away", job.Job{Op: fetch.OpStat}, "/x", resource{err: lost, fails: 3},
+			job.Result{Outcome: job.Failed, Class: fetch.ErrNetwork, Size: -1}, "stat /x, stat /x, stat /x"},
+		{"a listing", job.Job{Op: fetch.OpList}, "/d/", resource{entries: file, err: lost, fails: 2},
+			job.Result{Outcome: job.Listed, Entries: 1, Size: -1}, "list /d/, list /d/, list /d/"},
+		{"a listing that is lost before its first entry", job.Job{Op: fetch.OpList}, "/d/", resource{entries: entries(), err: lost, cut: 2},
+			job.Result{Outcome: job.Listed, Size: -1}, "list /d/, list /d/, list /d/"},
+		{"a listing that is lost behind its first entry", job.Job{Op: fetch.OpList}, "/d/", resource{entries: file, err: lost, cut: 1},
+			job.Result{Outcome: job.Failed, Class: fetch.ErrNetwork, Entries: 1, Size: -1}, "list /d/"},
+		{"what turns out to be a listing", job.Job{}, "/d/", resource{entries: entries(), err: lost, cut: 2},
+			job.Result{Outcome: job.Listed, Size: -1}, "get /d/, get /d/, get /d/"},
+		{"what turns out to be a listing, behind its first entry", job.Job{}, "/d/", resource{entries: file, err: lost, cut: 1},
+			job.Result{Outcome: job.Failed, Class: fetch.ErrNetwork, Entries: 1, Size: -1}, "get /d/"},
+		{"a pattern", job.Job{}, "/d*", resource{entries: file, err: lost, cut: 2, pattern: true},
+			job.Result{Outcome: job.Listed, Entries: 1, Size: -1}, "get /d*, get /d*, get /d*, get /a.txt"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := library()
+				s.resources[tt.path] = tt.res
+				r := s.runner(t, t.TempDir(), nil)
+				r.Tries = 3
+				j := tt.job
+				j.URL = shelfURL(tt.path)
+				shown := 0
+				got := r.Run(t.Context(), &j, &job.Hooks{Listing: func(resp *fetch.Response) error {
+					for _, err := range resp.Entries {
+						if err != nil {
+							return err
+						}
+						shown++
+					}
+					return nil
+				}})
+				if got.Outcome != tt.want.Outcome || got.Class != tt.want.Class || got.Entries != tt.want.Entries || got.Size != tt.want.Size {
+					t.Errorf("got  %+v\nwant %+v", *got, tt.want)
+				}
+				if asks := s.requests(); asks != tt.asks || int64(shown) != tt.want.Entries && !tt.res.pattern {
+					t.Errorf("asked for %s, %d shown", asks, shown)
+				}
+			})
+		})
+	}
+}
+
 func TestTransferStartsOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
