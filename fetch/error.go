@@ -102,6 +102,7 @@ const (
 	ErrURL            Code = "malformed_url"
 	ErrRequest        Code = "malformed_request" // the request makes no sense
 	ErrScheme         Code = "no_driver"
+	ErrNoServer       Code = "no_server" // neither the URL nor the options name a server
 	ErrNotRetrievable Code = "not_retrievable"
 	ErrInteractive    Code = "interactive"
 	ErrNeedSearch     Code = "need_search"
@@ -135,6 +136,8 @@ func (c Code) Error() string {
 		return "malformed request"
 	case ErrScheme:
 		return "no driver for scheme"
+	case ErrNoServer:
+		return "no server to ask"
 	case ErrNotRetrievable:
 		return "URL does not name data"
 	case ErrInteractive:

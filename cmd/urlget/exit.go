@@ -69,7 +69,7 @@ func exitStatus(err error) int {
 	switch fetch.CodeOf(err) {
 	case fetch.ErrNotModified:
 		return exitOK
-	case fetch.ErrURL, fetch.ErrRequest:
+	case fetch.ErrURL, fetch.ErrRequest, fetch.ErrNoServer:
 		return exitUsage
 	case fetch.ErrFile:
 		return exitFile

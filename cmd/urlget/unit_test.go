@@ -19,6 +19,7 @@ func TestExitStatus(t *testing.T) {
 	tests := map[fetch.Code]int{
 		"":                        1,
 		fetch.ErrURL:              2,
+		fetch.ErrNoServer:         2,
 		fetch.ErrRequest:          2,
 		fetch.ErrFile:             3,
 		fetch.ErrNetwork:          4,

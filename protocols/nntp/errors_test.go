@@ -90,7 +90,7 @@ func TestDefaultServer(t *testing.T) {
 
 	_, _, err := get(t, client(t, Options{}, nil), "news:1@x.invalid")
 	var e *fetch.Error
-	if !errors.As(err, &e) || e.Reason.Kind != fetch.ReasonNewsServer || !strings.Contains(e.Hint, "$NNTPSERVER") {
+	if !errors.As(err, &e) || e.Code != fetch.ErrNoServer || e.Reason.Kind != fetch.ReasonNewsServer || !strings.Contains(e.Hint, "$NNTPSERVER") {
 		t.Errorf("with no server: %v", err)
 	}
 

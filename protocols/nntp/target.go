@@ -125,7 +125,7 @@ func findServer(setting string) (uri.URI, error) {
 		setting, source = firstLine(serverFile), serverFile
 	}
 	if setting == "" {
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrURL,
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrNoServer,
 			Err:    errors.New("the URL names no news server, and none is configured"),
 			Reason: fetch.Reason{Kind: fetch.ReasonNewsServer},
 			Hint:   "name one in the options, $NNTPSERVER or " + serverFile}
