@@ -33,6 +33,8 @@ type Conn struct {
 	replying   bool          // waiting for a reply: the idle timeout does not apply to reads
 	replyLimit time.Duration // the time limit for the reply
 	replyBegun atomic.Bool   // part of the reply has arrived
+	pieces     pieces        // how what is read must come, but for replies
+	pace       wire.Pace     // of the piece that is being read
 	unbind     func() bool   // releases the last Bind; nil before the first
 	cause      error         // why the connection is dead: the bound context ended
 	writeError error         // the error of an earlier write
@@ -45,15 +47,16 @@ type Conn struct {
 	rec         atomic.Pointer[stream]
 }
 
-// A deadline is the earliest of the user's deadline, the idle timeout and the reply timeout.
+// A deadline is the earliest of the user's deadline, the idle timeout, the reply timeout, and the
+// time for a piece.
 type deadline struct {
-	user, idle, reply time.Time
-	armed             time.Time // what the inner connection was last told
+	user, idle, reply, piece time.Time
+	armed                    time.Time // what the inner connection was last told
 }
 
 func (d *deadline) effective() time.Time {
 	t := d.user
-	for _, other := range [...]time.Time{d.idle, d.reply} {
+	for _, other := range [...]time.Time{d.idle, d.reply, d.piece} {
 		if !other.IsZero() && (t.IsZero() || other.Before(t)) {
 			t = other
 		}
@@ -104,6 +107,7 @@ func (c *Conn) setReply(replying bool, limit time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.replying, c.replyLimit, c.rd.reply = replying, limit, time.Time{}
+	c.pace.Begin()
 	c.replyBegun.Store(false)
 	if limit > 0 {
 		c.rd.reply = time.Now().Add(limit)
@@ -210,16 +214,26 @@ func (c *Conn) explain(op string, d *deadline, err error) error {
 		return &wire.TimeoutError{Op: op, Idle: c.replyLimit, Reply: c.replyBegun.Load()}
 	case timeout && d.passed(d.idle):
 		return &wire.TimeoutError{Op: op, Idle: c.idle}
+	case timeout && d.passed(d.piece):
+		return &wire.TimeoutError{Op: op, Idle: c.pace.Idle, Piece: true}
 	}
 	return err
 }
 
 // Read implements net.Conn.
 func (c *Conn) Read(p []byte) (int, error) {
+	begun := c.beginPiece()
 	if err := c.armRead(); err != nil {
 		return 0, err
 	}
+	if c.raw != nil { // nothing of a record of TLS can be read before all of it has come
+		c.raw.setPieces(wholePiece)
+		defer c.raw.setPieces(noPieces)
+	}
 	n, err := c.conn.Read(p)
+	if !begun.IsZero() {
+		c.endPiece(p[:n], time.Since(begun))
+	}
 	if n > 0 {
 		c.replyBegun.Store(true)
 		c.rec.Load().received(p[:n])

@@ -39,7 +39,7 @@ func (c *Conn) WriteToN(w io.Writer, n int64) (int64, error) {
 func (c *Conn) copyTo(w io.Writer, max int64) (written int64, eof bool, err error) {
 	tcp, isTCP := c.conn.(*net.TCPConn)
 	rf, canReadFrom := w.(io.ReaderFrom)
-	if isTCP && canReadFrom && !c.rec.Load().wantsBytes() {
+	if isTCP && canReadFrom && !c.rec.Load().wantsBytes() && !c.inPieces() {
 		return c.splice(rf, tcp, max)
 	}
 	return c.copyBuffered(w, max)

@@ -23,7 +23,6 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/integration/faultproxy"
 	"github.com/urlget/urlget/integration/lab"
-	"github.com/urlget/urlget/internal/codec/ardp"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/prospero"
@@ -61,7 +60,7 @@ var reliabilityRows = []struct {
 	{name: "wais", server: "waisd", file: "text/long.txt",
 		url: func(s *lab.Server) string { return waisd.DocumentURL(s.Addr("plain"), "text", "long.txt") }},
 	{name: "prospero", server: "prosperod", file: "65537.bin",
-		config: protocols.Config{Prospero: &prospero.Options{Timing: ardp.Timing{First: 100 * time.Millisecond, Tries: 3}}},
+		config: protocols.Config{Prospero: &prospero.Options{First: 100 * time.Millisecond, Tries: 3}},
 		url:    func(s *lab.Server) string { return "prospero://" + s.Addr("plain") + "//65537.bin" }},
 	{name: "dict", server: "dictd",
 		url: func(s *lab.Server) string { return "dict://" + s.Addr("plain") + "/d:verse" }},

@@ -17,7 +17,6 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/integration/lab"
-	"github.com/urlget/urlget/internal/codec/ardp"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/prospero"
 )
@@ -29,7 +28,7 @@ func newClient(dial func(ctx context.Context, network, addr string) (net.Conn, e
 		DialContext: dial,
 		Timeouts:    fetch.Timeouts{Connect: 10 * time.Second, Reply: 5 * time.Second, Idle: 3 * time.Second},
 	}, protocols.With(protocols.Config{
-		Prospero: &prospero.Options{Timing: ardp.Timing{First: 200 * time.Millisecond, Tries: 4}},
+		Prospero: &prospero.Options{First: 200 * time.Millisecond, Tries: 4},
 	}))
 }
 

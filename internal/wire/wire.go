@@ -53,18 +53,23 @@ func (e *LineTooLongError) Error() string {
 
 func (e *LineTooLongError) Unwrap() error { return ErrLineTooLong }
 
-// A TimeoutError says that the peer made no progress for the idle timeout, or did not complete a
-// reply within the reply timeout. It is a net.Error and matches os.ErrDeadlineExceeded.
+// A TimeoutError says that the peer made no progress for the idle timeout, fell behind LeastRate by
+// as much, or did not complete a reply within the reply timeout. It is a net.Error and matches os.ErrDeadlineExceeded.
 type TimeoutError struct {
 	Op   string // "read" or "write"
 	Idle time.Duration
 	// Reply is set if Idle is the reply timeout and part of the reply had arrived.
 	Reply bool
+	// Piece is set if a line, message or record had begun, and came too slowly.
+	Piece bool
 }
 
 func (e *TimeoutError) Error() string {
 	if e.Reply {
 		return fmt.Sprintf("no complete reply within %v", e.Idle)
+	}
+	if e.Piece {
+		return fmt.Sprintf("what comes is too slow: a line, message or record fell %v behind", e.Idle)
 	}
 	if e.Op == "write" {
 		return fmt.Sprintf("nothing could be sent for %v", e.Idle)

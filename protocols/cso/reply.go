@@ -93,6 +93,7 @@ type replies struct {
 // begin reads replies until it is known whether there is a result.
 func (b *replies) begin(conn *fetch.Conn) error {
 	b.Closer, b.r, b.trace = conn, wire.NewReader(conn, maxLine), conn.Trace()
+	conn.PieceLines()
 	var head []byte
 	for n := range maxFirst {
 		got, err := b.next()

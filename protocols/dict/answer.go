@@ -36,6 +36,7 @@ type Database struct {
 type answer struct {
 	io.Closer
 	lines  *wire.Lines
+	inTime func() (done func()) // bounds a reply as a whole
 	query  query
 	status wire.Reply // reply that announced the answer
 
@@ -195,7 +196,9 @@ func (a *answer) Read(p []byte) (int, error) {
 		switch err {
 		case nil:
 		case io.EOF:
+			done := a.inTime()
 			a.end = a.next()
+			done()
 		default:
 			a.end = err
 		}

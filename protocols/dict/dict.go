@@ -44,6 +44,8 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	a := &answer{query: q, listed: q.verb == define && req.Op == fetch.OpList, base: req.URL}
 	err = d.env.Ask(ctx, fetch.Question{Addr: req.URL.HostPort(port)}, func(conn *fetch.Conn) error {
 		a.Closer, a.lines = conn, wire.NewLines(conn, maxLine)
+		a.inTime = func() (done func()) { return conn.ReplyTimeout(d.env.Timeouts().Reply) }
+		conn.PieceLines()
 		return d.ask(ctx, req, a)
 	})
 	if err != nil {

@@ -99,6 +99,7 @@ type answer struct {
 // begin waits for the answer to begin. The answer may be empty.
 func (b *answer) begin(conn *fetch.Conn) error {
 	b.Closer, b.r = conn, wire.NewReader(conn, 0)
+	conn.PieceLines()
 	if _, err := b.r.Peek(1); err != io.EOF {
 		return err
 	}

@@ -234,6 +234,9 @@ func (d *driver) perform(ctx context.Context, l lease, t *task) (*fetch.Response
 	}
 	if b.data != nil {
 		b.unbind = b.data.Bind(ctx)
+		if t.kind != retrieve {
+			b.data.PieceLines()
+		}
 	}
 	return respond(t, x, b), nil
 }

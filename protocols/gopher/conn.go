@@ -16,6 +16,7 @@ import (
 type conn struct {
 	*wire.Reader
 	io.Closer
+	net   *fetch.Conn
 	trace func(sent bool, line string) // nil if there is no trace
 }
 
@@ -30,7 +31,7 @@ func (d *driver) ask(ctx context.Context, g uri.Gopher, req request) (*conn, err
 	var c *conn
 	err := d.env.Ask(ctx, ask, func(nc *fetch.Conn) error {
 		nc.EndsUnannounced() // pygopherd does not say goodbye
-		c = &conn{wire.NewReader(nc, maxLine), nc, nc.Trace()}
+		c = &conn{wire.NewReader(nc, maxLine), nc, nc, nc.Trace()}
 		_, err := c.Peek(1)
 		return notEOF(err)
 	})

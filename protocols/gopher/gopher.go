@@ -242,7 +242,9 @@ func (d *driver) get(ctx context.Context, req *fetch.Request, g uri.Gopher, out 
 	if err != nil {
 		return nil, err
 	}
+	done := c.net.ReplyTimeout(d.env.Timeouts().Reply)
 	resp, err := d.reply(c, req, g)
+	done()
 	if err != nil {
 		c.Close()
 		return nil, err

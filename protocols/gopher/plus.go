@@ -48,6 +48,9 @@ var plain = header{size: untilClose}
 func (c *conn) plusHeader() (header, bool, error) {
 	for n := 1; n <= maxHeader; n++ {
 		buf, err := c.Peek(n)
+		if err == io.EOF && isCutHeader(string(buf)) {
+			return plain, false, &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("the header of the reply ends after %q", buf)}
+		}
 		if err != nil {
 			return plain, false, notEOF(err)
 		}
@@ -67,6 +70,15 @@ func (c *conn) plusHeader() (header, bool, error) {
 	buf, _ := c.Peek(maxHeader)
 	_, _, err := parseHeader(string(buf))
 	return plain, false, err
+}
+
+// isCutHeader reports whether text can be nothing but the beginning of a header: a document of
+// these few bytes would be odd.
+func isCutHeader(text string) bool {
+	if text == "" || text[0] != '+' && text[0] != '-' {
+		return false
+	}
+	return strings.Trim(strings.TrimPrefix(strings.TrimSuffix(text[1:], "\r"), "-"), "0123456789") == ""
 }
 
 // parseHeader reads a header. It reports false for a line of another form. A sign with a number
@@ -191,6 +203,7 @@ func (d *driver) attributes(ctx context.Context, g uri.Gopher) ([]Attribute, err
 		return nil, err
 	}
 	defer c.Close()
+	defer c.net.ReplyTimeout(d.env.Timeouts().Reply)()
 	h, ok, err := c.plusHeader()
 	switch {
 	case err != nil:

@@ -49,6 +49,9 @@ func (d *driver) reply(c *conn, req *fetch.Request, g uri.Gopher) (*fetch.Respon
 		}
 		what = itemTypes[g.Type]
 	}
+	if what.text || h.size == untilDot {
+		c.net.PieceLines()
+	}
 	content := c.content(h)
 	if what.text && h.size == untilClose {
 		content = &textReader{r: c.Reader}

@@ -88,8 +88,9 @@ func (s *session) plain(cred fetch.Credential) error {
 	if err != nil {
 		return err
 	}
+	defer s.inTime()()
 	for range maxAnswers {
-		r, err := s.read(false)
+		r, err := s.next(false)
 		if err != nil {
 			return err
 		}

@@ -103,8 +103,10 @@ func (l *lease) list(t *target, set string, yield func(fetch.Part, error) bool) 
 	if err != nil {
 		return fail(err)
 	}
+	within := l.inTime()
+	defer func() { within() }()
 	for {
-		r, err := l.read(false)
+		r, err := l.next(false)
 		if err != nil {
 			return fail(err)
 		}
@@ -127,10 +129,12 @@ func (l *lease) list(t *target, set string, yield func(fetch.Part, error) bool) 
 			return fail(l.lines.Break(err))
 		}
 		part.Text = append(r.data, "\r\n"...)
+		within()
 		if !yield(part, nil) {
 			l.lines.Break(net.ErrClosed) // the rest of the answer is still to come
 			return false
 		}
+		within = l.inTime()
 	}
 }
 
@@ -184,8 +188,10 @@ func (d *driver) openServer(ctx context.Context, req *fetch.Request, t *target) 
 	var once sync.Once
 	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
 		defer func() { once.Do(l.end) }()
+		within := l.inTime()
+		defer func() { within() }()
 		for {
-			r, err := l.read(false)
+			r, err := l.next(false)
 			done := false
 			if err == nil {
 				done, err = l.status("the list of mailboxes", tag, r)
@@ -197,10 +203,16 @@ func (d *driver) openServer(ctx context.Context, req *fetch.Request, t *target) 
 			if done {
 				return
 			}
-			if part, ok := t.mailboxPart(r.data); ok && !yield(part, nil) {
+			part, ok := t.mailboxPart(r.data)
+			if !ok {
+				continue
+			}
+			within()
+			if !yield(part, nil) {
 				l.lines.Break(net.ErrClosed) // the rest of the answer is still to come
 				return
 			}
+			within = l.inTime()
 		}
 	}, func() error {
 		once.Do(l.abort)

@@ -127,8 +127,9 @@ func (s *session) begin(t *target, part fetch.Range, b *body) error {
 		return err
 	}
 	b.tag = tag
+	defer s.inTime()()
 	for range maxAnswers {
-		r, err := s.read(true)
+		r, err := s.next(true)
 		if err != nil {
 			return err
 		}

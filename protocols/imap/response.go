@@ -46,6 +46,11 @@ func compiled(expr string) func() *regexp.Regexp {
 // a message begins.
 func (s *session) read(stream bool) (response, error) {
 	defer s.inTime()()
+	return s.next(stream)
+}
+
+// next is read within the time that its caller sets.
+func (s *session) next(stream bool) (response, error) {
 	r, err := s.readResponse(stream)
 	return r, s.due(err)
 }

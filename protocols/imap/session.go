@@ -138,10 +138,11 @@ func (s *session) send(line, shown string) (tag string, err error) {
 // maxAnswers bounds the data that answers a command whose answer is not a listing.
 const maxAnswers = 100_000
 
-// finish reads the answers to a command up to its status.
+// finish reads the answers to a command up to its status, all within the time for one reply.
 func (s *session) finish(what, tag string, take func(response) error) error {
+	defer s.inTime()()
 	for range maxAnswers {
-		r, err := s.read(false)
+		r, err := s.next(false)
 		if err != nil {
 			return err
 		}

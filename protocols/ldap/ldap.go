@@ -87,7 +87,7 @@ func (d *driver) connect(ctx context.Context, req *fetch.Request, q query) (*ses
 		return nil, err
 	}
 	conn.Bind(ctx)
-	s := newSession(conn)
+	s := newSession(conn, d.env.Timeouts().Reply)
 	if err := d.prepare(ctx, req, q, s, secure); err != nil {
 		s.Close()
 		return nil, err

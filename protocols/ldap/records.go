@@ -52,7 +52,9 @@ func (b *records) next() (record, error) {
 	if b.end != nil {
 		return record{}, b.end
 	}
+	done := b.conn.Piece() // messages that say nothing are none of progress
 	rec, err := b.receiveRecord()
+	done()
 	var away *referral
 	switch {
 	case errors.As(err, &away):

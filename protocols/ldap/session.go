@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	ber "github.com/go-asn1-ber/asn1-ber"
 	"github.com/go-ldap/ldap/v3"
@@ -17,11 +18,12 @@ import (
 type session struct {
 	conn *fetch.Conn
 	r    *bufio.Reader
-	id   int64 // of the last request
+	id   int64         // of the last request
+	time time.Duration // for a response that consists only of a result; 0 for any
 }
 
-func newSession(conn *fetch.Conn) *session {
-	return &session{conn: conn, r: bufio.NewReaderSize(conn, 32<<10)}
+func newSession(conn *fetch.Conn, limit time.Duration) *session {
+	return &session{conn: conn, r: bufio.NewReaderSize(conn, 32<<10), time: limit}
 }
 
 func (s *session) trace(sent bool, format string, args ...any) {
@@ -74,6 +76,7 @@ func (s *session) receive() (element, error) {
 
 // done reads a response that consists only of a result.
 func (s *session) done(tag byte) error {
+	defer s.conn.ReplyTimeout(s.time)()
 	op, err := s.receive()
 	if err != nil {
 		return err

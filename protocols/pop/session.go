@@ -54,6 +54,7 @@ func (d *driver) dial(ctx context.Context, t *target) (_ *session, err error) {
 		}
 	}
 	s := &session{env: d.env, conn: conn, lines: wire.NewLines(conn, 0), host: t.host, secure: t.tls}
+	conn.PieceLines()
 	release := conn.Bind(ctx)
 	defer func() {
 		if !release() && err == nil {

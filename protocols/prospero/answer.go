@@ -20,8 +20,13 @@ import (
 // An answer is a message being received.
 type answer struct {
 	*codec.Scanner
-	io.Closer
+	conn *fetch.Conn
+	// done ends the time for a reply, which bounds all that is read before it is known what comes.
+	done func()
 }
+
+// Close closes the connection.
+func (a *answer) Close() error { return a.conn.Close() }
 
 const longestWord = len("VERSION-NOT-SUPPORTED")
 
@@ -35,17 +40,18 @@ func (d *driver) ask(ctx context.Context, o object, request string) (*answer, er
 		return nil, err
 	}
 	conn.Bind(ctx)
+	conn.SetIdle(0) // repetitions have their own timing
 	if trace := conn.Trace(); trace != nil {
 		for text := range strings.SplitSeq(request, "\n") {
 			trace(true, text)
 		}
 	}
-	timing := d.opts.Timing
-	if limit := d.env.Timeouts().Reply; limit > 0 && (timing.Limit == 0 || limit < timing.Limit) {
-		timing.Limit = limit
-	}
-	timing.Waiting = func(wait time.Duration) {
+	timing := ardp.Timing{First: d.opts.First, Tries: d.opts.Tries, Limit: d.env.Timeouts().Reply}
+	timing.Waiting = func(wait time.Duration, position int) {
 		text := fmt.Sprintf("the server %s asks to wait %v", o.host, wait)
+		if position > 0 {
+			text += fmt.Sprintf(": the request is number %d in its queue", position)
+		}
 		d.env.Logger().Warn(text)
 		if trace := conn.Trace(); trace != nil {
 			trace(false, text)
@@ -60,7 +66,7 @@ func (d *driver) ask(ctx context.Context, o object, request string) (*answer, er
 	if trace := conn.Trace(); trace != nil {
 		source = &traced{r: source, trace: trace}
 	}
-	return &answer{codec.NewScanner(source), conn}, nil
+	return &answer{codec.NewScanner(source), conn, conn.ReplyTimeout(d.env.Timeouts().Reply)}, nil
 }
 
 // A traced message is traced line by line as it is read, except for the contents of files.

@@ -41,6 +41,7 @@ func (a *answer) file(o object) (*fetch.Response, error) {
 			return nil, asFetch(err)
 		}
 		if t != nil {
+			a.done()
 			resp := &fetch.Response{
 				Meta: fetch.Meta{ContentType: o.mediaType(), Size: -1, Name: o.suggestion()},
 				Body: &fileBody{answer: a, t: t},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
+	"github.com/urlget/urlget/internal/wire"
 )
 
 // list opens a directory, with version 1 of the protocol if the server requires that.
@@ -41,6 +42,7 @@ func (d *driver) listing(ctx context.Context, a *answer, o object) (*fetch.Respo
 	case err != nil && err != io.EOF && !errors.Is(err, errNoneFound):
 		return nil, err
 	}
+	a.done()
 	return d.directory(ctx, a, o), nil // which may have no links
 }
 
@@ -49,7 +51,7 @@ func (d *driver) directory(ctx context.Context, a *answer, o object) *fetch.Resp
 		Body: struct {
 			io.Reader
 			io.Closer
-		}{a.Reader(), a}}
+		}{wire.PaceLines(a.Reader(), d.env.Timeouts().Idle), a}}
 	resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] {
 		lines := codec.NewScanner(r)
 		lines.NoQuote = a.NoQuote

@@ -12,10 +12,10 @@ import (
 	"errors"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/codec/ardp"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
 )
 
@@ -23,8 +23,13 @@ const port = 1525
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	MaxReply int64       // largest reply in bytes; 0 means 64 MiB
-	Timing   ardp.Timing // of retransmissions
+	MaxReply int64 // largest reply in bytes; 0 means 64 MiB
+	// First is the time until a request is first repeated, which doubles with each repetition; 0
+	// means 4 seconds.
+	First time.Duration
+	// Tries is the number of repetitions before the server is considered silent; 0 means 3. The
+	// timeouts of the client may end the wait earlier.
+	Tries int
 }
 
 // Load registers the driver with its defaults.

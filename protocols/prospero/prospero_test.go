@@ -29,7 +29,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // quick repeats soon, as nothing is far away.
-var quick = prospero.With(prospero.Options{Timing: ardp.Timing{First: 20 * time.Millisecond, Tries: 5}})
+var quick = prospero.With(prospero.Options{First: 20 * time.Millisecond, Tries: 5})
 
 func listen(t testing.TB) net.PacketConn {
 	t.Helper()

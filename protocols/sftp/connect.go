@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/wire"
 )
 
 // connect connects to the server of p, hop by hop, and starts SFTP. All of it must happen within
@@ -110,7 +111,7 @@ type chain struct {
 	conn     *fetch.Conn // to the first hop
 	raw      net.Conn    // to the hop reached so far
 	ssh      ssh.Conn    // over raw; nil before the handshake
-	progress atomic.Int64
+	progress headway
 	closing  atomic.Pointer[fetch.Conn]
 }
 
@@ -220,6 +221,24 @@ func lost(err error) error {
 	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("the connection was lost: %w", err)}
 }
 
+// A headway is the time, in Unix nanoseconds, up to which a server was as fast as answers must come:
+// wire.LeastRate. Bytes move it on as far as they are worth, as an answer is of no use before all of
+// it has come.
+type headway struct{ at atomic.Int64 }
+
+// since makes t the time, if it is later.
+func (p *headway) since(t time.Time) {
+	for at := p.at.Load(); at < t.UnixNano() && !p.at.CompareAndSwap(at, t.UnixNano()); at = p.at.Load() {
+	}
+}
+
+// came moves the time on by n bytes, but never beyond now.
+func (p *headway) came(n int) {
+	worth, now := int64(n)*int64(time.Second)/wire.LeastRate, time.Now().UnixNano()
+	for at := p.at.Load(); !p.at.CompareAndSwap(at, min(now, at+worth)); at = p.at.Load() {
+	}
+}
+
 // A metered connection records when data arrives, and limits the time of a write. The idle timeout
 // of fetch.Conn is not suitable, because it would end idle connections in the pool.
 type metered struct {
@@ -230,7 +249,7 @@ type metered struct {
 func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.Conn.Read(p)
 	if n > 0 {
-		m.chain.progress.Store(time.Now().UnixNano())
+		m.chain.progress.came(n)
 	}
 	return n, err
 }

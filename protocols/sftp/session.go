@@ -30,7 +30,7 @@ type session struct {
 
 	slots int // guarded by driver.mu
 
-	progress *atomic.Int64 // when the last data arrived, in Unix nanoseconds
+	progress *headway      // of the connection
 	answers  atomic.Int64  // when the last complete message arrived
 	wake     chan struct{} // signals that out is not empty
 	dead     chan struct{} // closed when err is set
@@ -74,7 +74,7 @@ type buffer [filexfer.MaxData + 64]byte
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // newSession returns a session on a channel on which SFTP has been started.
-func newSession(channel io.ReadWriter, hangUp func(), times fetch.Timeouts, progress *atomic.Int64) *session {
+func newSession(channel io.ReadWriter, hangUp func(), times fetch.Timeouts, progress *headway) *session {
 	s := &session{channel: channel, hangUp: hangUp, times: times, progress: progress,
 		wake: make(chan struct{}, 1), dead: make(chan struct{}), pending: make(map[uint32]*request)}
 	return s
@@ -163,7 +163,9 @@ func (s *session) read(r *bufio.Reader) {
 			return buf[:n]
 		})
 		if err == nil {
-			s.answers.Store(time.Now().UnixNano())
+			now := time.Now()
+			s.answers.Store(now.UnixNano())
+			s.progress.since(now)
 			err = s.deliver(answer{m, buf})
 		}
 		switch {
@@ -273,13 +275,14 @@ func (s *session) wait(ctx context.Context, stop <-chan struct{}, r *request) (a
 		return a, nil
 	default:
 	}
+	begun := time.Now()
 	limit, last := s.times.Reply, &s.answers
 	if r.typ == filexfer.TypeRead {
-		limit, last = s.times.Idle, s.progress
+		limit, last = s.times.Idle, &s.progress.at
+		s.progress.since(begun)
 	}
 	var timeout <-chan time.Time
 	var timer *time.Timer
-	begun := time.Now()
 	if limit > 0 {
 		timer = time.NewTimer(limit)
 		defer timer.Stop()

@@ -51,12 +51,12 @@ func (d *driver) rlogin(ctx context.Context, u uri.Telnet, req *fetch.Request) (
 	conn.Bind(ctx)
 	s := &rlogin{conn: conn, login: g, record: newTranscript(d.opts.Transcript, d.env.Trace(ctx))}
 	timeouts := d.env.Timeouts()
-	s.conn.SetIdle(timeouts.Reply)
+	done := s.conn.ReplyTimeout(timeouts.Reply)
 	if err := s.hello(hello, trusted); err != nil {
 		s.Close()
 		return nil, err
 	}
-	s.conn.SetIdle(timeouts.Idle)
+	done()
 	return s, nil
 }
 

@@ -53,6 +53,7 @@ func (s *session) wait(d time.Duration) {
 
 // init begins the session. Servers work without it, but it negotiates the record size.
 func (s *session) init(id string) error {
+	defer s.conn.ReplyTimeout(s.times.Reply)()
 	s.trace(true, "INIT search, at most %d bytes a record", maxRecord)
 	answer, err := s.exchange(apdu.Init{Size: maxRecord, ID: id}.Encode())
 	if err != nil {
@@ -72,8 +73,9 @@ func (s *session) init(id string) error {
 	return nil
 }
 
-// search sends a search of either kind.
+// search sends a search of either kind. Its answer comes as one packet, which may be large.
 func (s *session) search(m apdu.Search) (apdu.Response, error) {
+	defer s.conn.Piece()()
 	s.trace(true, "%s", describeSearch(m))
 	answer, err := s.exchange(m.Encode())
 	if err != nil {

@@ -91,6 +91,7 @@ type answer struct {
 
 func (a *answer) begin(conn *fetch.Conn) (err error) {
 	a.Closer = conn
+	conn.PieceLines()
 	a.head, err = io.ReadAll(io.LimitReader(conn, maxScan))
 	a.whole = err == nil && len(a.head) < maxScan
 	a.Reader = io.MultiReader(bytes.NewReader(a.head), conn)

@@ -21,11 +21,12 @@ var (
 type Timing struct {
 	First time.Duration // before the first repetition, doubled for each; 0 means 4 s
 	Tries int           // repetitions before giving up; 0 means 3
-	// Limit bounds the wait for the next new packet of the reply, whatever else comes meanwhile:
-	// also a server's request to wait longer. 0 means ten minutes.
+	// Limit bounds the wait for the next packet of the reply in order, whatever else comes
+	// meanwhile: also a server's request to wait longer. 0 means ten minutes.
 	Limit time.Duration
-	// Waiting, if not nil, is called when the server asks to wait.
-	Waiting func(time.Duration)
+	// Waiting, if not nil, is called when the server asks to wait, with the place in its queue from
+	// 1, or 0 if it does not tell.
+	Waiting func(wait time.Duration, position int)
 }
 
 // defaultLimit is what Timing.Limit 0 means.
@@ -71,15 +72,15 @@ func Start(conn net.Conn, request []byte, limit int64, timing Timing) (*Exchange
 	cid := half<<8 | half
 	x := &Exchange{conn: conn, cid: cid, request: Packets(cid, request), timing: timing, limit: limit,
 		next: 1, early: make(map[uint16][]byte)}
-	x.progress()
+	x.until = time.Now().Add(timing.Limit)
+	x.heard()
 	return x, x.send(x.request...)
 }
 
-// progress starts all waits anew.
-func (x *Exchange) progress() {
-	now := time.Now()
+// heard starts the wait for a repetition anew.
+func (x *Exchange) heard() {
 	x.wait, x.repeated, x.asked = x.timing.First, 0, 0
-	x.due, x.until = now.Add(x.wait), now.Add(x.timing.Limit)
+	x.due = time.Now().Add(x.wait)
 }
 
 func (x *Exchange) send(packets ...[]byte) error {
@@ -114,6 +115,7 @@ func (x *Exchange) advance() error {
 			delete(x.early, x.next)
 			x.next++
 			x.ready = data
+			x.until = time.Now().Add(x.timing.Limit)
 			return nil
 		}
 		if x.total != 0 && x.next > x.total {
@@ -135,7 +137,7 @@ func (x *Exchange) receive() error {
 	n, err := x.conn.Read(x.packet[:])
 	x.conn.SetReadDeadline(time.Time{})
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, os.ErrDeadlineExceeded) && time.Until(deadline) < time.Millisecond:
 		return x.repeat(err)
 	case err != nil:
 		return err
@@ -154,7 +156,7 @@ func (x *Exchange) receive() error {
 		x.asked = time.Duration(h.Wait) * time.Second
 		x.due, x.repeated = time.Now().Add(x.asked), 0
 		if x.timing.Waiting != nil {
-			x.timing.Waiting(x.asked)
+			x.timing.Waiting(x.asked, int(h.Position))
 		}
 	}
 	if h.Seq != 0 {
@@ -188,7 +190,7 @@ func (x *Exchange) accept(h Header, payload []byte) error {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, x.limit)
 	}
 	x.early[h.Seq] = append([]byte(nil), payload...)
-	x.progress()
+	x.heard()
 	return nil
 }
 
