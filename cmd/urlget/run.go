@@ -241,20 +241,20 @@ the terminal. "urlget schemes" lists the schemes.`,
 	cat := &cobra.Command{
 		Use:   "cat [flags] URL...",
 		Short: "Print the content on standard output, and nothing else",
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.orArchives(nil, func(cmd *cobra.Command, args []string) error {
 			a.set.output, a.set.quiet = "-", true
 			return retrieve(cmd, args)
-		},
+		}),
 	}
 	ls := &cobra.Command{
 		Use:   "ls [flags] URL...",
 		Short: "List the members of a directory, menu, newsgroup or index",
-		RunE:  a.orArchives(a.each(action{op: fetch.OpList, prepare: a.prepareLook, do: a.look})),
+		RunE:  a.orArchives(a.listArchive, a.each(action{op: fetch.OpList, prepare: a.prepareLook, do: a.look})),
 	}
 	stat := &cobra.Command{
 		Use:   "stat [flags] URL...",
 		Short: "Print the metadata without the content",
-		RunE:  describe,
+		RunE:  a.orArchives(a.describeArchive, describe),
 	}
 	explain := &cobra.Command{
 		Use:   "explain [flags] URL...",

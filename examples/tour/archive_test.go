@@ -142,6 +142,19 @@ func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 		t.Errorf("%d records: %v", len(list), err)
 	}
 
+	for _, index := range []bool{true, false} { // the archive is found by its index, and read
+		if !index {
+			if err := os.Remove(filepath.Join(filepath.Dir(file), "tour.cdxj")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		replayed(t, v, file, requests, live, at)
+	}
+}
+
+// replayed asks an archive for everything, and compares it with what was live.
+func replayed(t *testing.T, v *servers, file string, requests []*fetch.Request, live map[int]seen, at func(scheme, rest string) uri.URI) {
+	t.Helper()
 	a, err := replay.Open(file)
 	if err != nil {
 		t.Fatal(err)

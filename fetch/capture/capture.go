@@ -236,7 +236,7 @@ func (r *recording) records(err error) []*warc.Draft {
 		h := r.header(warc.Metadata, TypeEntries)
 		h.Add("WARC-Concurrent-To", main)
 		x.Entries = h.ID()
-		list = append(list, &warc.Draft{Header: h, Block: r.entries})
+		list = append(list, &warc.Draft{Header: h, Block: r.entries, Index: &warc.IndexEntry{Mime: TypeEntries}})
 	}
 	meta := r.exchange(x)
 	meta.Header.Add("WARC-Concurrent-To", main)
@@ -311,7 +311,7 @@ func (r *recording) exchange(x *Exchange) *warc.Draft {
 		text, _ = json.Marshal(x)
 	}
 	s.Write(text)
-	return &warc.Draft{Header: r.header(warc.Metadata, TypeExchange), Block: s}
+	return &warc.Draft{Header: r.header(warc.Metadata, TypeExchange), Block: s, Index: &warc.IndexEntry{Mime: TypeExchange}}
 }
 
 func mediaType(contentType string) string {

@@ -150,8 +150,10 @@ func (r *recording) answerRecord(m *message, err error) (d *warc.Draft, protocol
 		d.Header.Add("WARC-Truncated", cmp.Or(reason(err), "unspecified"))
 	}
 	d.Index = &warc.IndexEntry{Mime: cmp.Or(mediaType(resp.Header.Get("Content-Type")), "unk"), Status: resp.StatusCode, Digest: digest}
+	if request != nil && request.Method != http.MethodGet {
+		d.Index.Method = request.Method
+	}
 	if request != nil && request.Method != http.MethodGet && request.Method != http.MethodHead {
-		d.Index = nil // whose readers know GET alone
 		return d, protocol
 	}
 	if whole && size > 0 && resp.StatusCode == http.StatusOK && d.Block.Err() == nil {

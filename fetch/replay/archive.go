@@ -25,14 +25,24 @@ import (
 // maxDamage bounds the list of damaged places that is kept.
 const maxDamage = 100
 
-// An Archive is a set of WARC files that were read once, to know what is where. Its methods may be
-// called by many goroutines.
+// maxRecords bounds the records that are remembered of files without an index.
+const maxRecords = 2 << 20
+
+// ErrTooMany is the cause of the error of Open for files that have more records than are remembered:
+// about two million. An index beside the file (see warc.Index) has no such limit.
+var ErrTooMany = fmt.Errorf("more than %d records, and no index beside it", maxRecords)
+
+// An Archive is a set of WARC files of which is known what is where: from an index beside the file,
+// or because it was read once. Its methods may be called by many goroutines.
 type Archive struct {
-	files    []*os.File
-	captures map[string][]*captured // by capture.Key of their URL
-	records  map[string]place       // by WARC-Record-ID
-	origins  map[origin]place       // where revisits may find what they refer to
-	damage   []error
+	files   []*os.File
+	indexes []*index
+	damage  []error
+
+	mu      sync.Mutex
+	scanned *table
+	left    int       // records that may still be remembered
+	looked  [2]*table // what was looked up in indexes: lately, and before that
 
 	web     sync.Once
 	drivers [2]fetch.Driver // of HTTP: for answers as they are, and for coded ones
@@ -68,14 +78,18 @@ type captured struct {
 
 const exchangeRecord = "exchange"
 
-// Open reads WARC files.
-func Open(paths ...string) (*Archive, error) {
-	a := &Archive{captures: make(map[string][]*captured), records: make(map[string]place), origins: make(map[origin]place)}
+// Open opens WARC files. If there is an index beside a file, NAME.cdxj for NAME.warc.gz, that says
+// how much of it it covers, only the rest is read. Others are read once.
+func Open(paths ...string) (*Archive, error) { return open(maxRecords, paths) }
+
+// open remembers at most so many records.
+func open(limit int, paths []string) (*Archive, error) {
+	a := &Archive{left: limit, scanned: newTable(), looked: [2]*table{newTable(), newTable()}}
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err == nil {
 			a.files = append(a.files, f)
-			err = a.scan(f)
+			err = a.add(f)
 		}
 		if err != nil {
 			return nil, errors.Join(err, a.Close())
@@ -90,6 +104,9 @@ func (a *Archive) Close() error {
 	for _, f := range a.files {
 		err = errors.Join(err, f.Close())
 	}
+	for _, x := range a.indexes {
+		err = errors.Join(err, x.file.Close())
+	}
 	return err
 }
 
@@ -97,24 +114,60 @@ func (a *Archive) Close() error {
 // byte.
 func (a *Archive) Damage() []error { return a.damage }
 
-// Len returns how many URLs there are.
-func (a *Archive) Len() int { return len(a.captures) }
+// Len returns how many URLs there are. With an index, it is how many records that has.
+func (a *Archive) Len() int {
+	n := len(a.scanned.captures)
+	for _, x := range a.indexes {
+		n += len(x.lines)
+	}
+	return n
+}
 
-// scan notes what is in a file.
-func (a *Archive) scan(f *os.File) error {
+// A table says what is where.
+type table struct {
+	captures map[string][]*captured // by capture.Key of their URL
+	records  map[string]place       // by WARC-Record-ID
+	origins  map[origin]place       // where revisits may find what they refer to
+	keys     map[string]bool        // that were looked up in indexes
+}
+
+func newTable() *table {
+	return &table{make(map[string][]*captured), make(map[string]place), make(map[origin]place), make(map[string]bool)}
+}
+
+// add finds out what is in a file.
+func (a *Archive) add(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	covered, err := a.openIndex(f, info.Size())
+	if err != nil || covered == info.Size() && covered > 0 {
+		return err
+	}
+	return a.scan(f, covered)
+}
+
+// scan notes what is in a file from some byte on.
+func (a *Archive) scan(f *os.File, from int64) error {
 	r, err := warc.NewReader(f)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	defer r.Close()
-	s := scanner{archive: a, file: f, requests: make(map[string]asked), answers: make(map[string]*captured)}
+	if from > 0 {
+		if err := r.SeekRecord(from, 0); err != nil {
+			return fmt.Errorf("%s: %w", f.Name(), err)
+		}
+	}
+	s := newScanner(a, a.scanned, f)
 	n := 0
 	for {
 		rec, err := r.Next()
 		var damage *warc.DamageError
 		switch {
 		case err == io.EOF:
-			if n == 0 && len(a.damage) > 0 {
+			if n == 0 && from == 0 && len(a.damage) > 0 {
 				return fmt.Errorf("%s is no WARC file: %w", f.Name(), a.damage[len(a.damage)-1])
 			}
 			s.settle()
@@ -125,16 +178,20 @@ func (a *Archive) scan(f *os.File) error {
 			}
 		case err != nil:
 			return err
+		case a.left == 0:
+			return fmt.Errorf("%s: %w", f.Name(), ErrTooMany)
 		default:
 			n++
+			a.left--
 			s.record(rec)
 		}
 	}
 }
 
-// A scanner reads the records of a file.
+// A scanner notes the records of a file in a table.
 type scanner struct {
 	archive  *Archive
+	table    *table
 	file     *os.File
 	requests map[string]asked     // by the identifier of the answer, until that is met
 	answers  map[string]*captured // those whose request was not met
@@ -142,8 +199,12 @@ type scanner struct {
 	bare     []*captured
 }
 
+func newScanner(a *Archive, t *table, f *os.File) *scanner {
+	return &scanner{archive: a, table: t, file: f, requests: make(map[string]asked), answers: make(map[string]*captured)}
+}
+
 func (s *scanner) record(rec *warc.Record) {
-	a := s.archive
+	a := s.table
 	here := place{s.file, rec.Offset, rec.Within}
 	if id := rec.ID(); id != "" {
 		a.records[id] = here
@@ -163,13 +224,15 @@ func (s *scanner) record(rec *warc.Record) {
 		if !c.readHead(rec) {
 			return
 		}
-		if q, ok := s.requests[c.id]; ok {
+		if q, ok := s.requests[c.id]; ok && c.id != "" {
 			delete(s.requests, c.id)
 			c.take(q)
 		} else if other := rec.Refers("WARC-Concurrent-To"); other != "" {
 			c.take(s.requests[other])
 		}
-		s.answers[c.id] = c
+		if c.id != "" {
+			s.answers[c.id] = c
+		}
 	case c.kind == warc.Metadata && rec.ContentType() == capture.TypeExchange:
 		x, err := readExchange(rec.Block)
 		if err != nil {
@@ -178,7 +241,7 @@ func (s *scanner) record(rec *warc.Record) {
 		if s.owned == nil {
 			s.owned = make(map[string]bool)
 		}
-		s.owned[x.Content] = true
+		s.owned[x.Content] = x.Content != ""
 		c.kind, c.op, c.rng, c.view, c.form = exchangeRecord, x.Op, x.Range, x.View, x.Form
 		c.failed = x.Failure != nil && (x.Failure.Retry || x.Failure.Class == fetch.ErrInterrupted || x.Failure.Class == fetch.ErrNotModified)
 	case c.kind == warc.Resource:
@@ -197,7 +260,7 @@ func (s *scanner) record(rec *warc.Record) {
 
 func (s *scanner) add(u uri.URI, c *captured) {
 	key := capture.Key(u)
-	s.archive.captures[key] = append(s.archive.captures[key], c)
+	s.table.captures[key] = append(s.table.captures[key], c)
 }
 
 // settle adds the resources of which no exchange tells more.
@@ -238,7 +301,7 @@ func (a *Archive) find(req *fetch.Request, at time.Time) *captured {
 		sent = sentDigest(req)
 	}
 	var best *captured
-	for _, c := range a.captures[capture.Key(req.URL)] {
+	for _, c := range a.of(capture.Key(req.URL)) {
 		if !c.answers(req, form) {
 			continue
 		}
@@ -298,7 +361,7 @@ func better(c, d *captured, req *fetch.Request, sent string, at time.Time) bool 
 // Times returns when a URL was captured, sorted.
 func (a *Archive) Times(u uri.URI) []time.Time {
 	var list []time.Time
-	for _, c := range a.captures[capture.Key(u)] {
+	for _, c := range a.of(capture.Key(u)) {
 		list = append(list, c.date)
 	}
 	slices.SortFunc(list, time.Time.Compare)

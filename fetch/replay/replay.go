@@ -109,7 +109,8 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captu
 	if unchanged(req, &resp.Meta) {
 		return nil, &fetch.Error{Code: fetch.ErrNotModified}
 	}
-	block, size, done, err := a.payload(a.records[x.Content], 0)
+	content, _ := a.byID(x.Content)
+	block, size, done, err := a.payload(content, 0)
 	if err != nil {
 		return nil, damaged(err)
 	}
@@ -119,7 +120,7 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captu
 	}
 	resp.Body = b
 	if x.Entries != "" {
-		p, ok := a.records[x.Entries]
+		p, ok := a.byID(x.Entries)
 		if !ok {
 			done()
 			return nil, damaged(errors.New("the members of a listing are missing"))
@@ -190,10 +191,10 @@ func (a *Archive) payload(p place, hops int) (io.Reader, int64, func(), error) {
 
 // origin returns where the record is that a revisit refers to.
 func (a *Archive) origin(rec *warc.Record) place {
-	if p, ok := a.records[rec.Refers("WARC-Refers-To")]; ok {
+	if p, ok := a.byID(rec.Refers("WARC-Refers-To")); ok {
 		return p
 	}
-	return a.origins[origin{rec.Refers("WARC-Refers-To-Target-URI"), rec.Get("WARC-Refers-To-Date")}]
+	return a.byOrigin(origin{rec.Refers("WARC-Refers-To-Target-URI"), rec.Get("WARC-Refers-To-Date")})
 }
 
 // openResource answers with a resource record of which no more is known.

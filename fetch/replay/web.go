@@ -47,9 +47,10 @@ func (s *scanner) request(rec *warc.Record) {
 		delete(s.answers, other)
 		return
 	}
-	s.requests[rec.ID()] = q
-	if other != "" {
-		s.requests[other] = q
+	for _, id := range []string{rec.ID(), other} {
+		if id != "" {
+			s.requests[id] = q
+		}
 	}
 }
 

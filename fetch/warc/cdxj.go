@@ -28,6 +28,14 @@ type IndexEntry struct {
 	Length int64  `json:"length,string"`    // of the record in the file
 	Offset int64  `json:"offset,string"`
 	File   string `json:"filename"`
+	// Method is that of the request, if it is not GET. The key then is another one, so that nobody
+	// takes the answer for that to a GET.
+	Method string `json:"method,omitempty"`
+	// Request is where the record of the request is in the file; 0 if that is not known.
+	Request int64 `json:"request,string,omitempty"`
+	// Origin is where the record is that a revisit refers to, if that is in the same file and the
+	// revisit names it by its identifier alone; 0 else.
+	Origin int64 `json:"origin,string,omitempty"`
 	// Instant is the date of the record with its fraction, which the key has not.
 	Instant string `json:"instant,omitempty"`
 }
@@ -39,7 +47,58 @@ func (e IndexEntry) AppendTo(b []byte) []byte {
 	if err != nil { // there is nothing in it that could not be
 		return b
 	}
-	return fmt.Appendf(b, "%s %s %s\n", SURT(e.URL), e.Date.UTC().Format("20060102150405"), text)
+	return fmt.Appendf(b, "%s %s %s\n", e.key(), e.Date.UTC().Format("20060102150405"), text)
+}
+
+// key returns what the line begins with. Other programs have the method of a request in the same
+// place.
+func (e *IndexEntry) key() string {
+	key := SURT(e.URL)
+	if e.Method == "" || e.Method == "GET" || e.Method == "HEAD" {
+		return key
+	}
+	mark := "?"
+	if strings.Contains(key, "?") {
+		mark = "&"
+	}
+	return key + mark + "__wb_method=" + strings.ToLower(e.Method)
+}
+
+// coverage is a line of an index that says how much of a file it covers. It sorts before all others.
+type coverage struct {
+	File string `json:"filename"`
+	Size int64  `json:"size,string"` // bytes from the beginning of the file
+}
+
+const coverageMark = "!urlget "
+
+func (c coverage) appendTo(b []byte) []byte {
+	text, _ := json.Marshal(c) // which cannot fail
+	return fmt.Appendf(b, "%s%s\n", coverageMark, text)
+}
+
+// Covered returns how many bytes of the file with that name an index covers, from its beginning: all
+// records in them are in it. It is 0 if the index does not say.
+func Covered(index io.Reader, name string) (int64, error) {
+	lines := bufio.NewScanner(index)
+	lines.Buffer(nil, maxLine)
+	size := int64(0)
+	for lines.Scan() {
+		if n, ok := coverageOf(lines.Bytes(), name); ok {
+			size = max(size, n)
+		}
+	}
+	return size, lines.Err()
+}
+
+// coverageOf reads a line, and reports whether it says how much of that file is covered.
+func coverageOf(line []byte, name string) (int64, bool) {
+	text, ok := bytes.CutPrefix(line, []byte(coverageMark))
+	if !ok {
+		return 0, false
+	}
+	var c coverage
+	return c.Size, json.Unmarshal(text, &c) == nil && c.File == name
 }
 
 // SURT returns the key of a URL in an index: the host's labels in reverse order, without the scheme
@@ -79,18 +138,24 @@ func ReadIndex(r io.Reader, f func(IndexEntry) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
-		_, rest, _ := bytes.Cut(lines.Bytes(), []byte(" "))
-		stamp, text, ok := bytes.Cut(rest, []byte(" "))
-		var e IndexEntry
-		if !ok || json.Unmarshal(text, &e) != nil {
-			continue
-		}
-		if e.Date = ParseDate(e.Instant); e.Date.IsZero() {
-			e.Date = ParseDate(string(stamp))
-		}
-		if err := f(e); err != nil {
-			return err
+		if e, ok := ParseIndexEntry(lines.Bytes()); ok {
+			if err := f(e); err != nil {
+				return err
+			}
 		}
 	}
 	return lines.Err()
+}
+
+// ParseIndexEntry reads a line of a CDXJ index, and reports whether it is one.
+func ParseIndexEntry(line []byte) (e IndexEntry, ok bool) {
+	_, rest, _ := bytes.Cut(line, []byte(" "))
+	stamp, text, ok := bytes.Cut(rest, []byte(" "))
+	if !ok || json.Unmarshal(text, &e) != nil {
+		return e, false
+	}
+	if e.Date = ParseDate(e.Instant); e.Date.IsZero() {
+		e.Date = ParseDate(string(stamp))
+	}
+	return e, true
 }

@@ -616,3 +616,98 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// An index says that it covers a file only if it has all of its records.
+func TestAnIndexSaysWhatItCovers(t *testing.T) {
+	t.Parallel()
+	for _, o := range []WriterOptions{{Index: true}, {Index: true, MaxSize: 300}} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "a")
+		covered := func() (sizes []int64, missing int) {
+			index, err := os.ReadFile(path + ".cdxj")
+			if err != nil {
+				t.Fatal(err)
+			}
+			names, _ := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
+			for _, name := range names {
+				info, _ := os.Stat(name)
+				n, err := Covered(bytes.NewReader(index), filepath.Base(name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if sizes = append(sizes, n); n != info.Size() {
+					missing++
+				}
+			}
+			return sizes, missing
+		}
+		for i := range 3 {
+			o.Append = i > 0
+			w := create(t, path, o)
+			w.Write(draft(t, fmt.Sprintf("x:%d", i), "content"))
+			w.Close()
+			if sizes, missing := covered(); missing > 0 {
+				t.Errorf("run %d: %v", i, sizes)
+			}
+		}
+		// A run that is killed says nothing, and those behind it cannot know what it wrote.
+		w := create(t, path, o)
+		w.Write(draft(t, "x:killed", "content"))
+		w.file.Close()
+		w.index.WriteString("half a li")
+		w.index.Close()
+		w = create(t, path, o)
+		w.Write(draft(t, "x:after", "content"))
+		w.Close()
+		if sizes, missing := covered(); missing != 1 {
+			t.Errorf("after a kill: %v", sizes)
+		}
+		index, _ := os.ReadFile(path + ".cdxj")
+		if !strings.Contains(string(index), "\nx:after ") {
+			t.Errorf("the line behind half a line: %q", index)
+		}
+	}
+}
+
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	const web = "Content-Type: application/http;msgtype=response\r\n"
+	head := "HTTP/1.1 404 Not Found\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+	records := []string{text("1.0", "warcinfo", "", ""),
+		strings.Replace(text("1.0", "request", "http://h/a", "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n", "Content-Type: application/http;msgtype=request\r\n"), "urn:x", "urn:request", 1),
+		text("1.0", "response", "<http://h/a>", head, web, "WARC-Concurrent-To: <urn:request>\r\n", "WARC-Payload-Digest: sha1:X\r\n"),
+		text("1.0", "revisit", "http://h/b", "", "WARC-Refers-To: <urn:x>\r\n"),
+		text("1.0", "resource", "ftp://h/c", "zwei"),
+	}
+	for name, file := range map[string][]byte{"plain": []byte(strings.Join(records, "")), "gzip": zipped(records...),
+		"damaged": append([]byte(strings.Join(records, "")), "WARC/1.0\r\nhalf"...)} {
+		var got []IndexEntry
+		covered, err := Index(bytes.NewReader(file), "f", func(e IndexEntry) error { got = append(got, e); return nil })
+		if err != nil || len(got) != 3 {
+			t.Fatalf("%s: %+v, %v", name, got, err)
+		}
+		if want := int64(len(file)); name == "damaged" && covered >= want || name != "damaged" && covered != want {
+			t.Errorf("%s: %d of %d are covered", name, covered, want)
+		}
+		a, b, c := got[0], got[1], got[2]
+		if a.Status != 404 || a.Mime != "text/html" || a.Digest != "sha1:X" || a.Method != "HEAD" || a.Request == 0 || a.URL != "http://h/a" {
+			t.Errorf("%s: %+v", name, a)
+		}
+		if b.Mime != "warc/revisit" || b.Origin != a.Offset || c.Mime != "unk" {
+			t.Errorf("%s: %+v %+v", name, b, c)
+		}
+		for _, e := range got {
+			r, _ := NewReader(bytes.NewReader(file[e.Offset : e.Offset+e.Length]))
+			if rec, err := r.Next(); err != nil || rec.TargetURI() != e.URL {
+				t.Errorf("%s: %+v leads to %v, %v", name, e, rec, err)
+			}
+		}
+	}
+	if _, err := Index(bytes.NewReader(zipped(strings.Join(records, ""))), "f", nil); !errors.Is(err, ErrShared) {
+		t.Errorf("records in one member: %v", err)
+	}
+	post := IndexEntry{URL: "http://h/a?b=c", Method: "POST"}
+	if line := string(post.AppendTo(nil)); !strings.HasPrefix(line, "h)/a?b=c&__wb_method=post ") {
+		t.Error(line)
+	}
+}

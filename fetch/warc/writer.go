@@ -55,10 +55,13 @@ type Writer struct {
 
 	mu     sync.Mutex
 	file   *os.File
+	whole  int64 // what there was of the first file
 	number int
 	size   int64
 	index  *os.File
-	err    error // why nothing can be written any more
+	// covered says that all records of the file are in the index.
+	covered bool
+	err     error // why nothing can be written any more
 }
 
 // Create opens or makes the file at path, to which a suffix is added if it has none.
@@ -78,16 +81,45 @@ func Create(path string, opts WriterOptions) (*Writer, error) {
 		return nil, err
 	}
 	if w.opts.Index {
-		how := os.O_WRONLY | os.O_CREATE | os.O_APPEND
-		if !opts.Append {
-			how |= os.O_EXCL
-		}
-		var err error
-		if w.index, err = os.OpenFile(w.base+".cdxj", how, 0o666); err != nil {
+		if err := w.openIndex(); err != nil {
 			return nil, errors.Join(err, w.file.Close())
 		}
 	}
 	return w, nil
+}
+
+// openIndex opens the index, and finds out whether it has all that is in the file.
+func (w *Writer) openIndex() error {
+	how := os.O_RDWR | os.O_CREATE | os.O_APPEND
+	if !w.opts.Append {
+		how |= os.O_EXCL
+	}
+	f, err := os.OpenFile(w.base+".cdxj", how, 0o666)
+	if err != nil {
+		return err
+	}
+	w.index = f
+	size, err := Covered(f, filepath.Base(w.name()))
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	w.covered = w.whole == size
+	var last [1]byte
+	if end, err := f.Seek(0, io.SeekEnd); err == nil && end > 0 {
+		if _, err := f.ReadAt(last[:], end-1); err == nil && last[0] != '\n' {
+			f.WriteString("\n") // a line that was cut off
+		}
+	}
+	return nil
+}
+
+// endIndex says that the index has all that is in the file.
+func (w *Writer) endIndex() error {
+	if w.index == nil || !w.covered || w.err != nil {
+		return nil
+	}
+	_, err := w.index.Write(coverage{filepath.Base(w.name()), w.size}.appendTo(nil))
+	return err
 }
 
 // Dir returns the directory of the files, for spools.
@@ -140,7 +172,7 @@ func (w *Writer) resume(f *os.File) error {
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	w.file, w.size = f, max(w.size, whole)
+	w.file, w.size, w.whole = f, max(w.size, whole), whole
 	return nil
 }
 
@@ -244,20 +276,49 @@ func (w *Writer) Write(list ...*Draft) error {
 		return w.err
 	}
 	if w.opts.MaxSize > 0 && w.size >= w.opts.MaxSize {
-		if w.err = w.file.Close(); w.err == nil {
+		if w.err = errors.Join(w.endIndex(), w.file.Close()); w.err == nil {
 			w.number++
+			w.covered = true
 			w.err = w.begin()
 		}
 		if w.err != nil {
 			return w.err
 		}
 	}
+	places := make([]int64, len(list)+1)
 	for i, d := range list {
+		places[i] = w.size
 		if w.err = w.append(d, packed[i]); w.err != nil {
 			return w.err
 		}
 	}
-	return nil
+	places[len(list)] = w.size
+	if w.index != nil {
+		w.err = w.note(list, places)
+	}
+	return w.err
+}
+
+// note writes the lines of records that begin at places into the index.
+func (w *Writer) note(list []*Draft, places []int64) error {
+	requests := make(map[string]int64)
+	for i, d := range list {
+		if d.Header.Type() == Request {
+			requests[d.Header.Get("WARC-Concurrent-To")] = places[i]
+		}
+	}
+	var lines []byte
+	for i, d := range list {
+		if d.Index == nil {
+			continue
+		}
+		e := *d.Index
+		e.URL, e.Date, e.File = d.Header.TargetURI(), d.Header.Date(), filepath.Base(w.name())
+		e.Offset, e.Length, e.Request = places[i], places[i+1]-places[i], requests[d.Header.Get("WARC-Record-ID")]
+		lines = e.AppendTo(lines)
+	}
+	_, err := w.index.Write(lines)
+	return err
 }
 
 // Err returns why nothing can be written any more, nil if all is well.
@@ -344,14 +405,7 @@ func (w *Writer) append(d *Draft, packed []byte) error {
 		_, seekErr := w.file.Seek(end, io.SeekStart)
 		return errors.Join(err, w.file.Truncate(end), seekErr)
 	}
-	if d.Index == nil || w.index == nil {
-		return nil
-	}
-	e := *d.Index
-	e.URL, e.Date, e.File = d.Header.TargetURI(), d.Header.Date(), filepath.Base(w.name())
-	e.Offset, e.Length = end, w.size-end
-	_, err = w.index.Write(e.AppendTo(nil))
-	return err
+	return nil
 }
 
 // stream writes a record that is too long to be held.
@@ -379,7 +433,7 @@ func (w *Writer) Close() error {
 	if w.file == nil {
 		return nil
 	}
-	err := errors.Join(w.err, w.file.Sync(), w.file.Close())
+	err := errors.Join(w.err, w.endIndex(), w.file.Sync(), w.file.Close())
 	if w.index != nil {
 		err = errors.Join(err, w.index.Close())
 	}

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/capture"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/warc"
+)
+
+// orArchives returns the body of a command. If its first arguments are archives, it does alone to
+// each of them, or with URLs behind them what it does else, answered by the archives and nothing
+// besides.
+func (a *app) orArchives(alone func(name string) error, each func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		n := 0
+		for n < len(args) && isArchive(args[n]) {
+			n++
+		}
+		switch {
+		case n == 0:
+			return each(cmd, args)
+		case n < len(args):
+			a.set.archive.replay, a.set.archive.only = append(a.set.archive.replay, args[:n]...), true
+			return each(cmd, args[n:])
+		case alone == nil:
+			return &usageError{"no URL of what is in " + args[0], cmd.CommandPath() + " " + args[0] + " URL; urlget ls " + args[0] + " lists them"}
+		}
+		for _, name := range args {
+			if err := alone(name); err != nil {
+				a.fail("", err)
+			}
+		}
+		return nil
+	}
+}
+
+// isArchive reports whether an argument is a file that is called as archives are.
+func isArchive(name string) bool {
+	if strings.Contains(name, "://") {
+		return false
+	}
+	base := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	info, err := os.Stat(name)
+	return strings.HasSuffix(base, ".warc") && err == nil && info.Mode().IsRegular()
+}
+
+// readArchive calls f with a reader of an archive.
+func readArchive(name string, f func(*warc.Reader) error) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return fileError(err)
+	}
+	defer file.Close()
+	r, err := warc.NewReader(file)
+	if err != nil {
+		return fileError(fmt.Errorf("%s: %w", name, err))
+	}
+	defer r.Close()
+	return f(r)
+}
+
+// listArchive lists the records of an archive. Damaged places are among them.
+func (a *app) listArchive(name string) error {
+	return readArchive(name, func(r *warc.Reader) error {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return fileError(err)
+		}
+		u, err := uri.File{Path: filepath.ToSlash(path)}.URI()
+		if err != nil {
+			return fileError(err)
+		}
+		return a.printEntries(u, recordsOf(r, a.set.long))
+	})
+}
+
+// A warcRecord is what is told of a record besides, in JSON.
+type warcRecord struct {
+	Type      string   `json:"type"`
+	ID        string   `json:"id,omitempty"`
+	Offset    int64    `json:"offset"`
+	Status    int      `json:"status,omitempty"`  // of HTTP
+	Outcome   string   `json:"outcome,omitempty"` // of an exchange that did not come to its end: its class
+	Op        string   `json:"op,omitempty"`      // of an exchange
+	IP        string   `json:"ip,omitempty"`
+	Digest    string   `json:"digest,omitempty"`
+	Truncated string   `json:"truncated,omitempty"`
+	Refers    string   `json:"refers,omitempty"` // of a revisit
+	Protocol  []string `json:"protocol,omitempty"`
+}
+
+// SysName implements what fetch.Entry asks for.
+func (warcRecord) SysName() string { return "warc" }
+
+// recordsOf yields the records as members. With more, their names tell where they are and what they
+// refer to.
+func recordsOf(r *warc.Reader, more bool) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		for {
+			rec, err := r.Next()
+			var damage *warc.DamageError
+			var e fetch.Entry
+			switch {
+			case err == io.EOF:
+				return
+			case errors.As(err, &damage):
+				e = fetch.Entry{Name: damage.Error(), Kind: fetch.EntryError, Size: -1}
+			case err != nil:
+				yield(e, err)
+				return
+			default:
+				e = entryOf(rec, more)
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func entryOf(rec *warc.Record, more bool) fetch.Entry {
+	about := warcRecord{Type: rec.Type(), ID: rec.ID(), Offset: rec.Offset, IP: rec.Get("WARC-IP-Address"),
+		Digest:    cmp.Or(rec.Get("WARC-Payload-Digest"), rec.Get("WARC-Block-Digest")),
+		Truncated: rec.Get("WARC-Truncated"), Protocol: rec.Values("WARC-Protocol"),
+		Refers: cmp.Or(rec.Refers("WARC-Refers-To-Target-URI"), rec.Refers("WARC-Refers-To"))}
+	e := fetch.Entry{Rel: rec.Type(), ContentType: rec.ContentType(), Size: rec.Length, ModTime: rec.Date()}
+	words := []string{rec.Type()}
+	switch kind := rec.Type(); {
+	case (kind == warc.Response || kind == warc.Revisit) && strings.HasPrefix(strings.ToLower(rec.ContentType()), "application/http"):
+		if resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(rec.Block, maxShownHead)), nil); err == nil {
+			about.Status = resp.StatusCode
+			words = append(words, fmt.Sprint(resp.StatusCode))
+		}
+	case kind == warc.Metadata && rec.ContentType() == capture.TypeExchange:
+		var x capture.Exchange
+		if json.NewDecoder(io.LimitReader(rec.Block, capture.MaxExchange)).Decode(&x) == nil {
+			about.Op = x.Op.String()
+			words = append(words, about.Op)
+			if x.Failure != nil {
+				about.Outcome = string(x.Failure.Class)
+				words = append(words, about.Outcome)
+			}
+		}
+	}
+	e.Name = strings.Join(append(words, rec.TargetURI()), " ")
+	if more {
+		e.Name = fmt.Sprintf("%d %s", rec.Offset, e.Name)
+		for _, detail := range []struct{ name, value string }{{"refers to", about.Refers}, {"truncated:", about.Truncated}, {"from", about.IP}} {
+			if detail.value != "" {
+				e.Name += ", " + detail.name + " " + detail.value
+			}
+		}
+	}
+	if u, err := uri.Parse(rec.TargetURI()); err == nil && u.IsAbs() {
+		e.URL = u
+	}
+	e.Sys = about
+	return e
+}
+
+// maxShownHead bounds the head of an answer that is read for its status.
+const maxShownHead = 256 << 10
+
+// describeArchive prints what there is in an archive.
+func (a *app) describeArchive(name string) error {
+	if a.set.json {
+		return &usageError{"--json: an archive is described in words", "urlget ls --json " + name}
+	}
+	return readArchive(name, func(r *warc.Reader) error {
+		types, schemes, seen := make(map[string]int), make(map[string]int), make(map[string]bool)
+		var first, last time.Time
+		var content int64
+		var records, damaged int
+		software := ""
+		for {
+			rec, err := r.Next()
+			var damage *warc.DamageError
+			switch {
+			case errors.As(err, &damage):
+				damaged++
+				continue
+			case err != nil && err != io.EOF:
+				return fileError(err)
+			}
+			if err == io.EOF {
+				break
+			}
+			records++
+			types[rec.Type()]++
+			content += rec.Length
+			if at := rec.Date(); !at.IsZero() {
+				if first.IsZero() || at.Before(first) {
+					first = at
+				}
+				if at.After(last) {
+					last = at
+				}
+			}
+			if rec.Type() == warc.Info && software == "" {
+				software = infoField(rec, "software")
+			}
+			u, err := uri.Parse(rec.TargetURI())
+			if err == nil && u.IsAbs() && len(seen) < maxCounted && !seen[rec.TargetURI()] {
+				seen[rec.TargetURI()] = true
+				schemes[u.Scheme()]++
+			}
+		}
+		if records == 0 {
+			return fileError(fmt.Errorf("%s holds no record", name))
+		}
+		out := &writer{w: a.std.out}
+		fmt.Fprintf(out, "%s\n  records: %d (%s)\n", fetch.Printable(name), records, counts(types))
+		fmt.Fprintf(out, "  content: %s\n", sizeText(content))
+		urls := fmt.Sprint(len(seen))
+		if len(seen) == maxCounted {
+			urls = "more than " + urls
+		}
+		fmt.Fprintf(out, "  URLs: %s (%s)\n", urls, counts(schemes))
+		if !first.IsZero() {
+			fmt.Fprintf(out, "  from: %s\n  to: %s\n", first.Format(time.RFC3339), last.Format(time.RFC3339))
+		}
+		if software != "" {
+			fmt.Fprintf(out, "  software: %s\n", fetch.Printable(software))
+		}
+		if damaged > 0 {
+			fmt.Fprintf(out, "  damaged places: %d\n", damaged)
+		}
+		return fileError(out.err)
+	})
+}
+
+// maxCounted bounds how many URLs are told apart.
+const maxCounted = 1 << 20
+
+// maxKinds bounds how many kinds are named, as an archive may have any words for them.
+const maxKinds = 12
+
+// counts writes how many there are of each kind, the most first.
+func counts(of map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], strings.Compare(a, b)) })
+	var words []string
+	for i, name := range names {
+		if i == maxKinds {
+			words = append(words, "…")
+			break
+		}
+		words = append(words, fmt.Sprintf("%d %s", of[name], fetch.Printable(name)))
+	}
+	return strings.Join(words, ", ")
+}
+
+// infoField returns a field in the block of a warcinfo record.
+func infoField(rec *warc.Record, name string) string {
+	lines := bufio.NewScanner(io.LimitReader(rec.Block, maxShownHead))
+	for lines.Scan() {
+		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.EqualFold(key, name) {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

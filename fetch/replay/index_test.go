@@ -1,0 +1,201 @@
+package replay_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/replay"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/warc"
+)
+
+// indexed writes an archive and its index, changed by change, and returns the name of the archive.
+func indexed(t *testing.T, change func(index string) string, records ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.warc")
+	text := []byte(strings.Join(records, ""))
+	var index bytes.Buffer
+	if err := warc.WriteIndex(&index, bytes.NewReader(text), "a.warc"); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{path: string(text), strings.TrimSuffix(path, ".warc") + ".cdxj": change(index.String())} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+func same(index string) string { return index }
+
+// sample is an archive with records of many kinds, and damage in the middle, by which it shows that
+// an archive was read.
+func sample() []string {
+	return []string{
+		record("warcinfo", "", "application/warc-fields", "software: x\r\n"),
+		response("http://h.example/a", answer("pear"), id("1"), date("2026-01-01T00:00:00Z")),
+		record("request", "http://h.example/form", "application/http; msgtype=request", "POST /form HTTP/1.1\r\nHost: h.example\r\nContent-Length: 3\r\n\r\na=1",
+			"WARC-Concurrent-To: <urn:form>\r\n"),
+		response("http://h.example/form", answer("posted"), id("form")),
+		"rubbish\r\n",
+		record("revisit", "http://h.example/by-date", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n",
+			"WARC-Refers-To-Target-URI: <http://h.example/a>\r\n", "WARC-Refers-To-Date: 2026-01-01T00:00:00Z\r\n"),
+		record("revisit", "http://h.example/by-id", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", "WARC-Refers-To: <urn:1>\r\n"),
+		record("resource", "ftp://h.example/bare", "text/plain", "bare"),
+		record("resource", "ftp://h.example/list/", "text/plain", "a\r\n", id("c")),
+		record("metadata", "ftp://h.example/list/", "application/x-urlget-entries+json-seq", `{"url":"ftp://h.example/list/a","name":"a","kind":"object","size":4}`+"\n", id("e")),
+		record("metadata", "ftp://h.example/list/", "application/x-urlget-exchange+json",
+			`{"url":"ftp://h.example/list/","op":"list","content":"urn:c","entries":"urn:e","answer":{"kind":"listing","size":-1}}`),
+		record("metadata", "ftp://h.example/gone", "application/x-urlget-exchange+json",
+			`{"url":"ftp://h.example/gone","op":"get","failure":{"class":"not_found","message":"550 no"}}`),
+	}
+}
+
+func TestAnIndexIsUsed(t *testing.T) {
+	t.Parallel()
+	late := response("http://h.example/late", answer("late"))
+	for _, tt := range []struct {
+		name   string
+		change func(string) string
+		more   string // behind what the index covers
+		read   bool   // the archive is read all the same
+	}{
+		{"whole", same, "", false},
+		{"in another order", func(s string) string {
+			lines := strings.SplitAfter(s, "\n")
+			for i := range len(lines) / 2 {
+				lines[i], lines[len(lines)-1-i] = lines[len(lines)-1-i], lines[i]
+			}
+			return strings.TrimPrefix(strings.Join(lines, ""), "\n")
+		}, "", false},
+		{"with rubbish", func(s string) string { return "rubbish\n" + strings.Repeat("x", 100_000) + "\n" + s + "a 2026 {" }, "", false},
+		{"of the beginning", same, late, false},
+		{"that does not say what it covers", func(s string) string { _, rest, _ := strings.Cut(s, "\n"); return rest }, "", true},
+		{"of more than there is", func(s string) string { return strings.Replace(s, `"size":"`, `"size":"9`, 1) }, "", true},
+		{"of another file", func(s string) string { return strings.Replace(s, `{"filename":"a.warc"`, `{"filename":"b.warc"`, 1) }, "", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			path := indexed(t, tt.change, sample()...)
+			if tt.more != "" {
+				f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.WriteString(tt.more)
+				f.Close()
+			}
+			a, err := replay.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := a.Damage() != nil; got != tt.read {
+				t.Errorf("the archive was read: %v, want %v", got, tt.read)
+			}
+			if n := len(a.Times(uri.MustParse("http://h.example/a"))); n != 1 || a.Len() == 0 {
+				t.Errorf("%d captures of %d", n, a.Len())
+			}
+			a.Close()
+			c := clientOf(t, replay.Options{}, path)
+			want := map[string]string{"http://h.example/a": "pear", "http://h.example/form": "! not_found", "http://h.example/by-date": "pear",
+				"http://h.example/by-id": "pear", "ftp://h.example/bare": "bare", "ftp://h.example/list/": "a\r\n", "ftp://h.example/gone": "! not_found",
+				"http://h.example/never": "! not_found", "http://h.example/late": "! not_found"}
+			if tt.more != "" {
+				want["http://h.example/late"] = "late"
+			}
+			for range 2 {
+				for rawURL, content := range want {
+					if got := get(c, ask(rawURL)); got != content {
+						t.Errorf("%s: %q, want %q", rawURL, got, content)
+					}
+				}
+			}
+			post := ask("http://h.example/form")
+			post.Method = "POST"
+			if got := get(c, post); got != "posted" {
+				t.Errorf("POST: %q", got)
+			}
+			n := 0
+			for e, err := range c.List(t.Context(), "ftp://h.example/list/") {
+				if n++; err != nil || e.Name != "a" {
+					t.Errorf("%+v, %v", e, err)
+				}
+			}
+			if n != 1 {
+				t.Errorf("%d members", n)
+			}
+		})
+	}
+}
+
+// An index that lies finds nothing that the records themselves do not say.
+func TestAnIndexThatLies(t *testing.T) {
+	t.Parallel()
+	records := sample()[:4]
+	size := len(strings.Join(records, ""))
+	for name, line := range map[string]string{
+		"another record": `{"url":"http://h.example/x","filename":"a.warc","offset":"%d","length":"1"}`,
+		"no record":      `{"url":"http://h.example/x","filename":"a.warc","offset":"3","length":"1","request":"%d","origin":"7"}`,
+		"far away":       `{"url":"http://h.example/x","filename":"a.warc","offset":"99999999999999","length":"1"}`,
+		"before":         `{"url":"http://h.example/x","filename":"a.warc","offset":"-5","length":"1"}`,
+		"elsewhere":      `{"url":"http://h.example/x","filename":"/etc/passwd","offset":"0","length":"1"}`,
+	} {
+		path := indexed(t, func(string) string {
+			line := line
+			if strings.Contains(line, "%d") {
+				line = fmt.Sprintf(line, len(records[0]))
+			}
+			return fmt.Sprintf("!urlget {\"filename\":\"a.warc\",\"size\":\"%d\"}\nx 20260101000000 %s\n", size, line)
+		}, records...)
+		if got := get(clientOf(t, replay.Options{}, path), ask("http://h.example/x")); got != "! not_found" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// What was looked up is forgotten some time, but never between a capture and what belongs to it.
+func TestManyURLsOfAnIndex(t *testing.T) {
+	t.Parallel()
+	var records []string
+	const many = 10_000
+	for i := range many {
+		records = append(records, record("resource", fmt.Sprintf("ftp://h.example/%d", i), "text/plain", fmt.Sprint(i)))
+	}
+	c := clientOf(t, replay.Options{}, indexed(t, same, records...))
+	for i := range many {
+		if got := get(c, ask(fmt.Sprintf("ftp://h.example/%d", i))); got != fmt.Sprint(i) {
+			t.Fatalf("%d: %q", i, got)
+		}
+	}
+	if _, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("ftp://h.example/1"), Op: fetch.OpStat}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Without an index, only so many records are remembered.
+func TestManyRecordsNeedAnIndex(t *testing.T) {
+	t.Parallel()
+	path := indexed(t, same, sample()...)
+	if a, err := replay.OpenAtMost(1, path); err != nil {
+		t.Error(err)
+	} else {
+		a.Close()
+	}
+	if err := os.Remove(strings.TrimSuffix(path, ".warc") + ".cdxj"); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := replay.OpenAtMost(len(sample())-1, path); err != nil {
+		t.Error(err)
+	} else {
+		a.Close()
+	}
+	if _, err := replay.OpenAtMost(len(sample())-2, path); !errors.Is(err, replay.ErrTooMany) {
+		t.Error(err)
+	}
+}
