@@ -317,5 +317,30 @@ func newSession(rw io.ReadWriteCloser, rec *recording) io.ReadWriteCloser {
 	if rec == nil {
 		return rw
 	}
+	if content := rec.content(); content != nil {
+		shown := &shownSession{rw, content}
+		if t, ok := rw.(Terminal); ok {
+			rw = struct {
+				*shownSession
+				Terminal
+			}{shown, t}
+		} else {
+			rw = shown
+		}
+	}
 	return OnClose(rw, func() { rec.end(nil) }).(io.ReadWriteCloser)
+}
+
+// A shownSession records what a session shows.
+type shownSession struct {
+	io.ReadWriteCloser
+	content func([]byte)
+}
+
+func (s *shownSession) Read(p []byte) (int, error) {
+	n, err := s.ReadWriteCloser.Read(p)
+	if n > 0 {
+		s.content(p[:n])
+	}
+	return n, err
 }

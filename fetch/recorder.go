@@ -42,7 +42,8 @@ type Exchange struct {
 	// Body is read. It must not read Body.
 	Response func(*Response)
 	// Content is called with the content as it is read, even where that differs from the bytes on
-	// the connection: decoded, or assembled from messages of the protocol.
+	// the connection: decoded, or assembled from messages of the protocol. That of a session is what
+	// it shows.
 	Content func(p []byte)
 	// Entry is called with the members of a listing as the caller ranges over them. A caller that
 	// reads Body alone sees none: then Parse of the response makes them of the content, at the end.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -9,18 +10,25 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/capture"
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
+	"github.com/urlget/urlget/fetch/mirror"
 	"github.com/urlget/urlget/fetch/replay"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetch/warc"
@@ -48,6 +56,15 @@ func look(c *fetch.Client, req *fetch.Request) seen {
 	if err == nil {
 		defer resp.Body.Close()
 		out.URL, out.Via, out.Meta = resp.URL.String(), fmt.Sprint(resp.Via), resp.Meta
+		if resp.Kind == fetch.KindSession {
+			said := make([]byte, 6)
+			io.WriteString(resp.Body.(io.Writer), "pear\r\n")
+			if _, err := io.ReadFull(resp.Body, said); err != nil {
+				out.Error = err.Error()
+			}
+			out.Content = string(said)
+			return out
+		}
 		var content strings.Builder
 		resp.Tee(&content)
 		if resp.Entries != nil {
@@ -111,6 +128,29 @@ func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 		uri.MustParse("http://" + nobody(t) + "/"), uri.MustParse("gopher://" + nobody(t) + "/"), uri.MustParse("http://127.0.0.1:1/")} {
 		add(fetch.OpGet, absent)
 	}
+	add(fetch.OpDial, at("telnet", "/"))
+	asks := gopherd.Start(t, gopherd.Options{Plus: true, Attributes: map[string]string{"/form": "+ASK:\r\n Ask: Your name:\r\n"},
+		Tree: fstest.MapFS{"form": {}}, Replies: map[string]string{"/search\tpear": "0A pear\t/pear\th\t70\r\n.\r\n", "/search\tplum": "0A plum\t/plum\th\t70\r\n.\r\n"}})
+	form := uri.MustParse("gopher://" + asks.Addr + "/0/form%09%09%3F")
+	add(fetch.OpGet, form) // which asks
+	for _, name := range []string{"Alice", "Bob"} {
+		add(fetch.OpGet, form, func(r *fetch.Request) { r.Form = map[string][]string{"Your name:": {name}} })
+	}
+	for _, words := range []string{"pear", "plum"} {
+		add(fetch.OpGet, uri.MustParse("gopher://"+asks.Addr+"/7/search%09"+words))
+	}
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, r.Method+" ")
+		io.Copy(w, r.Body)
+	}))
+	t.Cleanup(echo.Close)
+	for _, words := range []string{"a=1", "a=2"} {
+		add(fetch.OpGet, uri.MustParse(echo.URL+"/form"), func(r *fetch.Request) {
+			r.Method, r.ContentLength = "POST", 3
+			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(words)), nil }
+		})
+	}
+	add(fetch.OpGet, uri.MustParse(echo.URL+"/form"))
 	add(fetch.OpGet, at("http", "/fruit")) // which redirects
 	add(fetch.OpGet, at("gemini", "/fruit"))
 	add(fetch.OpGet, at("ftp", "/fruit/*.txt"))
@@ -132,6 +172,8 @@ func TestAnArchiveAnswersAsTheServersDid(t *testing.T) {
 	}
 	s.tearDown()
 	down = true
+	asks.Close()
+	echo.Close()
 
 	// A reader that shares no code with the writer finds nothing wrong.
 	text, err := os.ReadFile(file)
@@ -188,6 +230,9 @@ func replayed(t *testing.T, v *servers, file string, requests []*fetch.Request, 
 	if got := look(client, &fetch.Request{URL: at("http", "/never")}); got.Class != fetch.ErrNotFound {
 		t.Errorf("what is not in the archive: %+v", got)
 	}
+	if shown := look(client, &fetch.Request{URL: at("telnet", "/"), Op: fetch.OpDial}); shown.Content != "login:" {
+		t.Errorf("the session: %+v", shown)
+	}
 	partial := &fetch.Request{URL: v.stops()[3], Range: fetch.Range{Offset: 10, Length: 20}}
 	if got := look(client, partial); len(got.Content) != 20 || got.Meta.Range != partial.Range {
 		t.Errorf("a range out of the whole: %+v", got)
@@ -209,4 +254,107 @@ func (v *servers) clientWith(change func(*fetch.Options)) *fetch.Client {
 	o := &fetch.Options{TLS: &tls.Config{RootCAs: v.roots}}
 	change(o)
 	return fetch.New(o, v.drivers())
+}
+
+// TestAnArchiveGivesTheSameTrees mirrors the servers, stops them, and mirrors their archive.
+func TestAnArchiveGivesTheSameTrees(t *testing.T) {
+	s := &stage{}
+	v := s.start()
+	file := filepath.Join(t.TempDir(), "trees.warc.gz")
+	w, err := warc.Create(file, warc.WriterOptions{Index: true})
+	if err != nil {
+		s.tearDown()
+		t.Fatal(err)
+	}
+	schemes := []string{"http", "https", "ftp", "ftps", "gopher", "gophers", "gemini", "prospero"}
+	record := capture.New(w, capture.NewSeen(), func(err error) { t.Error(err) })
+	live := v.clientWith(func(o *fetch.Options) { o.Recorder = record.Recorder })
+	copies := make(map[string]string) // directories
+	for _, scheme := range schemes {
+		copies[scheme] = t.TempDir()
+		mirrorInto(t, live, copies[scheme], uri.MustParse(scheme+"://"+v.addr[scheme]+"/"), false)
+	}
+	live.Close()
+	s.tearDown()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a, err := replay.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	client := v.clientWith(func(o *fetch.Options) {
+		o.Middleware = []fetch.Middleware{a.Middleware(replay.Options{Only: true})}
+	})
+	defer client.Close()
+	for _, scheme := range schemes {
+		seed := uri.MustParse(scheme + "://" + v.addr[scheme] + "/")
+		again := t.TempDir()
+		for _, newer := range []bool{false, true} { // the second time it looks for what is new
+			mirrorInto(t, client, again, seed, newer)
+			want, got := files(t, copies[scheme]), files(t, again)
+			if diff := cmp.Diff(want, got); diff != "" || len(want) < len(tree) {
+				t.Errorf("%s: %d files; -live +replayed:\n%s", scheme, len(want), diff)
+			}
+		}
+	}
+}
+
+// mirrorInto mirrors what seed leads to into dir. Nothing may fail but robots.txt, which is not
+// there.
+func mirrorInto(t *testing.T, c *fetch.Client, dir string, seed uri.URI, newer bool) {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	_, err = mirror.Run(t.Context(), &download.Downloader{Client: c, Root: root}, []uri.URI{seed}, &mirror.Options{
+		Newer: newer,
+		Crawl: crawl.Options{Scope: crawl.Scope{MaxDepth: -1}},
+		Ended: func(e mirror.Event) {
+			if e.Err != nil {
+				t.Errorf("%s: %v", e.URL.Redacted(), e.Err)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", seed, err)
+	}
+}
+
+// files returns what there is below dir, but for the state: content and times by name.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.Name() == ".urlget":
+			return filepath.SkipDir
+		case e.IsDir():
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		at := ""
+		if info.ModTime().Year() < 2000 { // what the server said; else it is when the file was made
+			at = info.ModTime().UTC().String()
+		}
+		name, err := filepath.Rel(dir, path)
+		all[name] = fmt.Sprintf("%s %x", at, sha256.Sum256(content))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

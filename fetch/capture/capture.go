@@ -258,8 +258,7 @@ func (r *recording) records(err error) []*warc.Draft {
 // hasContent reports whether there is something to keep as content.
 func (r *recording) hasContent() bool {
 	a := r.answer
-	return a != nil && a.Location == nil && r.req.Op != fetch.OpStat &&
-		(a.Kind == fetch.KindObject.String() || a.Kind == fetch.KindListing.String())
+	return a != nil && a.Location == nil && r.req.Op != fetch.OpStat && a.Kind != fetch.KindNone.String()
 }
 
 // resource returns the record of the content, or of that it is known already.

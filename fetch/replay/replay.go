@@ -101,7 +101,7 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captu
 	switch {
 	case resp.Location != nil || req.Op == fetch.OpStat || resp.Kind == fetch.KindNone:
 		return resp, nil
-	case resp.Kind == fetch.KindSession:
+	case resp.Kind == fetch.KindSession && x.Content == "":
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a session cannot be replayed: %w", errors.ErrUnsupported)}
 	case req.Op == fetch.OpList && resp.Kind != fetch.KindListing:
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("no listing was captured: %w", errors.ErrUnsupported)}
@@ -119,6 +119,10 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captu
 		b.end = x.Failure.Error()
 	}
 	resp.Body = b
+	if resp.Kind == fetch.KindSession {
+		resp.Body = session{b}
+		return resp, nil
+	}
 	if x.Entries != "" {
 		p, ok := a.byID(x.Entries)
 		if !ok {
@@ -266,6 +270,12 @@ func (b *body) Close() error {
 	}
 	return nil
 }
+
+// A session shows what was shown, whatever is typed.
+type session struct{ *body }
+
+// Write implements io.Writer.
+func (session) Write(p []byte) (int, error) { return len(p), nil }
 
 // entries reads the content to its end, and yields the members that are recorded of it.
 //

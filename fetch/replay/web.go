@@ -31,7 +31,8 @@ type asked struct {
 // request reads a request record, which may stand before or behind that of the answer.
 func (s *scanner) request(rec *warc.Record) {
 	head := &io.LimitedReader{R: rec.Block, N: maxHead}
-	req, err := http.ReadRequest(bufio.NewReader(head))
+	in := bufio.NewReader(head)
+	req, err := http.ReadRequest(in)
 	if err != nil {
 		return
 	}
@@ -40,6 +41,8 @@ func (s *scanner) request(rec *warc.Record) {
 	q := asked{known: true, method: req.Method, coded: coding != "" && coding != "identity"}
 	if req.Body != http.NoBody {
 		q.sent = digestOf(req.Body)
+	} else {
+		q.sent = digestOf(in) // HTTP/2 needs no length
 	}
 	other := rec.Refers("WARC-Concurrent-To")
 	if c := s.answers[other]; c != nil {

@@ -63,7 +63,44 @@ func (r *record) follow(req *http.Request, t *target) *http.Request {
 	if r.exchange.Sent != nil {
 		trace.WroteHeaders = r.wroteHead
 	}
-	return req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
+	out := req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
+	if r.exchange.Sent != nil && req.Body != nil && req.Body != http.NoBody {
+		out.Body = &recordedUpload{req.Body, r}
+		if again := req.GetBody; again != nil {
+			out.GetBody = func() (io.ReadCloser, error) {
+				body, err := again()
+				if err != nil {
+					return nil, err
+				}
+				return &recordedUpload{body, r}, nil
+			}
+		}
+	}
+	return out
+}
+
+// A recordedUpload records the content of a request over HTTP/2, as it is read to be sent. The
+// connections of HTTP/1.1 do that themselves.
+type recordedUpload struct {
+	io.ReadCloser
+	r *record
+}
+
+func (u *recordedUpload) Read(p []byte) (int, error) {
+	n, err := u.ReadCloser.Read(p)
+	if n > 0 {
+		u.r.upload(p[:n])
+	}
+	return n, err
+}
+
+func (r *record) upload(p []byte) {
+	r.wroteHead()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.end == nil {
+		r.exchange.Sent(r.conn, p)
+	}
 }
 
 // connected notes which connection serves the request. Net/http uses another one if the server has
@@ -298,6 +335,9 @@ func (m *masker) next(c byte) bool {
 func requestHead(r *http.Request) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.URL.RequestURI(), r.Host)
+	if r.ContentLength > 0 {
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", r.ContentLength)
+	}
 	r.Header.Write(&b)
 	b.WriteString("\r\n")
 	return b.Bytes()

@@ -240,3 +240,34 @@ func TestRecordsDoNotMix(t *testing.T) {
 		})
 	}
 }
+
+// What is sent with a request is recorded, once for each request.
+func TestRecordedUploads(t *testing.T) {
+	t.Parallel()
+	for _, proto := range []string{"", "http/1.1", "h2"} {
+		for _, size := range []int64{3, -1} {
+			s := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				io.Copy(w, r.Body)
+			}), proto)
+			c, rec := recording(t, fetch.Options{TLS: trust(s)}, urlhttp.Options{})
+			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/a"), Method: "POST", ContentLength: size,
+				GetBody: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("a=1")), nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			content, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err != nil || string(content) != "a=1" {
+				t.Fatalf("%q, %v", content, err)
+			}
+			sent := string(rec.Exchanges()[0].Sent())
+			head, body, _ := strings.Cut(sent, "\r\n\r\n")
+			if size > 0 && body != "a=1" || !strings.Contains(body, "a=1") || strings.Contains(head, "a=1") {
+				t.Errorf("%q, %d bytes: %q", proto, size, sent)
+			}
+			if size > 0 && strings.Count(head, "\r\nContent-Length: 3") != 1 {
+				t.Errorf("%q: %q", proto, head)
+			}
+		}
+	}
+}
