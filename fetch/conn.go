@@ -35,6 +35,8 @@ type Conn struct {
 	replyBegun atomic.Bool   // part of the reply has arrived
 	pieces     pieces        // how what is read must come, but for replies
 	pace       wire.Pace     // of the piece that is being read
+	heard      atomic.Bool   // something has arrived
+	asked      atomic.Bool   // something was sent since
 	unbind     func() bool   // releases the last Bind; nil before the first
 	cause      error         // why the connection is dead: the bound context ended
 	writeError error         // the error of an earlier write
@@ -236,6 +238,8 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 	if n > 0 {
 		c.replyBegun.Store(true)
+		c.heard.Store(true)
+		c.asked.Store(false)
 		c.rec.Load().received(p[:n])
 	}
 	switch err {
@@ -245,7 +249,26 @@ func (c *Conn) Read(p []byte) (int, error) {
 		err = &Error{Code: ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the connection was cut within a TLS record: %w", err)}
 	}
-	return n, c.explain("read", &c.rd, err)
+	return n, c.inPhase(c.explain("read", &c.rd, err))
+}
+
+// inPhase says in a timeout what did not come. With TLS it occurs below, where the protocol cannot
+// be seen.
+func (c *Conn) inPhase(err error) error {
+	silence, ok := err.(*wire.TimeoutError)
+	if !ok {
+		return err
+	}
+	told := *silence
+	switch {
+	case c.asked.Load():
+		told.Phase = wire.PhaseReply
+	case !c.heard.Load():
+		told.Phase = wire.PhaseGreeting
+	default:
+		told.Phase = wire.PhaseIdle
+	}
+	return &told
 }
 
 // EndsUnannounced says that servers of this protocol close TLS connections without close_notify.
@@ -282,6 +305,9 @@ func (c *Conn) WriteMasked(p, shown []byte) (int, error) {
 		}
 		n, err := c.conn.Write(p[written:])
 		written += n
+		if n > 0 {
+			c.asked.Store(true)
+		}
 		err = c.explain("write", &c.wr, err)
 		if n > 0 {
 			c.armRead() // what is being waited for meanwhile is the answer to this

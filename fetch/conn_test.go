@@ -73,6 +73,37 @@ func wantUserTimeout(t *testing.T, err error) {
 	}
 }
 
+func TestTimeoutsNameWhatDidNotCome(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := pipe(t, time.Second)
+		buf := make([]byte, 10)
+		read := func(want string) {
+			t.Helper()
+			if _, err := c.Read(buf); err == nil || err.Error() != want {
+				t.Errorf("error %v, want %q", err, want)
+			}
+		}
+		say := func(text string) {
+			t.Helper()
+			go peer.Write([]byte(text))
+			if n, err := c.Read(buf); string(buf[:n]) != text {
+				t.Errorf("Read = %q, %v", buf[:n], err)
+			}
+		}
+		read("no greeting within 1s")
+		say("220 hello")
+		read("nothing received for 1s")
+		go io.ReadFull(peer, make([]byte, 4))
+		if _, err := c.Write([]byte("USER")); err != nil {
+			t.Fatal(err)
+		}
+		read("no reply within 1s")
+		say("331 ok")
+		read("nothing received for 1s")
+	})
+}
+
 func TestReadTimesOutWhenIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +114,7 @@ func TestReadTimesOutWhenIdle(t *testing.T) {
 			t.Errorf("timed out after %v", d)
 		}
 		wantIdleError(t, err, "read", 30*time.Second)
-		if got := err.Error(); got != "nothing received for 30s" {
+		if got := err.Error(); got != "no greeting within 30s" {
 			t.Errorf("text %q", got)
 		}
 		// A timeout is not the end: the next Read has the whole time again.
@@ -456,7 +487,7 @@ func TestReplyTimeoutBoundsTheWholeReply(t *testing.T) {
 		text  string
 	}{
 		{"drip", time.Second, "no complete reply within 10s"},
-		{"silence", time.Hour, "nothing received for 10s"},
+		{"silence", time.Hour, "no greeting within 10s"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

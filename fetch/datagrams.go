@@ -28,7 +28,7 @@ func (e *Env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*Co
 		listen = new(net.ListenConfig).ListenPacket
 	}
 	rec := recordingOf(ctx)
-	ctx, cancel := e.connectContext(ctx)
+	ctx, cancel := e.connectContext(ctx, "no connection within %v")
 	defer cancel()
 	// A connected socket shows which address of the host is allowed and reachable, and from which
 	// local address.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strconv"
 	"syscall"
 	"time"
@@ -97,7 +98,7 @@ func (l *PeerListener) Close() error { return l.l.Close() }
 
 func (e *Env) dial(ctx context.Context, network, addr string, localPort uint16) (*Conn, error) {
 	rec := recordingOf(ctx)
-	ctx, cancel := e.connectContext(ctx)
+	ctx, cancel := e.connectContext(ctx, "no connection within %v")
 	defer cancel()
 	var (
 		c   net.Conn
@@ -131,13 +132,13 @@ func (e *Env) newConn(c net.Conn, prov *provenance, where place, rec *recording)
 	return conn
 }
 
-// connectContext adds the connect timeout to ctx.
-func (e *Env) connectContext(ctx context.Context) (context.Context, context.CancelFunc) {
+// connectContext adds the connect timeout to ctx. The words are those of its error, for what it stops.
+func (e *Env) connectContext(ctx context.Context, words string) (context.Context, context.CancelFunc) {
 	limit := e.client.timeouts.Connect
 	if limit == 0 {
 		return ctx, func() {}
 	}
-	cause := &Error{Code: ErrNetwork, Retry: true, Err: fmt.Errorf("no connection within %v", limit)}
+	cause := &Error{Code: ErrNetwork, Retry: true, Err: fmt.Errorf(words, limit)}
 	return context.WithTimeoutCause(ctx, limit, cause)
 }
 
@@ -150,6 +151,11 @@ func dialError(ctx context.Context, err error) error {
 		return own
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < 100*time.Millisecond {
+			<-ctx.Done() // the socket was quicker than the context, but it is the same timeout
+			return context.Cause(ctx)
+		}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &Error{Code: ErrNetwork, Err: err}
 	}

@@ -124,7 +124,7 @@ func (e *Env) Handshake(ctx context.Context, conn *Conn, cfg *tls.Config) error 
 }
 
 func (e *Env) handshake(ctx context.Context, t *tls.Conn) error {
-	ctx, cancel := e.connectContext(ctx)
+	ctx, cancel := e.connectContext(ctx, "the TLS handshake did not end within %v")
 	defer cancel()
 	err := t.HandshakeContext(ctx)
 	switch {
@@ -135,7 +135,7 @@ func (e *Env) handshake(ctx context.Context, t *tls.Conn) error {
 	}
 	switch code, retry := classify(err); {
 	case errors.Is(err, os.ErrDeadlineExceeded): // the peer fell silent, which is no failure of TLS
-		return &Error{Code: ErrNetwork, Retry: retry, Err: err}
+		return &Error{Code: ErrNetwork, Retry: retry, Err: fmt.Errorf("in the TLS handshake: %w", err)}
 	case code == ErrNetwork:
 		return &Error{Code: ErrTLS, Retry: retry, Err: fmt.Errorf("the handshake was cut off: %w", err)}
 	}

@@ -22,6 +22,9 @@ type Part struct {
 	Name  string
 	Value string // the answer, unless there is a File
 	File  string // the path of a regular file to send
+	// FileName is what the server is told as the name of the file; "" means that of File. Without a
+	// File, it makes Value the content of a file.
+	FileName string
 	// ContentType is the type of a file; "" means application/octet-stream.
 	ContentType string
 }
@@ -82,8 +85,8 @@ var escaper = strings.NewReplacer("\r", "%0D", "\n", "%0A", `"`, "%22")
 func (p *Part) header() textproto.MIMEHeader {
 	disposition := `form-data; name="` + escaper.Replace(p.Name) + `"`
 	h := make(textproto.MIMEHeader)
-	if p.File != "" {
-		name := filepath.Base(p.File)
+	if p.File != "" || p.FileName != "" {
+		name := cmp.Or(p.FileName, filepath.Base(p.File))
 		disposition += `; filename="` + escaper.Replace(name) + `"`
 		h.Set("Content-Type", cmp.Or(escaper.Replace(p.ContentType), "application/octet-stream"))
 	}

@@ -26,7 +26,8 @@ type Event struct {
 	Bytes       *int64  `json:"bytes,omitempty"`        // progress: so far; saved: of the file
 	Size        *int64  `json:"size,omitempty"`         // response, progress: of the whole
 	ModTime     string  `json:"mtime,omitempty"`        // response: RFC 3339
-	ETag        string  `json:"etag,omitempty"`         // response
+	ETag        string  `json:"etag,omitempty"`         // response: what the server sent
+	Validator   string  `json:"validator,omitempty"`    // response: what takes its place in other protocols
 	Reply       string  `json:"reply,omitempty"`        // response, failed: what the server said
 	Attempt     int     `json:"attempt,omitempty"`      // retry: the number of the coming attempt
 	Wait        float64 `json:"wait,omitempty"`         // retry: seconds until then
@@ -60,7 +61,7 @@ func Response(url string, m *fetch.Meta) Event {
 		size = m.Total
 	}
 	return Event{Name: "response", URL: url, Kind: m.Kind.String(), ContentType: m.ContentType,
-		Size: known(size), ModTime: stamp(m.ModTime), ETag: m.ETag, Reply: said(m.Reply)}
+		Size: known(size), ModTime: stamp(m.ModTime), ETag: sentTag(m), Validator: madeTag(m), Reply: said(m.Reply)}
 }
 
 // Progress is the event that bytes of size, -1 if unknown, are there.

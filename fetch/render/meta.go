@@ -24,6 +24,7 @@ type meta struct {
 	Size        *int64              `json:"size,omitempty"`
 	ModTime     string              `json:"mtime,omitempty"`
 	ETag        string              `json:"etag,omitempty"`
+	Validator   string              `json:"validator,omitempty"`
 	Status      int                 `json:"status,omitempty"`
 	Reply       string              `json:"reply,omitempty"`
 	Header      map[string][]string `json:"header,omitempty"`
@@ -31,14 +32,31 @@ type meta struct {
 
 // MetaJSON writes what is known of the resource at url as one line of JSON: event ("described"), url,
 // time, final_url if redirects led there, kind ("object", "listing" or "session"), name,
-// content_type, size, mtime, etag, status, reply and header. What is unknown is absent.
+// content_type, size, mtime, etag or validator, status, reply and header. What is unknown is absent.
 func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {
 	if final == url {
 		final = ""
 	}
 	return writeLine(w, meta{Event: "described", URL: url, Time: stamp(time.Now()), FinalURL: final, Kind: m.Kind.String(),
-		Name: m.Name, ContentType: m.ContentType, Size: known(m.Size), ModTime: stamp(m.ModTime), ETag: m.ETag,
+		Name: m.Name, ContentType: m.ContentType, Size: known(m.Size), ModTime: stamp(m.ModTime), ETag: sentTag(m), Validator: madeTag(m),
 		Status: m.Reply.Code, Reply: said(m.Reply), Header: m.Header})
+}
+
+// sentTag returns the entity tag that the server sent, or "".
+func sentTag(m *fetch.Meta) string {
+	if m.Header.Get("Etag") == "" {
+		return ""
+	}
+	return m.ETag
+}
+
+// madeTag returns what the driver made of other things that the server told, to know the content
+// again where the protocol has no entity tags.
+func madeTag(m *fetch.Meta) string {
+	if m.Header.Get("Etag") != "" {
+		return ""
+	}
+	return m.ETag
 }
 
 // MetaText writes what is known of the resource at url for people: the URL, then one line for each
@@ -51,7 +69,7 @@ func MetaText(w io.Writer, url string, m *fetch.Meta, fields bool) error {
 	if !m.ModTime.IsZero() {
 		f = append(f, Fact{"modified", m.ModTime.Local().Format(time.RFC3339)})
 	}
-	f = append(f, Fact{"etag", m.ETag}, Fact{"reply", said(m.Reply)})
+	f = append(f, Fact{"etag", sentTag(m)}, Fact{"validator", madeTag(m)}, Fact{"reply", said(m.Reply)})
 	if fields {
 		f = append(f, Fields(m.Header)...)
 	}

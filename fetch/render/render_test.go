@@ -88,6 +88,11 @@ dir  -  2026-03-04 05:06  pub  ftp://u:xxxxx@h/pub/
 `},
 		{"text only", menu()[:1], nil, "\nWelcome\n"},
 		{"menu with targets", menu()[2:3], &render.TextOptions{Targets: true}, "\n 1  menu  More  gopher://h/1/x\n"},
+		{"links without names", []fetch.Entry{
+			{URL: uri.MustParse("http://h/a/pic%20ture.gif"), Kind: fetch.EntryObject, Size: -1},
+			{URL: uri.MustParse("http://h/a/"), Name: " ", Kind: fetch.EntryObject, Size: -1},
+			{URL: uri.MustParse("http://u:p@h/"), Kind: fetch.EntryObject, Size: -1},
+		}, nil, " 1  file  pic ture.gif\n 2  file  a\n 3  file  http://u:xxxxx@h/\n"},
 		{"text inside a table", append(menu()[:1], directory()[2], directory()[0]), &render.TextOptions{Location: time.UTC}, `
 Welcome
 file  -  -                 b
@@ -203,6 +208,8 @@ func TestEvents(t *testing.T) {
 	const u = "http://h/x?a&b"
 	meta := &fetch.Meta{Kind: fetch.KindObject, ContentType: "text/plain", Size: 5, Total: 9, Reply: fetch.Reply{Code: 206, Text: "Partial"}}
 	meta.ETag, meta.ModTime = `"e"`, day
+	made := *meta
+	meta.Header = textproto.MIMEHeader{"Etag": {`"e"`}}
 	failure := &fetch.Error{Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 404, Text: "Not\x1b Found"}}
 	tests := []struct {
 		event render.Event
@@ -212,6 +219,8 @@ func TestEvents(t *testing.T) {
 		{render.Redirect(u, "http://h/x", "http://h/y"), `{"event":"redirect","url":"http://h/x?a&b","from":"http://h/x","to":"http://h/y"}`},
 		{render.Response(u, meta), `{"event":"response","url":"http://h/x?a&b","kind":"object","content_type":"text/plain","size":9,` +
 			`"mtime":"2026-03-04T05:06:07Z","etag":"\"e\"","reply":"206 Partial"}`},
+		{render.Response(u, &made), `{"event":"response","url":"http://h/x?a&b","kind":"object","content_type":"text/plain","size":9,` +
+			`"mtime":"2026-03-04T05:06:07Z","validator":"\"e\"","reply":"206 Partial"}`},
 		{render.Response(u, &fetch.Meta{Kind: fetch.KindListing, Size: -1}), `{"event":"response","url":"http://h/x?a&b","kind":"listing"}`},
 		{render.Progress(u, 0, -1), `{"event":"progress","url":"http://h/x?a&b","bytes":0}`},
 		{render.Progress(u, 3, 5), `{"event":"progress","url":"http://h/x?a&b","bytes":3,"size":5}`},
@@ -247,6 +256,9 @@ func TestMeta(t *testing.T) {
 		{"all", m, false, "http://h/x\n  kind:   object\n  name:   x\n  type:   text/plain\n  size:   0\n  reply:  200 OK\n"},
 		{"fields", m, true, "http://h/x\n  kind:   object\n  name:   x\n  type:   text/plain\n  size:   0\n  reply:  200 OK\n" +
 			"  X-A:    \\x1b\n  X-B:    1\n  X-B:    2\n"},
+		{"entity tag", &fetch.Meta{Size: -1, Validator: fetch.Validator{ETag: "t"}, Header: textproto.MIMEHeader{"Etag": {"t"}}}, false,
+			"http://h/x\n  kind:  object\n  etag:  t\n"},
+		{"made validator", &fetch.Meta{Size: -1, Validator: fetch.Validator{ETag: "t"}}, false, "http://h/x\n  kind:       object\n  validator:  t\n"},
 		{"little", &fetch.Meta{Kind: fetch.KindListing, Size: -1}, true, "http://h/x\n  kind:  listing\n"},
 	}
 	for _, tt := range tests {

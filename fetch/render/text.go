@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -148,7 +149,7 @@ func (l *layout) print(e fetch.Entry) error {
 	if e.Kind == fetch.EntryError {
 		b.WriteString("error: ")
 	}
-	b.WriteString(fetch.Printable(e.Name))
+	b.WriteString(fetch.Printable(nameOf(e)))
 	if more.Target != "" {
 		b.WriteString(" -> " + fetch.Printable(more.Target))
 	}
@@ -157,6 +158,20 @@ func (l *layout) print(e fetch.Entry) error {
 	}
 	_, err := io.WriteString(l.w, strings.TrimRight(b.String(), " ")+"\n")
 	return err
+}
+
+// nameOf returns the name of e or, for what has none, such as an image that is a link, the last part
+// of its URL.
+func nameOf(e fetch.Entry) string {
+	if strings.TrimSpace(e.Name) != "" || e.URL.IsZero() {
+		return e.Name
+	}
+	path := strings.TrimSuffix(e.URL.Path(), "/")
+	name, err := url.PathUnescape(path[strings.LastIndexByte(path, '/')+1:])
+	if err != nil || name == "" {
+		return e.URL.Redacted()
+	}
+	return name
 }
 
 // typeOf returns the word for what e leads to.

@@ -62,7 +62,20 @@ type TimeoutError struct {
 	Reply bool
 	// Piece is set if a line, message or record had begun, and came too slowly.
 	Piece bool
+	// Phase is what did not come.
+	Phase Phase
 }
+
+// A Phase is what a connection waits for.
+type Phase uint8
+
+// The phases: nothing was said yet by either side, or what was sent is not answered; otherwise what
+// has begun does not go on.
+const (
+	PhaseIdle Phase = iota
+	PhaseGreeting
+	PhaseReply
+)
 
 func (e *TimeoutError) Error() string {
 	if e.Reply {
@@ -73,6 +86,12 @@ func (e *TimeoutError) Error() string {
 	}
 	if e.Op == "write" {
 		return fmt.Sprintf("nothing could be sent for %v", e.Idle)
+	}
+	switch e.Phase {
+	case PhaseGreeting:
+		return fmt.Sprintf("no greeting within %v", e.Idle)
+	case PhaseReply:
+		return fmt.Sprintf("no reply within %v", e.Idle)
 	}
 	return fmt.Sprintf("nothing received for %v", e.Idle)
 }

@@ -133,6 +133,19 @@ func (d *driver) stat(name string) (fs.FileInfo, error) {
 	return os.Stat(name)
 }
 
+// readlink returns where a symbolic link leads, or "".
+func (d *driver) readlink(name string) string {
+	read := os.Readlink
+	if d.Root != nil {
+		read = d.Root.Readlink
+	}
+	target, err := read(name)
+	if err != nil {
+		return ""
+	}
+	return target
+}
+
 // permit refuses files that may block when read or for which reading has side effects.
 func (d *driver) permit(info fs.FileInfo) error {
 	mode := info.Mode()

@@ -66,11 +66,17 @@ func (l *listing) next() (fs.DirEntry, error) {
 	return member, nil
 }
 
-// member returns the URL of a member, or zero if that would be too long, and its metadata, or nil if
-// it has been removed. For a symbolic link, the metadata is that of its target, if there is one.
-func (l *listing) member(m fs.DirEntry) (uri.URI, fs.FileInfo) {
+// member returns the URL of a member, or zero if that would be too long, its metadata, or nil if it
+// has been removed, and what ls tells of it besides. For a symbolic link, the metadata is that of its
+// target, if there is one.
+func (l *listing) member(m fs.DirEntry) (uri.URI, fs.FileInfo, Member) {
 	info, err := m.Info()
+	var own Member
+	if err == nil {
+		own.Mode = unixMode(info.Mode())
+	}
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		own.Target = l.driver.readlink(filepath.Join(l.name, m.Name()))
 		if target, err := l.driver.stat(filepath.Join(l.name, m.Name())); err == nil {
 			info = target
 		}
@@ -84,9 +90,9 @@ func (l *listing) member(m fs.DirEntry) (uri.URI, fs.FileInfo) {
 	}
 	target, err := u.URI()
 	if err != nil {
-		return uri.URI{}, nil // too long for a URL
+		return uri.URI{}, nil, own // too long for a URL
 	}
-	return target, info
+	return target, info, own
 }
 
 // parts yields the line and the entry of each member.
@@ -100,19 +106,63 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 			yield(fetch.Part{}, err)
 			return
 		}
-		u, info := l.member(m)
+		u, info, own := l.member(m)
 		if info == nil {
 			continue
 		}
-		part := fetch.Part{Text: []byte(u.String() + "\r\n"), Entries: []fetch.Entry{entry(u, m.Name(), info)}}
+		part := fetch.Part{Text: []byte(u.String() + "\r\n"), Entries: []fetch.Entry{entry(u, m.Name(), info, own)}}
 		if !yield(part, nil) {
 			return
 		}
 	}
 }
 
-func entry(u uri.URI, name string, info fs.FileInfo) fetch.Entry {
-	e := fetch.Entry{URL: u, Name: name, Rel: "item", Size: -1, ModTime: info.ModTime()}
+// A Member is the Sys of an entry: what ls shows of it besides.
+type Member struct {
+	Mode   string `json:"mode,omitempty"`   // "-rw-r--r--"; of a symbolic link, its own
+	Target string `json:"target,omitempty"` // where a symbolic link leads, as it is written there
+}
+
+// unixMode returns a mode as ls shows it.
+func unixMode(mode fs.FileMode) string {
+	text := []byte("-rwxrwxrwx")
+	for i := range 9 {
+		if mode&(1<<(8-i)) == 0 {
+			text[1+i] = '-'
+		}
+	}
+	switch {
+	case mode&fs.ModeDir != 0:
+		text[0] = 'd'
+	case mode&fs.ModeSymlink != 0:
+		text[0] = 'l'
+	case mode&fs.ModeNamedPipe != 0:
+		text[0] = 'p'
+	case mode&fs.ModeSocket != 0:
+		text[0] = 's'
+	case mode&fs.ModeCharDevice != 0:
+		text[0] = 'c'
+	case mode&fs.ModeDevice != 0:
+		text[0] = 'b'
+	}
+	for _, special := range []struct {
+		bit   fs.FileMode
+		at    int
+		x, no byte // with and without the right to execute
+	}{{fs.ModeSetuid, 3, 's', 'S'}, {fs.ModeSetgid, 6, 's', 'S'}, {fs.ModeSticky, 9, 't', 'T'}} {
+		switch {
+		case mode&special.bit == 0:
+		case text[special.at] == 'x':
+			text[special.at] = special.x
+		default:
+			text[special.at] = special.no
+		}
+	}
+	return string(text)
+}
+
+func entry(u uri.URI, name string, info fs.FileInfo, own Member) fetch.Entry {
+	e := fetch.Entry{URL: u, Name: name, Rel: "item", Size: -1, ModTime: info.ModTime(), Sys: own}
 	switch {
 	case info.IsDir():
 		e.Kind, e.ContentType = fetch.EntryListing, listType

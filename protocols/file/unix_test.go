@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -200,5 +202,33 @@ func TestDanglingLinkIsListed(t *testing.T) {
 	}
 	if n != 1 {
 		t.Errorf("%d entries, want 1", n)
+	}
+}
+
+func TestEntriesHaveTheModesAndTargetsThatLsShows(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	want := map[string]file.Member{}
+	for name, mode := range map[string]fs.FileMode{"-rw-r-----": 0o640, "-rwsr-xr-x": fs.ModeSetuid | 0o755, "-rw-r-Sr--": fs.ModeSetgid | 0o644} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		want[name] = file.Member{Mode: name}
+	}
+	sub, link, pipe := filepath.Join(dir, "sub"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
+	if err := errors.Join(os.Mkdir(sub, 0o700), os.Chmod(sub, fs.ModeSticky|0o777), os.Symlink("sub", link), syscall.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	want["sub"], want["link"], want["pipe"] = file.Member{Mode: "drwxrwxrwt"}, file.Member{Mode: "lrwxrwxrwx", Target: "sub"}, file.Member{Mode: "prw-------"}
+	got := map[string]file.Member{}
+	for e, err := range newClient(t, file.Options{}).List(t.Context(), fileURL(dir)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[e.Name], _ = e.Sys.(file.Member)
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -61,12 +61,12 @@ func (c *control) greeting() error {
 		r, err := c.lines.Reply()
 		switch {
 		case err != nil:
-			return noReply("the connection", err)
+			return noReply(greeting, err)
 		case r.Code/100 == 2:
 			c.reader = isReader(r.Text())
 			return nil
 		case r.Code != 120:
-			return refusal("the connection", r)
+			return refusal(greeting, r)
 		}
 	}
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server's greeting has no end")}

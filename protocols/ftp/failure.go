@@ -12,14 +12,35 @@ import (
 // errUnusable marks the failure of a connection, as opposed to a refusal by the server.
 var errUnusable = errors.New("connection lost")
 
+// greeting is the command that the first reply is said to answer.
+const greeting = "the connection"
+
 // noReply is the error of a command that was not answered.
 func noReply(command string, err error) error {
 	code := fetch.CodeOf(err)
+	if silence := (*wire.TimeoutError)(nil); code == "" && errors.As(err, &silence) {
+		return &unanswered{command, err}
+	}
 	if code == "" {
 		return fmt.Errorf("%w before the reply to %s: %w", errUnusable, command, err)
 	}
 	return err
 }
+
+// unanswered is the error of a server that went on listening but did not say anything.
+type unanswered struct {
+	command string
+	err     error
+}
+
+func (e *unanswered) Error() string {
+	if e.command == greeting {
+		return e.err.Error()
+	}
+	return e.err.Error() + " to " + e.command
+}
+
+func (e *unanswered) Unwrap() []error { return []error{errUnusable, e.err} }
 
 // isStale reports whether err is that of a connection that was kept for too long.
 func isStale(err error) bool {

@@ -364,7 +364,7 @@ func TestASilentServerIsLeft(t *testing.T) {
 	c := client(t, gopher.Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 20 * time.Millisecond, Idle: time.Hour}})
 	_, _, err := do(t, c, base+"0/x", fetch.Request{})
 	var fe *fetch.Error
-	if !errors.As(err, &fe) || fe.Code != fetch.ErrNetwork || !fe.Retry || !strings.Contains(fe.Error(), "nothing received for 20ms") {
+	if !errors.As(err, &fe) || fe.Code != fetch.ErrNetwork || !fe.Retry || !strings.Contains(fe.Error(), "no reply within 20ms") {
 		t.Errorf("error %v", err)
 	}
 }
