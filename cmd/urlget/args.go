@@ -15,6 +15,9 @@ func splitShort(args []string, flags *pflag.FlagSet) ([]string, error) {
 		if arg == "--" {
 			return append(out, args[i:]...), nil
 		}
+		if meant := withHyphens(arg, flags); meant != arg {
+			return nil, &usageError{arg + " begins with a dash that is no hyphen", "did you mean " + meant + " ?"}
+		}
 		takesNext := false
 		if name, ok := strings.CutPrefix(arg, "--"); ok {
 			f := flags.Lookup(name) // nil if it is written --name=value
@@ -51,7 +54,11 @@ func splitCluster(arg string, flags *pflag.FlagSet) (rest, long string, takesNex
 			}
 			return arg[:j], long, false, nil
 		}
-		if f := flags.ShorthandLookup(arg[j : j+1]); f != nil && f.NoOptDefVal == "" {
+		f := flags.ShorthandLookup(arg[j : j+1])
+		if digits := arg[j+1:]; f != nil && f.Name == "force-directories" && digits != "" && strings.Trim(digits, "0123456789") == "" {
+			return arg[:j], "--segments=" + digits, false, nil // as aria2 has it
+		}
+		if f != nil && f.NoOptDefVal == "" {
 			if value := arg[j+1:]; f.Name == "output-document" && value != "" && strings.Trim(value, "JLRSfs") == "" {
 				return "", "", false, &usageError{"-O" + value + " looks like flags of curl",
 					"curl's -O is the default here; -O ./" + value + " saves as " + value}
@@ -60,6 +67,22 @@ func splitCluster(arg string, flags *pflag.FlagSet) (rest, long string, takesNex
 		}
 	}
 	return arg, "", false, nil
+}
+
+// dashes are what word processors and web pages make of hyphens.
+const dashes = "\u2010\u2011\u2012\u2013\u2014\u2212"
+
+// withHyphens returns an argument that begins with such a dash as the flag that was meant.
+func withHyphens(arg string, flags *pflag.FlagSet) string {
+	rest := strings.TrimLeft(arg, "-"+dashes)
+	if rest == "" || !strings.ContainsAny(arg[:len(arg)-len(rest)], dashes) {
+		return arg
+	}
+	name, _, _ := strings.Cut(rest, "=")
+	if flags.Lookup(name) != nil && len(name) > 1 {
+		return "--" + rest
+	}
+	return "-" + rest
 }
 
 // twoLetters are wget's flags of two letters, of which the first is an n.

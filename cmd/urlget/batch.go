@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,18 +11,19 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/schedule"
-	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A batch is the work of one run: the arguments, then the lines of the input file, and what the
 // patterns among them stand for. It is the source of the scheduler's tasks.
 type batch struct {
-	app    *app
-	do     func(context.Context, *job.Job) ended
-	job    func(context.Context, uri.URI) (*job.Job, error)
-	cancel context.CancelCauseFunc
-	texts  chan string
-	wrong  error // that ended the texts, once texts is closed
+	app *app
+	do  func(context.Context, *job.Job) ended
+	// template is what the flags say of every job, and job completes one that has its URL.
+	template *job.Job
+	job      func(context.Context, *job.Job) error
+	cancel   context.CancelCauseFunc
+	given    chan given
+	wrong    error // that ended what is given, once given is closed
 
 	matches  chan *job.Job
 	patterns atomic.Int32  // that bring matches
@@ -51,21 +50,19 @@ func failed(err error) ended { return ended{err: err} }
 // errFailFast ends a run after its first failure.
 var errFailFast = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("another transfer failed")}
 
-// all does one thing to each of the arguments, and then to each line of the input file.
-func (a *app) all(ctx context.Context, args []string, b *batch) error {
-	in, err := a.openInput()
-	if err != nil {
-		return err
+// all does one thing to each of the arguments, and then to each URL of the list, if there is one.
+func (a *app) all(ctx context.Context, args []string, l *list, b *batch) error {
+	if l != nil {
+		defer l.body.Close()
 	}
-	defer in.Close()
 	ctx, b.cancel = context.WithCancelCause(ctx)
 	defer b.cancel(nil)
 	b.app, a.batch = a, b
-	b.texts, b.matches, b.brought = make(chan string), make(chan *job.Job), make(chan struct{}, 1)
+	b.given, b.matches, b.brought = make(chan given), make(chan *job.Job), make(chan struct{}, 1)
 	b.turns.ordered = a.set.quiet || a.set.json
 	a.con.expect(len(args))
-	go b.read(ctx, args, in)
-	err = a.hosts.Run(ctx, b)
+	go b.read(ctx, args, l)
+	err := a.hosts.Run(ctx, b)
 	switch {
 	case ctx.Err() == nil:
 		return err
@@ -81,51 +78,36 @@ func (a *app) serial() bool {
 	return a.inOrder || a.writer != nil
 }
 
-// openInput opens the input file; without one there is nothing to read.
-func (a *app) openInput() (io.ReadCloser, error) {
-	switch a.set.input {
-	case "":
-		return io.NopCloser(strings.NewReader("")), nil
-	case "-":
-		return io.NopCloser(a.std.in), nil
-	}
-	f, err := os.Open(a.set.input)
-	if err != nil {
-		return nil, fileError(err)
-	}
-	return f, nil
-}
-
-// read passes on the arguments and the lines of in that are URLs. It does not wait once ctx is done,
-// but for a line.
-func (b *batch) read(ctx context.Context, args []string, in io.Reader) {
-	defer close(b.texts)
-	pass := func(text string) bool {
+// read passes on the arguments and what the list has. It does not wait once ctx is done, but for a
+// line.
+func (b *batch) read(ctx context.Context, args []string, l *list) {
+	defer close(b.given)
+	pass := func(g given) bool {
 		select {
-		case b.texts <- text:
+		case b.given <- g:
 			return true
 		case <-ctx.Done():
 			return false
 		}
 	}
 	for _, arg := range args {
-		if !pass(arg) {
+		if !pass(given{text: arg}) {
 			return
 		}
 	}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, uri.MaxLen)
-	for lines.Scan() {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" || strings.HasPrefix(text, "#") {
-			continue
-		}
+	if l == nil {
+		return
+	}
+	b.wrong = l.each(b.app.retrievable, func(g given) bool {
 		b.app.con.expect(1)
-		if !pass(text) {
-			return
-		}
-	}
-	b.wrong = fileError(lines.Err())
+		return pass(g)
+	})
+}
+
+// retrievable reports whether there is a way to retrieve what has that scheme.
+func (a *app) retrievable(scheme string) bool {
+	s, ok := a.client.Scheme(scheme)
+	return ok && s.Can(fetch.OpGet)
 }
 
 // Next implements schedule.Source.
@@ -137,19 +119,19 @@ func (b *batch) Next(ctx context.Context, _ func(string) bool) (schedule.Task, e
 		if b.overQuota() {
 			return schedule.Task{}, io.EOF
 		}
-		texts := b.texts
-		if texts == nil && b.patterns.Load() == 0 {
+		more := b.given
+		if more == nil && b.patterns.Load() == 0 {
 			return schedule.Task{}, schedule.ErrNone // or a task turns out to be a pattern
 		}
 		select {
 		case j := <-b.matches:
-			return b.task(j), nil
+			return b.task(j, ""), nil
 		case <-b.brought:
-		case text, ok := <-texts:
+		case g, ok := <-more:
 			if ok {
-				return b.parsed(ctx, text), nil
+				return b.parsed(ctx, g), nil
 			}
-			b.texts = nil
+			b.given = nil
 			if b.wrong != nil {
 				return schedule.Task{}, b.wrong
 			}
@@ -171,28 +153,48 @@ func (b *batch) overQuota() bool {
 	return true
 }
 
-// parsed returns the task for what the user wrote.
-func (b *batch) parsed(ctx context.Context, text string) schedule.Task {
-	u, err := uri.ParseLoose(text)
-	subject := u.Redacted()
-	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
-		subject, err = wrong.Input, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason)}
-	} else if err == nil {
-		err = b.app.checkScheme(u, strings.TrimSpace(text))
-	}
-	var j *job.Job
+// parsed returns the task for what the user gave.
+func (b *batch) parsed(ctx context.Context, g given) schedule.Task {
+	subject, j, err := b.understand(g)
 	if err == nil {
-		b.app.typed.add(u)
-		j, err = b.job(ctx, u)
+		err = b.job(ctx, j)
 	}
 	if err != nil {
 		number := b.next()
 		return schedule.Task{Do: func(context.Context) *job.Result {
-			b.end(number, subject, failed(err))
+			b.end(number, g.place, subject, failed(err))
 			return nil
 		}}
 	}
-	return b.task(j)
+	return b.task(j, g.place)
+}
+
+// understand returns the job of what the user gave, and how messages name it.
+func (b *batch) understand(g given) (subject string, j *job.Job, err error) {
+	switch {
+	case strings.HasPrefix(g.text, "{") && g.place != "":
+		if j, err = b.app.lineJob(b.template, g); err != nil {
+			return lineURL(g.text), nil, err
+		}
+		g.text, g.url = "", j.URL
+	default:
+		dup := *b.template
+		j = &dup
+	}
+	u := g.url
+	if u.IsZero() {
+		subject, u, err = b.app.parse(g.text)
+	} else {
+		subject, err = u.Redacted(), b.app.checkScheme(u, u.String())
+	}
+	if err != nil {
+		return subject, nil, err
+	}
+	if g.from.IsZero() {
+		b.app.typed.add(u)
+	}
+	j.URL, j.From = u, g.from
+	return subject, j, nil
 }
 
 func (b *batch) next() int {
@@ -200,8 +202,8 @@ func (b *batch) next() int {
 	return b.number - 1
 }
 
-// task returns the task to do j.
-func (b *batch) task(j *job.Job) schedule.Task {
+// task returns the task to do j, which the user gave at a place.
+func (b *batch) task(j *job.Job, place string) schedule.Task {
 	number := b.next()
 	host := hostOf(j.URL)
 	if b.app.serial() {
@@ -209,7 +211,7 @@ func (b *batch) task(j *job.Job) schedule.Task {
 	}
 	return schedule.Task{Host: host, Do: func(ctx context.Context) *job.Result {
 		if b.overQuota() {
-			b.end(number, "", ended{})
+			b.end(number, "", "", ended{})
 			return nil
 		}
 		p := &pattern{}
@@ -224,7 +226,7 @@ func (b *batch) task(j *job.Job) schedule.Task {
 		if end.res != nil {
 			b.received.Add(end.res.Received)
 		}
-		b.end(number, j.URL.Redacted(), end)
+		b.end(number, place, j.URL.Redacted(), end)
 		if host != hostOf(j.URL) {
 			return nil // which is not about them all
 		}
@@ -233,7 +235,7 @@ func (b *batch) task(j *job.Job) schedule.Task {
 }
 
 // end tells how a task ended, when it is its turn.
-func (b *batch) end(number int, subject string, e ended) {
+func (b *batch) end(number int, place, subject string, e ended) {
 	stop := e.err != nil && b.app.set.many.failFast
 	b.turns.take(number, func() {
 		if e.tell != nil {
@@ -242,7 +244,7 @@ func (b *batch) end(number int, subject string, e ended) {
 		if e.err == nil || b.ended.Load() && fetch.CodeOf(e.err) == fetch.ErrInterrupted {
 			return // or it was broken off for another one
 		}
-		b.app.failed(number, subject, e.err)
+		b.app.failed(number, place, subject, e.err)
 	})
 	if stop && !b.ended.Swap(true) {
 		b.cancel(errFailFast)

@@ -90,17 +90,17 @@ func TestFirstWordsThatAreNoCommands(t *testing.T) {
 		"head": "here it is urlget stat", "mirror": "here it is urlget -m", "expalin": "did you mean urlget explain ?",
 		"schems": "did you mean urlget schemes ?", "localhost": "if it is a host: https://localhost/",
 	} {
-		wrong, ok := checkFirstWord(root, []string{word, "http://h/"}).(*usageError)
+		wrong, ok := new(settings).checkFirstWord(root, []string{word, "http://h/"}).(*usageError)
 		if !ok || !strings.HasPrefix(wrong.hint, want) {
 			t.Errorf("%s: %+v, want %q", word, wrong, want)
 		}
 	}
 	for _, word := range []string{"h.example", "http://h/", "h:80", "Word", "-", ""} {
-		if err := checkFirstWord(root, []string{word}); err != nil {
+		if err := new(settings).checkFirstWord(root, []string{word}); err != nil {
 			t.Errorf("%q: %v", word, err)
 		}
 	}
-	if err := checkFirstWord(root, nil); err != nil {
+	if err := new(settings).checkFirstWord(root, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -43,7 +43,7 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 		if a.set.insecure && !act.offline && !a.set.quiet {
 			a.con.warn("certificates are not checked (--insecure)")
 		}
-		if len(args) == 0 && a.set.input == "" {
+		if len(args) == 0 && a.set.list.file == "" {
 			return &usageError{"no URL", cmd.CommandPath() + " --help"}
 		}
 		if a.set.quiet && a.set.verbose {
@@ -67,6 +67,9 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 			a.openDisplay(cmd.Context())
 		}
 		if err := a.set.many.check(&a.set); err != nil {
+			return err
+		}
+		if err := a.set.list.check(); err != nil {
 			return err
 		}
 		a.inOrder = act.op != fetch.OpGet || act.offline || a.set.many.jobs == 1 ||
@@ -94,16 +97,21 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 				return err
 			}
 		}
+		if !a.understood(args) {
+			return nil // the user was told
+		}
 		a.hosts = a.schedule()
 		begun := time.Now()
-		err = a.all(ctx, args, &batch{do: a.inTime(act.do), job: func(ctx context.Context, u uri.URI) (*job.Job, error) {
-			j := *template
-			j.URL = u
-			if err := a.fillForm(&j); err != nil {
-				return nil, err
+		b := &batch{do: a.inTime(act.do), template: template, job: func(ctx context.Context, j *job.Job) error {
+			if err := a.fillForm(j); err != nil {
+				return err
 			}
-			return &j, a.checksum(ctx, &j)
-		}})
+			return a.checksum(ctx, j)
+		}}
+		list, err := a.openList(ctx, act.offline)
+		if err == nil {
+			err = a.all(ctx, args, list, b)
+		}
 		if act.op == fetch.OpGet && a.set.output != "-" && !a.set.quiet && !a.set.json && !act.offline {
 			io.WriteString(a.con, a.tally.summary(time.Since(begun), a.con.paint))
 		}
@@ -143,6 +151,32 @@ func (a *app) template(op fetch.Op) (*job.Job, error) {
 	return j, nil
 }
 
+// understood reports whether all arguments are URLs. If one is not, the user is told, and nothing is
+// retrieved: what was meant may be quite different.
+func (a *app) understood(args []string) bool {
+	ok := true
+	for _, arg := range args {
+		subject, _, err := a.parse(arg)
+		if err != nil {
+			a.fail(subject, err)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// parse reads a URL as the user wrote it, and returns how messages name it.
+func (a *app) parse(text string) (subject string, u uri.URI, err error) {
+	u, err = uri.ParseLoose(text)
+	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
+		return wrong.Input, u, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason)}
+	}
+	if err == nil {
+		err = a.checkScheme(u, strings.TrimSpace(text))
+	}
+	return u.Redacted(), u, err
+}
+
 // checkScheme refuses what has no scheme, or one that is probably mistyped. It is not guessed, but a
 // hint says what text, from which u was read, may have meant.
 func (a *app) checkScheme(u uri.URI, text string) error {
@@ -159,6 +193,8 @@ func (a *app) checkScheme(u uri.URI, text string) error {
 				wrong.hint = "did you mean " + file.String() + " ?"
 			}
 		}
+	case a.set.misread(text) != "":
+		wrong.hint = a.set.misread(text)
 	case strings.ContainsAny(text, ".:/") && !strings.HasPrefix(text, "."):
 		wrong.hint = "did you mean " + guessed + "://" + strings.TrimLeft(text, "/") + " ?"
 	}

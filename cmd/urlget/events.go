@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"path"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -44,17 +46,22 @@ const progressInterval = 250 * time.Millisecond
 
 // progress returns the function to call as bytes arrive, or nil if progress is not reported.
 func (a *app) progress(j *job.Job, t *transfer) func(done, total int64) {
-	if a.events == nil {
-		if t == nil {
-			return nil
-		}
+	tell := a.emit
+	switch {
+	case a.set.progress == progressJSON && !a.set.quiet && a.events == nil:
+		w := render.NewEventWriter(a.con)
+		tell = func(ev render.Event) { w.Write(ev) } // or the user has closed it
+	case a.events != nil:
+	case t == nil:
+		return nil
+	default:
 		return t.update
 	}
 	last := time.Now()
 	return func(done, total int64) {
-		if now := time.Now(); now.Sub(last) >= progressInterval {
+		if now := time.Now(); now.Sub(last) >= progressInterval || done == total && a.events == nil {
 			last = now
-			a.emit(render.Progress(j.URL.Redacted(), done, total))
+			tell(render.Progress(j.URL.Redacted(), done, total))
 		}
 	}
 }
@@ -65,7 +72,7 @@ func (a *app) openDisplay(ctx context.Context) {
 	a.con.paint = a.set.color(a.std.err, terminal)
 	a.con.ending = ctx.Done()
 	switch {
-	case a.set.quiet || a.set.json || a.set.log.brief || a.set.progress == progressNone:
+	case a.set.quiet || a.set.json || a.set.log.brief || a.set.progress == progressNone || a.set.progress == progressJSON:
 	case a.set.output == "-" && term.IsTerminal(int(a.std.out.Fd())):
 	case a.set.progress == progressPlain:
 		a.con.plain = true
@@ -106,8 +113,11 @@ func (a *app) watch(next fetch.Driver) fetch.Driver {
 
 // barName returns the name that the display shows for a job: that of its file.
 func (a *app) barName(j *job.Job, meta *fetch.Meta) string {
-	if a.out.name != "" {
+	switch {
+	case a.out.name != "":
 		return a.out.name
+	case j.Output != "" && j.Output != "-" && !strings.HasSuffix(j.Output, "/"):
+		return path.Base(j.Output)
 	}
 	return download.Name(j.URL, meta)
 }

@@ -96,9 +96,12 @@ func exitStatus(err error) int {
 }
 
 // printError writes what went wrong as one line, and a second one with what can be done about it.
-// subject is the URL that the user gave, redacted, or "".
-func printError(w io.Writer, paint painter, subject string, err error) {
+// place is where the user gave it, as FILE:LINE, and subject the URL, redacted; both may be "".
+func printError(w io.Writer, paint painter, place, subject string, err error) {
 	line, use := paint.bad("urlget:")+" ", hintOf(err)
+	if place != "" {
+		line += fetch.Printable(place) + ": "
+	}
 	if subject != "" {
 		line += fetch.Printable(subject) + ": "
 	}

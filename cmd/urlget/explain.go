@@ -110,6 +110,8 @@ func (a *app) outputName(x *fetch.Explanation) string {
 		return "standard output"
 	case out.stream != "":
 		return out.stream
+	case out.name == "" && isAnswer(x.URL.Scheme()) && a.set.dir == "":
+		return "standard output"
 	case out.name == "":
 		out.name = download.Name(x.URL, nil)
 	}

@@ -71,6 +71,16 @@ func perHost(scheme string) int {
 	return 2
 }
 
+// isAnswer reports whether what comes by a scheme is an answer to a question, which people read and
+// do not keep.
+func isAnswer(scheme string) bool {
+	switch scheme {
+	case "finger", "whois", "dict", "cso":
+		return true
+	}
+	return false
+}
+
 // minConns is how many connections with one server every driver makes if they are needed.
 const minConns = 4
 
@@ -84,10 +94,11 @@ type settings struct {
 	rng              string
 	view             string
 	checksum         string
+	errorContent     bool
 	tries            int
 	retryWait        seconds
 	many             many
-	input            string
+	list             listFlags
 	send             sending
 	cookies          cookieFiles
 	log              logging
@@ -339,8 +350,8 @@ func addFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "say more: decisions, and where the entries of listings lead")
 	f.BoolVar(&s.json, "json", false, "print JSON Lines on standard output")
 	f.Var(&choice[colorMode]{&s.colors, []string{"auto", "always", "never"}}, "color", "colour messages: `MODE` is auto, always or never")
-	f.Var(&choice[progressMode]{&s.progress, []string{"bar", "plain", "none"}}, "progress", "show how transfers go: `MODE` is bar, plain or none")
-	f.StringVarP(&s.input, "input-file", "i", "", "read URLs from `FILE` (\"-\" for standard input), one a line")
+	f.Var(&choice[progressMode]{&s.progress, []string{"bar", "plain", "json", "none"}}, "progress", "show how transfers go: `MODE` is bar, plain, json or none")
+	addListingFlags(f, s)
 
 	f.StringVarP(&s.agent, "user-agent", "U", "", "call yourself `AGENT`")
 	f.VarP((*several)(&s.header), "header", "H", "send a header field, as in `'Name: value'`")
@@ -439,6 +450,7 @@ func addRetrievalFlags(f *pflag.FlagSet, s *settings) {
 	f.Var(&s.retryWait, "retry-max-wait", "give up if a server asks to wait longer than `SECONDS`")
 	f.StringVar(&s.rng, "range", "", "retrieve only the bytes `A-B`, counted from 0; A- from A on, -N the last N")
 	f.StringVar(&s.checksum, "checksum", "", "check the file, as in `ALGO:HEX`, or by a file or URL of checksums")
+	f.BoolVar(&s.errorContent, "content-on-error", false, "save the page that comes with an error too; it stays an error")
 	f.BoolVar(&s.parts, "parts", false, "list the parts of a message")
 	f.Var(&s.part, "part", "retrieve part `N` of a message, decoded")
 	f.BoolVar(&s.text, "text", false, "retrieve the readable text of a message")

@@ -31,7 +31,7 @@ var foreigners = []foreign{
 	{"curl", "--ssl --ftp-ssl", "--ftp-tls try", ""},
 	{"curl", "--ssl-reqd --ftp-ssl-reqd", "--ftp-tls require", ""},
 	{"wget", "--ftps-implicit", "", "write ftps: for TLS from the first byte, --ftp-tls for AUTH TLS"},
-	{"curl", "-B --use-ascii", "", "end the URL in ;type=a"},
+	{"curl", "--use-ascii", "", "end the URL in ;type=a"},
 	{"wget", "--preserve-permissions --retr-symlinks --no-remove-listing", "", ""},
 
 	// Output.
@@ -68,8 +68,7 @@ var foreigners = []foreign{
 	{"curl", "--upload-file", "-X PUT --post-file FILE", "to HTTP servers; nothing is uploaded otherwise"},
 	{"curl", "--data-binary", "--post-file FILE", ""},
 	{"curl", "--data-ascii --data-raw", "-d TEXT", "of which @FILE is a file"},
-	{"wget", "--content-on-error", "", "the page of an error is no content; --trace shows its head"},
-	{"curl", "--fail-with-body", "", "the page of an error is no content; --trace shows its head"},
+	{"curl", "--fail-with-body", "--content-on-error", ""},
 	{"curl", "--data-urlencode --form-string", "", "write %XX for what has a meaning in forms"},
 	{"curl", "--request --request-target", "-X METHOD", ""},
 	{"wget", "--body-data", "-d TEXT", ""},
@@ -87,7 +86,7 @@ var foreigners = []foreign{
 
 	// The network.
 	{"curl", "-0 --http1.0 --http1.1", "--http1", ""},
-	{"curl", "--http2-prior-knowledge --http3 --http3-only", "", "HTTP/1.1 and, over TLS, HTTP/2 are spoken"},
+	{"curl", "--http2-prior-knowledge --http3-only", "", "HTTP/1.1 and, over TLS, HTTP/2 are spoken"},
 	{"curl", "--pinnedpubkey", "--pinned sha256//BASE64", ""},
 	{"curl", "--preproxy --proxy1.0", "--proxy URL", ""},
 	{"curl", "--noproxy", "--no-proxy", "with hosts as in --no-proxy=LIST"},
@@ -140,11 +139,15 @@ var foreigners = []foreign{
 	{"curl", "--url", "", "name the URL by itself"},
 	{"curl", "-g --globoff", "", "brackets and braces are not expanded"},
 	{"curl", "--next -:", "", "run the command once for each"},
-	{"wget", "-B --base", "", "write whole URLs"},
 	{"wget", "--follow-tags --ignore-tags --ignore-case --follow-ftp --relative", "", ""},
 	{"aria2", "--enable-dht --bt-max-peers --seed-time --seed-ratio --listen-port --follow-torrent --torrent-file", "", "BitTorrent is not spoken"},
 	{"aria2", "--enable-rpc --rpc-listen-port --rpc-secret --daemon", "", ""},
 	{"aria2", "--file-allocation --disk-cache --min-split-size --piece-length --stream-piece-selector --uri-selector", "", "there is nothing of the kind to set"},
+}
+
+// unbuilt are flags that would make sense here, but there is nothing behind them.
+var unbuilt = map[string]usageError{
+	"--http3": {"--http3: HTTP/3 is not spoken here", "https speaks HTTP/2 where the server does; --http1 is for HTTP/1.1"},
 }
 
 // unknownFlag returns the error for an unknown flag: the equivalent if it is a flag of another
@@ -160,6 +163,9 @@ func unknownFlag(err *pflag.NotExistError, flags *pflag.FlagSet) error {
 			said = append(said, f.advice())
 		}
 	}
+	if wanted, ok := unbuilt[name]; ok {
+		return &usageError{wanted.text, wanted.hint}
+	}
 	if len(said) > 0 {
 		return &usageError{"unknown flag " + name, strings.Join(said, "; ")}
 	}
@@ -167,6 +173,38 @@ func unknownFlag(err *pflag.NotExistError, flags *pflag.FlagSet) error {
 		return &usageError{"unknown flag " + name, "did you mean --" + near + "?"}
 	}
 	return nil
+}
+
+// otherValues are what other tools take as the value of a flag that has the same letter here.
+var otherValues = map[string]string{
+	"wait":    "curl's -w is --json, which tells the status and more",
+	"timeout": "curl's -T uploads; to HTTP servers, that is -X PUT --post-file FILE",
+	"level":   "curl's -l is urlget ls",
+	"tries":   "curl's -t is for telnet and has no equivalent here",
+}
+
+// misread says what an argument that is no URL would be as the value of a flag that has none here,
+// but has one in another tool; "" if there is no such flag.
+func (s *settings) misread(text string) string {
+	digits := text != "" && strings.Trim(text, "0123456789") == ""
+	ranges, err := parseRanges(text)
+	for _, f := range []struct {
+		given bool
+		hint  string
+	}{
+		{s.tree.recursive && err == nil && len(ranges) > 0, "curl's -r is --range " + text},
+		{s.tree.mirror && digits, "curl's -m is --max-time " + text},
+		{s.tree.force && digits, "aria2's -x is --segments " + text},
+		{s.tree.force, "curl's -x is --proxy " + text},
+		{s.tree.convert, "aria2's -k is not needed: --segments decides how files are split"},
+		{s.resume && text != "-", "curl's -c is --cookies " + text},
+		{s.log.background, "curl's -b is --load-cookies FILE, or --header 'Cookie: NAME=VALUE'"},
+	} {
+		if f.given {
+			return f.hint
+		}
+	}
+	return ""
 }
 
 // advice says what to use instead of the flag.

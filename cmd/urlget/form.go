@@ -76,7 +76,7 @@ func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 			if err == nil {
 				return []string{string(content)}, nil
 			}
-			printError(a.con, a.con.paint, "", fileError(err))
+			printError(a.con, a.con.paint, "", "", fileError(err))
 		case fetch.FieldYesNo:
 			if text = yesNo(text); text != "" {
 				return []string{text}, nil

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -47,6 +49,8 @@ func (a *app) get(ctx context.Context, j *job.Job) ended {
 	e := (*fetch.Error)(nil)
 	switch errors.As(res.Err, &e); {
 	case e == nil:
+	case a.set.errorContent && len(e.Body) > 0:
+		return ended{res: res, err: res.Err, tell: a.errorContent(ctx, j, e)}
 	case e.Reason.File != "":
 		e.Reason.File = filepath.Join(a.out.dir, e.Reason.File)
 	case e.Hint == "":
@@ -55,12 +59,48 @@ func (a *app) get(ctx context.Context, j *job.Job) ended {
 	return ended{res: res, err: res.Err}
 }
 
+// prints reports whether the answer to j is printed: if it is one for people, and nothing says that
+// it is to become a file.
+func (a *app) prints(j *job.Job) bool {
+	s := &a.set
+	return isAnswer(j.URL.Scheme()) && j.Output == "" && s.dir == "" && a.events == nil && !s.resume && !s.newer && !s.keep
+}
+
+// errorContent saves what a server sent with its refusal where content would have gone. It returns
+// what tells so.
+func (a *app) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) func() {
+	page := fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+		meta := fetch.Meta{Size: int64(len(e.Body)), ContentType: e.Header.Get("Content-Type")}
+		return &fetch.Response{Meta: meta, URL: req.URL, Body: io.NopCloser(bytes.NewReader(e.Body))}, nil
+	})
+	client := fetch.New(nil, fetch.Use(j.URL.Scheme(), page))
+	defer client.Close()
+	files := &download.Downloader{Client: client, Root: a.files.Root, Tool: a.files.Tool}
+	again := &job.Job{URL: j.URL, Output: j.Output, Exists: j.Exists}
+	if again.Exists == download.Resume || again.Exists == download.Newer {
+		again.Exists = download.NewName
+	}
+	res := (&job.Runner{Downloader: files, Tries: 1}).Run(ctx, again, &job.Hooks{Writer: a.writer})
+	return func() {
+		switch {
+		case res.Err != nil:
+			a.con.warn("the page of the error was not saved: " + render.Message(res.Err))
+		case j.Output != "-":
+			a.say("the page of the error is in %s", fetch.Printable(filepath.Join(a.out.dir, filepath.FromSlash(res.Path))))
+		}
+	}
+}
+
 // kept says what is left of a transfer that failed, and how to go on; "" if nothing is.
 func (a *app) kept(j *job.Job, res *job.Result) string {
 	if j.Output == "-" {
 		return ""
 	}
-	name := filepath.Join(a.out.dir, a.barName(j, &fetch.Meta{ContentType: res.ContentType})+".part")
+	path := filepath.FromSlash(j.Output)
+	if path == "" {
+		path = download.Name(j.URL, &fetch.Meta{ContentType: res.ContentType})
+	}
+	name := filepath.Join(a.out.dir, path+".part")
 	info, err := os.Stat(name)
 	if err != nil || info.Size() == 0 || info.ModTime().Before(res.Started.Truncate(time.Second)) {
 		return ""
@@ -147,6 +187,8 @@ func (a *app) response(j *job.Job, resp *fetch.Response) error {
 		return nil
 	case a.set.parts:
 		return cmp.Or(a.printParts(j, resp), job.ErrTaken)
+	case a.prints(j) && resp.Kind == fetch.KindObject:
+		return cmp.Or(a.printAnswer(resp), job.ErrTaken)
 	}
 	if err := a.set.extract(j.URL, resp); err != nil {
 		return err
@@ -266,7 +308,7 @@ func (a *app) checkOutput() error {
 		return usage("--json and -O - both want standard output")
 	case s.dir != "" && (s.output == "-" || filepath.IsAbs(s.output)):
 		return usage("-P DIR -O NAME is DIR/NAME, but %s is in no directory", s.output)
-	case s.output != "" && s.output != "-" && s.input != "":
+	case s.output != "" && s.output != "-" && s.list.file != "":
 		return &usageError{"-O names one file, but -i is for many", "-P DIR saves all of them in a directory"}
 	case s.rng != "" && (s.resume || s.newer):
 		return usage("--range asks for a part, -c and -N are about the whole")

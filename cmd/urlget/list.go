@@ -27,6 +27,18 @@ func (a *app) printListing(j *job.Job, resp *fetch.Response) error {
 	if resp.Entries != nil {
 		return a.printEntries(j.URL, resp.Entries)
 	}
+	return a.printBody(resp)
+}
+
+// printAnswer prints content that is for people.
+func (a *app) printAnswer(resp *fetch.Response) error {
+	a.stdout.Lock()
+	defer a.stdout.Unlock()
+	defer a.con.pause()()
+	return a.printBody(resp)
+}
+
+func (a *app) printBody(resp *fetch.Response) error {
 	if term.IsTerminal(int(a.std.out.Fd())) {
 		_, err := io.Copy(&textOnly{w: a.std.out}, resp.Body)
 		return fileError(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // logging is what the flags say of where messages go.
@@ -49,6 +50,11 @@ func (a *app) openLog(args []string) (detached bool, err error) {
 	}
 	if err := checkLogName(l.file, args); err != nil {
 		return false, err
+	}
+	for _, arg := range args {
+		if u, err := uri.ParseLoose(arg); l.background && (err != nil || !u.IsAbs()) && a.set.misread(arg) != "" {
+			return false, &usageError{fetch.Printable(arg) + ": the URL has no scheme", a.set.misread(arg)}
+		}
 	}
 	if l.background && os.Getenv(inBackground) == "" {
 		return true, a.detach(name)

@@ -41,6 +41,8 @@ func addManyFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVarP(&m.eight, "parallel", "Z", false, "the same as -j 8")
 	f.Var(&m.perHost, "per-host", "run `N` at once with one host")
 	f.VarP(&m.segments, "segments", "s", "retrieve `N` ranges of a large file at once; \"auto\": as many as pay")
+	f.Var(&m.segments, "split", "the same as --segments")
+	f.Lookup("split").Hidden = true
 	f.VarP(&m.wait, "wait", "w", "wait `SECONDS` between retrievals from one host")
 	f.BoolVar(&m.randomWait, "random-wait", false, "wait from half to one and a half of -w")
 	f.VarP(&m.quota, "quota", "Q", "begin no more transfers once `SIZE` has come")

@@ -29,6 +29,7 @@ const (
 const (
 	progressBar progressMode = iota
 	progressPlain
+	progressJSON // the events on standard error
 	progressNone
 )
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -154,11 +155,11 @@ func (w *writer) Write(p []byte) (int, error) {
 }
 
 // fail reports err and, if it is the first, makes it determine the exit status.
-func (a *app) fail(subject string, err error) { a.failed(-1, subject, err) }
+func (a *app) fail(subject string, err error) { a.failed(-1, "", subject, err) }
 
 // failed is fail for what was given as the one with that number, which counts as the first if those
-// before it end well, whenever they end.
-func (a *app) failed(number int, subject string, err error) {
+// before it end well, whenever they end. place is where in a list it was given, or "".
+func (a *app) failed(number int, place, subject string, err error) {
 	status := exitStatus(err)
 	if status == exitOK {
 		return
@@ -173,7 +174,7 @@ func (a *app) failed(number int, subject string, err error) {
 	if subject != "" {
 		a.tally.fail(subject)
 	}
-	printError(a.con, a.con.paint, subject, err)
+	printError(a.con, a.con.paint, place, subject, err)
 }
 
 // command returns the command and its subcommands.
@@ -205,7 +206,7 @@ the terminal. "urlget schemes" lists the schemes.`,
 			}
 		}
 		if value := (*pflag.InvalidValueError)(nil); errors.As(err, &value) {
-			return &usageError{flagWords(value), cmd.CommandPath() + " --help lists the flags"}
+			return &usageError{flagWords(value), cmp.Or(otherValues[value.GetFlag().Name], cmd.CommandPath()+" --help lists the flags")}
 		}
 		return &usageError{err.Error(), cmd.CommandPath() + " --help lists the flags"}
 	})
@@ -224,7 +225,7 @@ the terminal. "urlget schemes" lists the schemes.`,
 		if *wanted {
 			return a.printVersion()
 		}
-		if err := checkFirstWord(root, args); err != nil {
+		if err := a.set.checkFirstWord(root, args); err != nil {
 			return err
 		}
 		if *head {

@@ -35,7 +35,7 @@ func addSendFlags(f *pflag.FlagSet, s *settings) {
 	f.Var(&s.send.data, "post-data", "the same as --data")
 	f.StringVar(&s.send.postFile, "post-file", "", "send the content of `FILE` by POST, as it is (\"-\" for standard input)")
 	f.StringVarP(&s.send.method, "method", "X", "", "use the request method `METHOD`")
-	f.VarP(&formFlag{to: &s.send.answers}, "form", "F", "answer a question of a form, as in `'Name=value'` or 'Name=@FILE'")
+	f.VarP(&formFlag{to: &s.send.answers}, "form", "F", "answer a question of a form, as in `'Name=value'` or 'Name=@FILE', which may end in ;type=TYPE and ;filename=NAME")
 	f.Var(&formFlag{to: &s.send.answers, file: true}, "form-file", "answer with the content of a file, as in `'Name=PATH'`")
 }
 
@@ -79,7 +79,23 @@ func (a answer) part() (formdata.Part, error) {
 	case !isFile:
 		return formdata.Part{Name: name, Value: value}, nil
 	}
-	return formdata.Part{Name: name, File: path, ContentType: fetch.TypeByName(path)}, nil
+	p := formdata.Part{Name: name, File: path}
+	if !a.file {
+		p.File = cutOption(p.File, ";filename=", &p.FileName)
+		p.File = cutOption(p.File, ";type=", &p.ContentType)
+		p.File = cutOption(p.File, ";filename=", &p.FileName) // in whatever order
+	}
+	p.ContentType = cmp.Or(p.ContentType, fetch.TypeByName(cmp.Or(p.FileName, p.File)))
+	return p, nil
+}
+
+// cutOption cuts an option and what follows it off a path, as curl has them: in FILE;type=text/plain.
+func cutOption(path, option string, value *string) string {
+	if before, after, ok := strings.Cut(path, option); ok && !strings.Contains(after, ";filename=") && !strings.Contains(after, ";type=") {
+		*value = after
+		return before
+	}
+	return path
 }
 
 // send says in j what is sent to each URL.
@@ -101,17 +117,25 @@ func (a *app) send(j *job.Job) error {
 	case s.postFile != "":
 		return a.sendFile(j)
 	case s.answers != nil:
-		return s.parseForm()
+		return a.parseForm()
 	}
 	return nil
 }
 
-// parseForm reads the answers.
-func (s *sending) parseForm() error {
-	for _, a := range s.answers {
-		p, err := a.part()
+// parseForm reads the answers. The file "-" is standard input.
+func (a *app) parseForm() error {
+	s := &a.set.send
+	for _, answer := range s.answers {
+		p, err := answer.part()
 		if err != nil {
 			return err
+		}
+		if p.File == "-" && !answer.file {
+			content, err := a.readFile("-")
+			if err != nil {
+				return fileError(err)
+			}
+			p.File, p.Value, p.FileName = "", string(content), cmp.Or(p.FileName, "-")
 		}
 		s.form = append(s.form, p)
 	}

@@ -59,6 +59,8 @@ func pages() http.Handler {
 	file("/tree/i.png", "image/png", "\x89PNG")
 	file("/robots.txt", "text/plain", "User-agent: *\nDisallow: /tree/secret\nSitemap: /sitemap.xml\n")
 	file("/sitemap.xml", "application/xml", "<urlset><url><loc>/tree/deep.html</loc></url></urlset>")
+	file("/urls", "text/plain", "file:///etc/passwd\n")
+	mux.HandleFunc("/errorpage", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<h1>gone</h1>", http.StatusNotFound) })
 	file("/big", "application/octet-stream", strings.Repeat("x", 100_000))
 	mux.HandleFunc("/norange", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "whole") })
 	mux.HandleFunc("/named", func(w http.ResponseWriter, _ *http.Request) {

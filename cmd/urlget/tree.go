@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -41,7 +42,8 @@ func addTreeFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVarP(&t.recursive, "recursive", "r", false, "retrieve what the URLs lead to as well, as a tree of files")
 	f.BoolVarP(&t.mirror, "mirror", "m", false, "keep a copy: -r -N -l inf, and remember the state")
 	f.BoolVarP(&t.requisites, "page-requisites", "p", false, "retrieve what pages need: images, styles, scripts")
-	f.StringVarP(&t.level, "level", "l", "5", "follow at most `N` links in a row; inf or 0 for any number")
+	t.level = "5"
+	f.VarP((*level)(&t.level), "level", "l", "follow at most `N` links in a row; inf or 0 for any number")
 	f.BoolVar(&t.noParent, "no-parent", false, "stay in the directory of the URL and below (also -np)")
 	f.StringSliceVarP(&t.accept, "accept", "A", nil, "keep only files that end in or match one of `LIST`")
 	f.StringSliceVarP(&t.reject, "reject", "R", nil, "keep no files that end in or match one of `LIST`")
@@ -69,6 +71,20 @@ func addTreeFlags(f *pflag.FlagSet, s *settings) {
 // on reports whether a tree is asked for.
 func (t *treeSettings) on() bool { return t.recursive || t.mirror || t.requisites || t.spider }
 
+// level is the value of --level.
+type level string
+
+func (l *level) String() string { return string(*l) }
+func (l *level) Type() string   { return "number" }
+
+func (l *level) Set(text string) error {
+	if n, err := strconv.Atoi(text); text != endless && (err != nil || n < 0) {
+		return errors.New("want a number from 0, or inf")
+	}
+	*l = level(text)
+	return nil
+}
+
 func (t *treeSettings) layout() *mirror.Layout {
 	return &mirror.Layout{NoHost: t.noHost, Flat: t.flat, CutDirs: int(t.cut)}
 }
@@ -85,7 +101,7 @@ func (t *treeSettings) check(s *settings) error {
 		}
 	}
 	if !t.on() {
-		for name, hint := range map[string]string{"convert-links": "to leave certificates unchecked: --insecure", "delete": "",
+		for name, hint := range map[string]string{"convert-links": "to leave certificates unchecked: --insecure; aria2's -k: --segments", "delete": "",
 			"level": "", "no-parent": "", "accept": "to name yourself, as curl's -A: -U AGENT", "reject": "", "accept-regex": "", "reject-regex": "", "accept-type": "",
 			"span-hosts": "", "domains": "", "exclude-domains": "", "sitemaps": "", "backup-converted": "", "adjust-extension": "",
 			"crawl-state": "", "no-robots": "", "execute": "to name the page that led here, as curl's -e: --referer URL"} {
@@ -115,13 +131,8 @@ func (t *treeSettings) check(s *settings) error {
 func (t *treeSettings) scope() (*crawl.Scope, error) {
 	s := &crawl.Scope{Requisites: t.requisites, SeedsOnly: !t.recursive && !t.mirror, NoParent: t.noParent, SpanHosts: t.span,
 		Domains: t.domains, ExcludeDomains: t.noDomains, Accept: t.accept, Reject: t.reject, AcceptTypes: t.types}
-	switch n, err := strconv.Atoi(t.level); {
-	case t.level == "inf" || err == nil && n == 0:
+	if s.MaxDepth, _ = strconv.Atoi(t.level); s.MaxDepth == 0 {
 		s.MaxDepth = -1
-	case err != nil || n < 0:
-		return nil, usage("-l %s: want a number, or inf", t.level)
-	default:
-		s.MaxDepth = n
 	}
 	for _, r := range []struct {
 		name, text string

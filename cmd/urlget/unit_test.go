@@ -79,7 +79,7 @@ func TestPrintError(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var b strings.Builder
-		printError(&b, false, tt.subject, tt.err)
+		printError(&b, false, "", tt.subject, tt.err)
 		if b.String() != tt.want {
 			t.Errorf("got  %q\nwant %q", b.String(), tt.want)
 		}

@@ -23,7 +23,7 @@ var otherWords = map[string]string{
 
 // checkFirstWord refuses a first argument that is neither a URL nor a file nor a command, before
 // the other ones are retrieved.
-func checkFirstWord(root *cobra.Command, args []string) error {
+func (s *settings) checkFirstWord(root *cobra.Command, args []string) error {
 	if len(args) == 0 || !isWord(args[0]) {
 		return nil
 	}
@@ -43,6 +43,8 @@ func checkFirstWord(root *cobra.Command, args []string) error {
 	switch {
 	case otherWords[word] != "":
 		wrong.hint = "here it is " + otherWords[word]
+	case s.misread(word) != "":
+		wrong.hint = s.misread(word)
 	case near != "":
 		wrong.hint = "did you mean urlget " + near + " ?"
 	default:

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// listFlags is what the flags say of the list of URLs.
+type listFlags struct {
+	file  string // a URL, or "-" for standard input
+	html  bool   // it is a page
+	base  string // what its relative references are relative to
+	begin uri.URI
+}
+
+// addListingFlags defines the flags about the list of URLs.
+func addListingFlags(f *pflag.FlagSet, s *settings) {
+	f.StringVarP(&s.list.file, "input-file", "i", "", "read URLs from `FILE`, a URL or \"-\" (standard input), one a line, or from the links of a page")
+	f.BoolVar(&s.list.html, "force-html", false, "read the list as an HTML page, whatever its name")
+	f.StringVarP(&s.list.base, "base", "B", "", "resolve what is relative in the list against `URL`")
+}
+
+// check finds flags that contradict each other.
+func (l *listFlags) check() error {
+	if l.file == "" && (l.html || l.base != "") {
+		return usage("--force-html and --base are about a list: they need -i")
+	}
+	if l.base == "" {
+		return nil
+	}
+	var err error
+	if l.begin, err = uri.ParseLoose(l.base); err != nil || !l.begin.IsAbs() {
+		return usage("--base: %s is no absolute URL", fetch.Printable(l.begin.Redacted()))
+	}
+	return nil
+}
+
+// A given is something to do as the user gave it.
+type given struct {
+	text  string  // a URL as it was written, or a job as JSON
+	url   uri.URI // a link, in place of text
+	from  uri.URI // the list, if a server sent it
+	place string  // FILE:LINE; "" for arguments
+}
+
+// maxLinks bounds the links of a page that are remembered, so that none is retrieved twice.
+const maxLinks = 100_000
+
+// A list is an open list of URLs.
+type list struct {
+	body io.ReadCloser
+	name string  // for messages
+	base uri.URI // of the links of a page
+	line uri.URI // of what is relative in lines; zero if nothing can be
+	from uri.URI // who sent it; zero if the user has it
+	page bool
+}
+
+// openList opens the list; nil if there is none.
+func (a *app) openList(ctx context.Context, offline bool) (*list, error) {
+	s := &a.set.list
+	l := &list{name: s.file, base: s.begin, line: s.begin, page: s.html}
+	u, err := uri.ParseLoose(s.file)
+	switch {
+	case s.file == "":
+		return nil, nil
+	case s.file == "-":
+		l.name, l.body = "standard input", io.NopCloser(a.std.in)
+		return l, nil
+	case strings.Contains(s.file, ":/") && err == nil && u.IsAbs() && !exists(s.file):
+		if offline {
+			return nil, usage("-i %s would have to be retrieved, and explain sends nothing", fetch.Printable(u.Redacted()))
+		}
+		a.typed.add(u)
+		return l, l.retrieve(ctx, a.client, u)
+	}
+	f, err := os.Open(s.file)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	l.body = f
+	switch strings.ToLower(path.Ext(s.file)) {
+	case ".html", ".htm", ".xhtml":
+		l.page = true
+	}
+	if abs, err := filepath.Abs(s.file); err == nil && l.base.IsZero() {
+		l.base, _ = uri.File{Path: filepath.ToSlash(abs)}.URI()
+	}
+	return l, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// retrieve opens a list that is elsewhere. What it names was not named by the user, so the policy is
+// strict with it.
+func (l *list) retrieve(ctx context.Context, c *fetch.Client, u uri.URI) error {
+	resp, err := c.Get(ctx, u.String())
+	if err != nil {
+		return err
+	}
+	l.name, l.body, l.from = u.Redacted(), resp.Body, resp.URL
+	if l.base.IsZero() {
+		l.base = resp.URL
+	}
+	switch kind, _, _ := mime.ParseMediaType(resp.ContentType); kind {
+	case "text/html", "application/xhtml+xml":
+		l.page = true
+	}
+	return nil
+}
+
+// each passes on what the list names, until pass returns false.
+func (l *list) each(retrievable func(string) bool, pass func(given) bool) error {
+	in := bufio.NewReader(l.body)
+	if l.page || startsPage(in) {
+		return l.links(in, retrievable, pass)
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, uri.MaxLen)
+	n := 1
+	for ; lines.Scan(); n++ {
+		text := strings.TrimPrefix(lines.Text(), "\ufeff")
+		g := given{text: withoutComment(text), from: l.from, place: fmt.Sprintf("%s:%d", l.name, n)}
+		if g.text == "" {
+			continue
+		}
+		if ref, err := uri.ParseRef(g.text); err == nil && !ref.IsAbs() && !l.line.IsZero() && g.text[0] != '{' {
+			g.url = l.line.Resolve(ref)
+		}
+		if !pass(g) {
+			return nil
+		}
+	}
+	err := lines.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		err = usage("%s:%d: the line is too long for a URL", l.name, n)
+	}
+	return fileError(err)
+}
+
+// startsPage reports whether HTML comes. It waits for no more than the beginning of a line.
+func startsPage(in *bufio.Reader) bool {
+	if head, err := in.Peek(1); err != nil || head[0] != '<' {
+		return false
+	}
+	for _, tag := range []string{"<html", "<!doctype html"} {
+		if head, err := in.Peek(len(tag)); err == nil && strings.EqualFold(string(head), tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// links passes on what a page leads to, each once, and leaves out what nobody can retrieve, such as
+// the mail addresses on it.
+func (l *list) links(in io.Reader, retrievable func(string) bool, pass func(given) bool) error {
+	seen := make(map[string]bool)
+	for e, err := range links.HTML(in, l.base) {
+		if err != nil {
+			return err
+		}
+		if e.Kind == fetch.EntryError || !retrievable(e.URL.Scheme()) {
+			continue
+		}
+		u := e.URL.WithoutFragment()
+		if seen[u.String()] {
+			continue
+		}
+		if len(seen) < maxLinks {
+			seen[u.String()] = true
+		}
+		if !pass(given{url: u, from: l.from, place: l.name}) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// withoutComment returns a line without blanks around it and without what follows a "#" at its start
+// or after a blank. JSON has no comments.
+func withoutComment(line string) string {
+	line = strings.TrimSpace(line)
+	if strings.HasPrefix(line, "{") {
+		return line
+	}
+	for i := range len(line) {
+		if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
+			return strings.TrimSpace(line[:i])
+		}
+	}
+	return line
+}
+
+// remoteFields are what a line of a list may say if a server sent it: nothing about files and
+// fields, which are the user's.
+var remoteFields = []string{"url", "checksum"}
+
+// lineURL returns the URL in a line of JSON that is no job, redacted, or "".
+func lineURL(text string) string {
+	var line struct {
+		URL string `json:"url"`
+	}
+	if json.Unmarshal([]byte(text), &line) != nil || line.URL == "" {
+		return ""
+	}
+	u, err := uri.ParseLoose(line.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Redacted()
+}
+
+// lineJob returns the job of a line of JSON: what the flags say, and what the line says besides.
+func (a *app) lineJob(template *job.Job, g given) (*job.Job, error) {
+	var keys map[string]json.RawMessage
+	type plain job.Job
+	j := plain(*template)
+	j.Header, j.Form = nil, nil
+	dec := json.NewDecoder(bytes.NewReader([]byte(g.text)))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&j)
+	if err == nil && dec.More() {
+		err = errors.New("there is more than one object in the line")
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(g.text), &keys)
+	}
+	if err != nil {
+		return nil, usage("not a line of JSON with a url: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	for key := range keys {
+		switch {
+		case !g.from.IsZero() && !slices.Contains(remoteFields, key):
+			return nil, usage("%q is not for a list that a server sent", key)
+		case slices.Contains([]string{"op", "from", "depth", "attempt"}, key):
+			return nil, usage("%q is not for a list", key)
+		}
+	}
+	if j.Output == "-" && template.Output != "-" {
+		return nil, usage("\"output\" names a file; urlget cat prints")
+	}
+	if j.Form == nil {
+		j.Form = template.Form
+	}
+	j.Header = append(slices.Clone(template.Header), j.Header...)
+	done := job.Job(j)
+	if wrong := (*job.FieldError)(nil); errors.As(done.Validate(), &wrong) {
+		return nil, usage("%s: %s", wrong.Field, wrong.Reason)
+	}
+	return &done, nil
+}
