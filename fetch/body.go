@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
 )
 
 // guard wraps the driver's body in the checks of the client. The entries of a listing are read from
@@ -34,7 +35,11 @@ func (c *Client) guard(ctx context.Context, resp *Response, p *prepared, rec *re
 	b.restrict(c.policy.MaxSize)
 	resp.Body, resp.Entries = b, nil
 	if resp.Parse != nil {
-		resp.Entries = b.entries(resp.Parse)
+		var pace *wire.Pace
+		if resp.Kind == KindListing && !p.scheme.Local {
+			pace = &wire.Pace{Idle: c.timeouts.Idle}
+		}
+		resp.Entries = b.entries(resp.Parse, pace)
 	}
 	b.local = p.scheme.Local
 	resp.ModTime = b.time(resp.ModTime)
@@ -57,7 +62,9 @@ type guardedBody struct {
 	content func([]byte)
 	rec     *recording
 	listing bool // entries are being made from what is read
-	local   bool // the driver reads from this machine
+	// pace is that of the entries: what makes none is of no use.
+	pace  *wire.Pace
+	local bool // the driver reads from this machine
 }
 
 // time returns t, or the zero time if a remote server reports an implausible one.
@@ -90,8 +97,17 @@ func (b *guardedBody) Read(p []byte) (int, error) {
 	if b.most >= 0 && int64(len(p)) > b.most-b.got+1 {
 		p = p[:b.most-b.got+1] // one more, to detect excess
 	}
+	var begun time.Time
+	if b.pace != nil {
+		begun = time.Now()
+	}
 	n, err := b.inner.Read(p)
 	b.got += int64(n)
+	if b.pace != nil {
+		if b.pace.Took(n, time.Since(begun)); err == nil {
+			err = b.pace.Late()
+		}
+	}
 	if b.most >= 0 && b.got > b.most {
 		n -= int(b.got - b.most)
 		err = b.tooMuch()
@@ -224,12 +240,16 @@ func (b *guardedBody) Close() error {
 	return b.inner.Close()
 }
 
-// entries returns the entries that parse finds in the body.
-func (b *guardedBody) entries(parse func(io.Reader) iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
+// entries returns the entries that parse finds in the body, each of which must come at the pace, if
+// there is one.
+func (b *guardedBody) entries(parse func(io.Reader) iter.Seq2[Entry, error], pace *wire.Pace) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		b.listing = true
+		b.listing, b.pace = true, pace
+		if pace != nil {
+			pace.Begin()
+		}
 		defer func() {
-			b.listing = false
+			b.listing, b.pace = false, nil
 			b.record()
 		}()
 		note := b.rec.entry()
@@ -244,6 +264,9 @@ func (b *guardedBody) entries(parse func(io.Reader) iter.Seq2[Entry, error]) ite
 			}
 			if !yield(e, nil) {
 				return
+			}
+			if pace != nil {
+				pace.Begin()
 			}
 		}
 	}

@@ -304,6 +304,26 @@ The fault happens on each connection that gets so far.
 
 %s
 %s
+## Servers that drip
+
+A timeout bounds a wait, and a server must not stretch it by sending now and then
+a byte.
+
+- A greeting, a reply, a head, and all that must come before it is known what comes,
+  is bounded as a whole (` + "`" + `Timeouts.Reply` + "`" + `, ` + "`" + `-T` + "`" + `).
+- A line, a message, a record of TLS, an entry of a listing is of no use before
+  all of it has come. It must come at 256 bytes a second, and may fall behind that
+  by the idle timeout (` + "`" + `Timeouts.Idle` + "`" + `, ` + "`" + `-T` + "`" + `), so that one that drips ends when
+  silence would.
+- Content that is passed on as it comes, such as a file by HTTP or FTP, may be as
+  slow as it likes while something comes within the idle timeout: its reader sees
+  how slow it is. ` + "`" + `--max-time` + "`" + ` bounds all of it. So do sessions, such as those of
+  telnet.
+
+` + "`" + `TestEveryWaitEnds` + "`" + ` in ` + "`" + `protocols` + "`" + ` holds every driver to that, with
+` + "`" + `fetchtest.RunDrips` + "`" + `: it lets conversations drip from ten places on, byte by byte,
+or with the same line again and again.
+
 ## Soak
 
     go test -v -tags integration -timeout 0 ./integration/soak -soak 8h

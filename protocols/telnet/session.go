@@ -44,6 +44,7 @@ func (s *session) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
+	defer s.link.conn.Piece()() // commands without data are no progress
 	for {
 		n, _, err := s.link.read(p)
 		if word := s.login.answer(p[:n]); word != nil {

@@ -65,6 +65,8 @@ func (s *display) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
+	done := s.link.conn.Piece() // what shows nothing is no progress
+	defer func() { done() }()
 	for {
 		s.draw()
 		if len(s.out) > 0 {
@@ -75,6 +77,8 @@ func (s *display) Read(p []byte) (int, error) {
 		n, eor, err := s.link.read(s.buf)
 		switch {
 		case err == errWoken:
+			done()
+			done = s.link.conn.Piece()
 			continue
 		case err == io.EOF && len(s.record) > 0:
 			err = &fetch.Error{Code: fetch.ErrTruncated, Err: errors.New("the host closed within a record")}
