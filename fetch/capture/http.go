@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urlget/urlget/fetch/warc"
 )
@@ -117,6 +118,22 @@ func (r *recording) webRecords(err error) []*warc.Draft {
 	return list
 }
 
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 32<<10) }}
+
+// maxMethod bounds the name of a method.
+const maxMethod = 64
+
+// method returns the method of the request, GET if there is none.
+func (m *message) method() string {
+	begin := make([]byte, maxMethod)
+	n, _ := io.ReadFull(m.request.Reader(0), begin)
+	method, _, ok := strings.Cut(string(begin[:n]), " ")
+	if !ok {
+		return http.MethodGet
+	}
+	return method
+}
+
 // answerRecord returns the record of an answer, and the version of HTTP that it names.
 func (r *recording) answerRecord(m *message, err error) (d *warc.Draft, protocol string) {
 	d = &warc.Draft{Header: r.header(warc.Response, "application/http;msgtype=response"), Block: m.answer}
@@ -125,9 +142,14 @@ func (r *recording) answerRecord(m *message, err error) (d *warc.Draft, protocol
 		d.Block = warc.NewSpool(r.http.dir)
 		io.Copy(d.Block, m.answer.Reader(from))
 	}
-	request, _ := http.ReadRequest(bufio.NewReader(io.LimitReader(m.request.Reader(0), maxHead)))
-	src := bufio.NewReaderSize(d.Block.Reader(0), 64<<10)
-	resp, readErr := http.ReadResponse(src, request)
+	method := m.method()
+	src := readers.Get().(*bufio.Reader)
+	src.Reset(d.Block.Reader(0))
+	defer func() {
+		src.Reset(nil)
+		readers.Put(src)
+	}()
+	resp, readErr := http.ReadResponse(src, &http.Request{Method: method})
 	if readErr != nil {
 		d.Header.Add("WARC-Truncated", reason(err))
 		return d, ""
@@ -150,10 +172,10 @@ func (r *recording) answerRecord(m *message, err error) (d *warc.Draft, protocol
 		d.Header.Add("WARC-Truncated", cmp.Or(reason(err), "unspecified"))
 	}
 	d.Index = &warc.IndexEntry{Mime: cmp.Or(mediaType(resp.Header.Get("Content-Type")), "unk"), Status: resp.StatusCode, Digest: digest}
-	if request != nil && request.Method != http.MethodGet {
-		d.Index.Method = request.Method
+	if method != http.MethodGet {
+		d.Index.Method = method
 	}
-	if request != nil && request.Method != http.MethodGet && request.Method != http.MethodHead {
+	if method != http.MethodGet && method != http.MethodHead {
 		return d, protocol
 	}
 	if whole && size > 0 && resp.StatusCode == http.StatusOK && d.Block.Err() == nil {

@@ -7,6 +7,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"sync"
 )
 
 // spoolMemory is how much of a block is held in memory; what is longer goes to a file.
@@ -16,12 +17,32 @@ const spoolMemory = 64 << 10
 // written. Little is kept in memory, more in a file without a name. It is for one goroutine.
 type Spool struct {
 	dir  string
-	mem  bytes.Buffer
+	mem  *bytes.Buffer // out of memories; nil until it is needed, and once there is a file
 	file *os.File
 	gone func() // removes the file
 	size int64
 	sum  hash.Hash
 	err  error
+}
+
+// memories are buffers of spools that were closed.
+var memories = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// forget gives back the memory.
+func (s *Spool) forget() {
+	if s.mem != nil {
+		s.mem.Reset()
+		memories.Put(s.mem)
+		s.mem = nil
+	}
+}
+
+// bytes returns what is in memory.
+func (s *Spool) bytes() []byte {
+	if s.mem == nil {
+		return nil
+	}
+	return s.mem.Bytes()
 }
 
 // NewSpool returns an empty spool whose file, if it needs one, is made in dir.
@@ -34,17 +55,20 @@ func (s *Spool) Write(p []byte) (int, error) {
 	}
 	s.size += int64(len(p))
 	s.sum.Write(p)
-	if s.file == nil && s.mem.Len()+len(p) <= spoolMemory {
+	if s.file == nil && len(s.bytes())+len(p) <= spoolMemory {
+		if s.mem == nil {
+			s.mem = memories.Get().(*bytes.Buffer)
+		}
 		return s.mem.Write(p)
 	}
 	if s.file == nil {
 		if s.file, s.gone, s.err = unnamed(s.dir); s.err != nil {
 			return 0, s.err
 		}
-		if _, s.err = s.file.Write(s.mem.Bytes()); s.err != nil {
+		if _, s.err = s.file.Write(s.bytes()); s.err != nil {
 			return 0, s.err
 		}
-		s.mem = bytes.Buffer{}
+		s.forget()
 	}
 	var n int
 	n, s.err = s.file.Write(p)
@@ -79,13 +103,13 @@ func (s *Spool) Reader(offset int64) io.Reader {
 	if s.file != nil {
 		return io.NewSectionReader(s.file, offset, s.size-offset)
 	}
-	return bytes.NewReader(s.mem.Bytes()[offset:])
+	return bytes.NewReader(s.bytes()[offset:])
 }
 
 // copyTo writes all to w: from file to file the kernel does it.
 func (s *Spool) copyTo(w io.Writer) (int64, error) {
 	if s.file == nil {
-		n, err := w.Write(s.mem.Bytes())
+		n, err := w.Write(s.bytes())
 		return int64(n), err
 	}
 	if f, ok := w.(*os.File); ok {
@@ -100,9 +124,13 @@ func (s *Spool) copyTo(w io.Writer) (int64, error) {
 // Err returns the error of an earlier Write, such as that of a full disk.
 func (s *Spool) Err() error { return s.err }
 
-// Close removes what was kept.
+// Close removes what was kept. The spool is of no use then.
 func (s *Spool) Close() error {
-	if s == nil || s.file == nil {
+	if s == nil {
+		return nil
+	}
+	s.forget()
+	if s.file == nil {
 		return nil
 	}
 	err := s.file.Close()

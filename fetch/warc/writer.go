@@ -250,25 +250,33 @@ func (w *Writer) info() error {
 	}
 	d := &Draft{Block: s, Header: Header{{"WARC-Type", Info}, {"WARC-Filename", filepath.Base(w.name())},
 		{"Content-Type", "application/warc-fields"}}}
-	text, err := w.pack(d)
-	if err != nil {
+	defer s.Close()
+	var text bytes.Buffer
+	if err := w.pack(&text, d); err != nil {
 		return err
 	}
-	return w.append(d, text)
+	return w.append(text.Bytes())
 }
 
 // Write appends records, one after the other in the same file. Their spools stay the caller's. Once
-// something could not be written, the file ends with the last whole record, and every call fails.
+// something could not be written, the file ends with a whole record, and every call fails.
 func (w *Writer) Write(list ...*Draft) error {
-	packed := make([][]byte, len(list))
+	packed := packings.Get().(*bytes.Buffer)
+	defer func() {
+		if packed.Reset(); packed.Cap() <= maxPacking {
+			packings.Put(packed)
+		}
+	}()
+	// Where short records end in packed. Of a long one nothing is there.
+	ends := make([]int, len(list))
 	for i, d := range list {
-		var err error
-		if packed[i], err = w.pack(d); err != nil {
+		if err := w.pack(packed, d); err != nil {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.err = cmp.Or(w.err, err)
 			return err
 		}
+		ends[i] = packed.Len()
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -286,11 +294,22 @@ func (w *Writer) Write(list ...*Draft) error {
 		}
 	}
 	places := make([]int64, len(list)+1)
+	from, to := 0, 0 // of the short records that are not yet written
 	for i, d := range list {
-		places[i] = w.size
-		if w.err = w.append(d, packed[i]); w.err != nil {
+		if places[i] = w.size + int64(to-from); ends[i] > to {
+			to = ends[i]
+			continue
+		}
+		if w.err = w.append(packed.Bytes()[from:to]); w.err != nil {
 			return w.err
 		}
+		from = to
+		if w.err = w.stream(d); w.err != nil {
+			return w.err
+		}
+	}
+	if w.err = w.append(packed.Bytes()[from:to]); w.err != nil {
+		return w.err
 	}
 	places[len(list)] = w.size
 	if w.index != nil {
@@ -298,6 +317,11 @@ func (w *Writer) Write(list ...*Draft) error {
 	}
 	return w.err
 }
+
+// maxPacking bounds the memory for records on their way that is kept for others.
+const maxPacking = 1 << 20
+
+var packings = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // note writes the lines of records that begin at places into the index.
 func (w *Writer) note(list []*Draft, places []int64) error {
@@ -328,27 +352,34 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-var zippers = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one that there is
-	return z
-}}
+// The levels are those that there are.
+var (
+	zippers = sync.Pool{New: func() any {
+		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+		return z
+	}}
+	storers = sync.Pool{New: func() any {
+		z, _ := gzip.NewWriterLevel(nil, gzip.NoCompression)
+		return z
+	}}
+)
 
-// pack returns the record as it stands in the file, nil if it is too long to be held in memory. It
-// completes the header.
-func (w *Writer) pack(d *Draft) ([]byte, error) {
+// maxStored is the length of a request that is not compressed within its member: half of it are
+// digests and identifiers, so that it takes longer than all else that is done for the record, and
+// saves little.
+const maxStored = 512
+
+// pack completes the header and appends the record to b as it stands in the file, unless it is too
+// long to be held in memory.
+func (w *Writer) pack(b *bytes.Buffer, d *Draft) error {
 	if d.Block != nil && d.Block.Err() != nil {
-		return nil, d.Block.Err()
+		return d.Block.Err()
 	}
 	complete(d)
 	if d.Block != nil && d.Block.Len() > spoolMemory {
-		return nil, nil
+		return nil
 	}
-	var b bytes.Buffer
-	if d.Block != nil {
-		b.Grow(int(d.Block.Len()) + 1024)
-	}
-	err := w.encode(&b, d)
-	return b.Bytes(), err
+	return w.encode(b, d)
 }
 
 // encode writes a record as it stands in the file.
@@ -356,8 +387,12 @@ func (w *Writer) encode(out io.Writer, d *Draft) error {
 	if w.opts.Plain {
 		return d.write(out)
 	}
-	z := zippers.Get().(*gzip.Writer)
-	defer zippers.Put(z)
+	pool := &zippers
+	if d.Header.Type() == Request && d.Block != nil && d.Block.Len() <= maxStored {
+		pool = &storers
+	}
+	z := pool.Get().(*gzip.Writer)
+	defer pool.Put(z)
 	z.Reset(out)
 	if err := d.write(z); err != nil {
 		return err
@@ -367,13 +402,13 @@ func (w *Writer) encode(out io.Writer, d *Draft) error {
 
 // write writes a record that is complete.
 func (d *Draft) write(w io.Writer) error {
-	var head bytes.Buffer
-	head.WriteString("WARC/1.1\r\n")
+	head := append(make([]byte, 0, 1024), "WARC/1.1\r\n"...)
 	for _, f := range d.Header {
-		head.WriteString(f.Name + ": " + oneLine(f.Value) + "\r\n")
+		head = append(append(head, f.Name...), ": "...)
+		head = append(append(head, oneLine(f.Value)...), "\r\n"...)
 	}
-	head.WriteString("\r\n")
-	if _, err := w.Write(head.Bytes()); err != nil {
+	head = append(head, "\r\n"...)
+	if _, err := w.Write(head); err != nil {
 		return err
 	}
 	if d.Block != nil {
@@ -389,26 +424,26 @@ func (d *Draft) write(w io.Writer) error {
 	return err
 }
 
-// append puts a record at the end of the file. Packed is what it is there, nil if that is too long to
-// be held. If it fails, the file ends where it did.
-func (w *Writer) append(d *Draft, packed []byte) error {
-	end := w.size
-	var err error
-	if packed != nil {
-		_, err = w.file.Write(packed)
-		w.size += int64(len(packed))
-	} else {
-		err = w.stream(d)
+// append puts short records at the end of the file. If that fails, the file ends where it did.
+func (w *Writer) append(packed []byte) error {
+	if len(packed) == 0 {
+		return nil
 	}
-	if err != nil {
-		w.size = end
-		_, seekErr := w.file.Seek(end, io.SeekStart)
-		return errors.Join(err, w.file.Truncate(end), seekErr)
+	if _, err := w.file.Write(packed); err != nil {
+		return w.rewind(err)
 	}
+	w.size += int64(len(packed))
 	return nil
 }
 
-// stream writes a record that is too long to be held.
+// rewind makes the file end where it did before err.
+func (w *Writer) rewind(err error) error {
+	_, seekErr := w.file.Seek(w.size, io.SeekStart)
+	return errors.Join(err, w.file.Truncate(w.size), seekErr)
+}
+
+// stream puts a record that is too long to be held at the end of the file. If that fails, the file
+// ends where it did.
 func (w *Writer) stream(d *Draft) error {
 	var err error
 	if w.opts.Plain {
@@ -419,9 +454,10 @@ func (w *Writer) stream(d *Draft) error {
 			err = buffered.Flush()
 		}
 	}
-	if err == nil {
-		w.size, err = w.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return w.rewind(err)
 	}
+	w.size, err = w.file.Seek(0, io.SeekCurrent)
 	return err
 }
 
