@@ -46,6 +46,12 @@ func splitShort(args []string, flags *pflag.FlagSet) ([]string, error) {
 // splitCluster examines the letters of one argument. It returns the argument without a two-letter
 // flag, the long form of that flag, and whether the next argument is a value.
 func splitCluster(arg string, flags *pflag.FlagSet) (rest, long string, takesNext bool, err error) {
+	if letters := arg[1:]; len(letters) > 1 && strings.Contains(letters, "s") && strings.Trim(letters, "fsSLJO") == "" {
+		if strings.Contains(letters, "O") {
+			return "-qO", "", true, nil // which needs a name here
+		}
+		return "-q", "", false, nil // as in curl -fsSL: the rest is how it works here
+	}
 	for j := 1; j < len(arg); j++ {
 		if arg[j] == 'n' {
 			long, ok := twoLetters[arg[j+1:]]

@@ -37,6 +37,11 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 		if u, err := uri.ParseLoose(a.set.output); err == nil && u.IsAbs() && u.HasAuthority() || strings.HasPrefix(a.set.output, "-") && a.set.output != "-" {
 			return &usageError{"-O " + a.set.output + " names no file", "curl's -O is the default here; ./" + a.set.output + " is a file"}
 		}
+		for _, field := range a.set.header {
+			if u, err := uri.ParseLoose(field); err == nil && u.IsAbs() && u.HasAuthority() {
+				return &usageError{"-H " + fetch.Printable(u.Redacted()) + " is no field: want 'Name: value'", "wget's -H is --span-hosts"}
+			}
+		}
 		if detached, err := a.openLog(args); detached || err != nil {
 			return err
 		}
@@ -196,7 +201,11 @@ func (a *app) checkScheme(u uri.URI, text string) error {
 	case a.set.misread(text) != "":
 		wrong.hint = a.set.misread(text)
 	case strings.ContainsAny(text, ".:/") && !strings.HasPrefix(text, "."):
-		wrong.hint = "did you mean " + guessed + "://" + strings.TrimLeft(text, "/") + " ?"
+		scheme := guessed
+		if u.IsAbs() && !strings.HasPrefix(u.Path(), "443") { // a host and its port
+			scheme = guessedWithPort
+		}
+		wrong.hint = "did you mean " + scheme + "://" + strings.TrimLeft(text, "/") + " ?"
 	}
 	return wrong
 }

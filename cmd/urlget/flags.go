@@ -32,8 +32,12 @@ import (
 
 // This file is the only one that may name schemes: it sets the options of drivers.
 
-// guessed is the scheme of what is written like a web address without one.
-const guessed = "https"
+// guessed is the scheme of what is written like a web address without one, and guessedWithPort that
+// of one with a port other than that of TLS.
+const (
+	guessed         = "https"
+	guessedWithPort = "http"
+)
 
 // A greeting is how servers of another protocol begin, as it stands in an error.
 type greeting struct {
@@ -110,6 +114,7 @@ type settings struct {
 	referer          string
 	json             bool
 	quiet, verbose   bool
+	fields           bool // stat prints the reply's
 	replies, trace   bool
 	colors           colorMode
 	human, long      bool
@@ -155,6 +160,7 @@ func (s *settings) given(name string) bool { return s.flags != nil && s.flags.Ch
 
 // driverSettings are what flags say to drivers.
 type driverSettings struct {
+	lineEnds   bool
 	conns      int // with one server that there may be at once; where it matters, more than a few
 	web        http.Options
 	ftp        ftp.Options
@@ -266,6 +272,9 @@ func (s *settings) config(piped bool, p prompt) protocols.Config {
 	}
 	d.ssh.Passphrase = func(ctx context.Context, file string) (string, error) {
 		return p.ask(ctx, "Passphrase of "+fetch.Printable(file)+": ", true)
+	}
+	if d.lineEnds {
+		d.ftp.TextLineEnds, d.news.UnixLines = true, filepath.Separator == '/'
 	}
 	if d.conns > minConns {
 		d.ftp.MaxConns, d.news.MaxConns = d.conns, d.conns
@@ -454,6 +463,7 @@ func addRetrievalFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVar(&s.parts, "parts", false, "list the parts of a message")
 	f.Var(&s.part, "part", "retrieve part `N` of a message, decoded")
 	f.BoolVar(&s.text, "text", false, "retrieve the readable text of a message")
+	f.BoolVar(&s.driver.lineEnds, "text-line-ends", false, "end the lines of text as this system does, where the protocol has a way of its own")
 	f.BoolVar(&s.compose, "compose", false, "print the message that a mail address proposes; send nothing")
 }
 

@@ -12,7 +12,7 @@ import (
 // A foreign flag is one of wget, curl or aria2 that has another name here, or none.
 type foreign struct {
 	of    string // the tools that have it
-	names string // as they write it, separated by blanks
+	names string // as they write it, separated by blanks; a "*" at the end stands for any rest
 	here  string // what to type here; "" if there is no equivalent
 	note  string // why, or what is different; "" if that is obvious
 }
@@ -60,6 +60,30 @@ var foreigners = []foreign{
 	{"aria2", "--log", "-o FILE", ""},
 	{"aria2", "--check-integrity", "--checksum ALGO:HEX", ""},
 
+	{"curl", "--no-progress-meter", "--progress none", ""},
+	{"curl", "--stderr", "-o FILE", ""},
+	{"curl", "--styled-output", "--color MODE", ""},
+	{"curl", "--create-file-mode", "", "new files have the mode that umask leaves"},
+	{"curl", "--remove-on-error", "", "what is incomplete never has the name of the file"},
+	{"curl", "--etag-compare --etag-save", "-N", ""},
+	{"curl", "--max-filesize", "--max-size SIZE", ""},
+	{"curl", "--manual", "", "man urlget, or urlget help"},
+	{"curl", "--libcurl --xattr --metalink", "", ""},
+	{"wget", "--xattr", "", ""},
+	{"wget", "--backups --unlink", "", "a file is replaced only by -O, -c and -N, and then as a whole"},
+	{"wget", "--delete-after", "-O /dev/null", "or --spider, for trees"},
+	{"wget", "--start-pos", "--range N-", ""},
+	{"wget", "--compression", "--compressed", ""},
+	{"wget", "--rejected-log", "-v", ""},
+	{"aria2", "--console-log-level --log-level", "-v", ""},
+	{"aria2", "--dry-run --use-head", "--spider", "or urlget stat"},
+	{"aria2", "--enable-color", "--color MODE", ""},
+	{"aria2", "--stderr --show-console-readout --truncate-console-readout --human-readable --download-result", "", "messages go to standard error; --json is for programs"},
+	{"aria2", "--summary-interval", "--progress plain", ""},
+	{"aria2", "--on-*", "--json", "the events tell when a file is there"},
+	{"aria2", "--remove-control-file --force-save --auto-save-interval --always-resume --max-resume-failure-tries", "-c", "it goes on where that is safe"},
+	{"aria2", "--hash-check-only --realtime-chunk-checksum", "--checksum ALGO:HEX", ""},
+
 	// Requests.
 	{"curl", "--cookie", "--load-cookies FILE", "or --header 'Cookie: name=value'"},
 	{"curl", "--cookie-jar --junk-session-cookies", "--cookies FILE", "cookies of a session are not kept"},
@@ -83,6 +107,18 @@ var foreigners = []foreign{
 	{"curl", "--post301 --post302 --post303", "", ""},
 	{"wget", "--ignore-length", "", "a file is whole only if its length is right"},
 	{"curl", "--ignore-content-length", "", "a file is whole only if its length is right"},
+
+	{"curl", "--url-query", "", "write the values into the URL"},
+	{"curl", "--form-escape --expect100-timeout --tr-encoding --raw --crlf", "", "there is nothing of the kind to set"},
+	{"curl", "--mail-*", "", "no mail is sent"},
+	{"curl", "--ftp-alternative-to-user --ftp-create-dirs --ftp-method --ftp-pret --ftp-skip-pasv-ip --ftp-ssl-ccc --ftp-ssl-ccc-mode --ftp-ssl-control", "", "FTP adapts to the server by itself"},
+	{"wget", "--ftps-*", "", "connections for data are as safe as the one for commands"},
+	{"curl", "--path-as-is", "", "paths are sent as they are"},
+	{"wget", "--default-page --strict-comments --no-if-modified-since --no-http-keep-alive", "", "there is nothing of the kind to set"},
+	{"aria2", "--http-accept-gzip", "--compressed", ""},
+	{"aria2", "--http-no-cache --http-auth-challenge --enable-http-* --ftp-reuse-connection --content-disposition-default-utf8", "", "there is nothing of the kind to set"},
+	{"aria2", "--ftp-type", "", "end the URL in ;type=a"},
+	{"aria2", "--save-not-found --server-stat-*", "", ""},
 
 	// The network.
 	{"curl", "-0 --http1.0 --http1.1", "--http1", ""},
@@ -112,7 +148,34 @@ var foreigners = []foreign{
 	{"aria2", "--lowest-speed-limit", "-T SECONDS", ""},
 	{"aria2", "--max-download-limit --max-overall-download-limit", "--limit-rate SIZE", ""},
 
+	{"curl", "--rate", "-w SECONDS", ""},
+	{"curl", "--proto --proto-default", "", "a URL says its scheme"},
+	{"curl", "--proto-redir", "--allow-redirect SCHEME", ""},
+	{"wget", "--https-only", "", "redirects from https to http are followed, without the login"},
+	{"wget", "--waitretry", "--retry-max-wait SECONDS", "the wait grows up to that, or is what the server asks for"},
+	{"curl", "--dns-ipv4-addr --dns-ipv6-addr --local-port --unix-socket --abstract-unix-socket --haproxy-protocol --http0.9 --alt-svc --doh-* " +
+		"--happy-eyeballs-timeout-ms --keepalive-time --no-keepalive --no-sessionid --suppress-connect-headers --tftp-blksize --tftp-no-options", "", ""},
+	{"curl", "--hsts", "", ""},
+	{"wget", "--hsts-file --no-hsts", "", ""},
+	{"aria2", "--async-dns* --dscp --multiple-interface --socket-recv-buffer-size", "--resolve HOST:PORT:ADDR", ""},
+	{"aria2", "--disable-ipv6", "-4", ""},
+	{"aria2", "--all-proxy-* --http-proxy-* --https-proxy-* --ftp-proxy-*", "", "put user and password into the proxy's URL"},
+	{"aria2", "--proxy-method", "--proxy-tunnel", ""},
+	{"aria2", "--max-file-not-found", "-t N", ""},
+	{"aria2", "--stop --stop-with-process", "--max-time SECONDS", ""},
+	{"curl", "--proxy-pinnedpubkey --proxy-c* --proxy-header --proxy-insecure --proxy-key* --proxy-negotiate --proxy-ntlm --proxy-pass " +
+		"--proxy-service-name --proxy-ssl-* --proxy-tls*", "", "a proxy is spoken to like any server, and its login is in its URL"},
+	{"curl", "--socks5-*", "", "the login of a SOCKS proxy is in its URL"},
+
 	// Trust and logins.
+	{"curl", "--cert-status --crlfile --engine --false-start --ssl-* --sslv2 --sslv3 --tlsauthtype --tlspassword --tlsuser", "", "TLS 1.2 and later are spoken, as the server likes best"},
+	{"aria2", "--min-tls-version", "", "TLS 1.2 and later are spoken, as the server likes best"},
+	{"curl", "--hostpubmd5 --hostpubsha256", "--known-hosts FILE", ""},
+	{"aria2", "--ssh-host-key-md", "--known-hosts FILE", ""},
+	{"curl", "--pubkey", "--identity FILE", "the public key is found with the private one"},
+	{"curl", "--pass", "", "the passphrase of a key is asked for at the terminal"},
+	{"curl", "--disallow-username-in-url", "", ""},
+	{"curl", "--login-options --ntlm-wb --sasl-authzid --sasl-ir --service-name", "", "the login is made as the server asks for it"},
 	{"aria2", "--check-certificate", "--insecure", "certificates are checked without it"},
 	{"curl", "--cacert", "--ca-certificate FILE", ""},
 	{"curl", "--capath", "--ca-certificate FILE", ""},
@@ -135,14 +198,39 @@ var foreigners = []foreign{
 	{"curl", "--oauth2-bearer", "--header 'Authorization: Bearer TOKEN'", ""},
 	{"curl", "--aws-sigv4 --krb --delegation", "", ""},
 
-	// Lists.
+	// Lists and trees.
+	{"curl", "--parallel-max", "-j N", ""},
+	{"curl", "--parallel-immediate", "", "transfers begin as soon as their turn comes"},
+	{"curl", "--fail-early", "--fail-fast", ""},
+	{"curl", "--disable", "--no-config", ""},
+	{"aria2", "--conf-path", "--config FILE", ""},
+	{"aria2", "--no-conf", "--no-config", ""},
+	{"aria2", "--max-concurrent-downloads", "-j N", ""},
+	{"aria2", "--max-connection-per-server", "-s N", "or --per-host N for several files"},
+	{"aria2", "--parameterized-uri", "", "brackets and braces are not expanded"},
+	{"aria2", "--deferred-input --save-session* --optimize-concurrent-downloads --reuse-uri --keep-unfinished-download-result --max-download-result", "", "a list is read as it is worked on, and -c goes on with it"},
+	{"wget", "--include-directories", "--accept-regex REGEX", ""},
+	{"wget", "--regex-type", "", "regular expressions are those of Go (RE2)"},
+	{"wget", "--convert-file-only --protocol-directories", "", ""},
+	{"wget", "--warc-header --no-warc-digests --no-warc-keep-log --warc-tempdir", "", "archives have digests, and no log"},
 	{"curl", "--url", "", "name the URL by itself"},
 	{"curl", "-g --globoff", "", "brackets and braces are not expanded"},
 	{"curl", "--next -:", "", "run the command once for each"},
 	{"wget", "--follow-tags --ignore-tags --ignore-case --follow-ftp --relative", "", ""},
-	{"aria2", "--enable-dht --bt-max-peers --seed-time --seed-ratio --listen-port --follow-torrent --torrent-file", "", "BitTorrent is not spoken"},
-	{"aria2", "--enable-rpc --rpc-listen-port --rpc-secret --daemon", "", ""},
-	{"aria2", "--file-allocation --disk-cache --min-split-size --piece-length --stream-piece-selector --uri-selector", "", "there is nothing of the kind to set"},
+	{"aria2", "--enable-dht* --bt-* --dht-* --peer-* --enable-peer-exchange --seed-time --seed-ratio --listen-port --follow-torrent --torrent-file " +
+		"--index-out --select-file --show-files --max-upload-limit --max-overall-upload-limit", "", "BitTorrent is not spoken"},
+	{"aria2", "--metalink* --follow-metalink", "", "Metalink is not read"},
+	{"aria2", "--enable-rpc --rpc-* --daemon --gid --pause --pause-metadata", "", ""},
+	{"aria2", "--file-allocation --no-file-allocation-limit --disk-cache --min-split-size --piece-length --allow-piece-length-change --force-sequential --stream-piece-selector --uri-selector " +
+		"--enable-mmap --max-mmap-limit --event-poll --rlimit-nofile", "", "there is nothing of the kind to set"},
+}
+
+// isFlag reports whether name is a known flag, or of a known family.
+func isFlag(name, known string) bool {
+	if family, ok := strings.CutSuffix(known, "*"); ok {
+		return strings.HasPrefix(name, family)
+	}
+	return name == known
 }
 
 // unbuilt are flags that would make sense here, but there is nothing behind them.
@@ -152,14 +240,10 @@ var unbuilt = map[string]usageError{
 
 // unknownFlag returns the error for an unknown flag: the equivalent if it is a flag of another
 // tool, or else the flag with the most similar name. It returns nil if there is no such flag.
-func unknownFlag(err *pflag.NotExistError, flags *pflag.FlagSet) error {
-	name := "--" + err.GetSpecifiedName()
-	if err.GetSpecifiedShortnames() != "" {
-		name = "-" + err.GetSpecifiedName()
-	}
+func unknownFlag(name string, flags *pflag.FlagSet) error {
 	var said []string
 	for _, f := range foreigners {
-		if slices.Contains(strings.Fields(f.names), name) {
+		if slices.ContainsFunc(strings.Fields(f.names), func(known string) bool { return isFlag(name, known) }) {
 			said = append(said, f.advice())
 		}
 	}
@@ -177,10 +261,11 @@ func unknownFlag(err *pflag.NotExistError, flags *pflag.FlagSet) error {
 
 // otherValues are what other tools take as the value of a flag that has the same letter here.
 var otherValues = map[string]string{
-	"wait":    "curl's -w is --json, which tells the status and more",
-	"timeout": "curl's -T uploads; to HTTP servers, that is -X PUT --post-file FILE",
-	"level":   "curl's -l is urlget ls",
-	"tries":   "curl's -t is for telnet and has no equivalent here",
+	"wait":     "curl's -w is --json, which tells the status and more",
+	"timeout":  "curl's -T uploads; to HTTP servers, that is -X PUT --post-file FILE",
+	"segments": "curl's -s is -q",
+	"level":    "curl's -l is urlget ls",
+	"tries":    "curl's -t is for telnet and has no equivalent here",
 }
 
 // misread says what an argument that is no URL would be as the value of a flag that has none here,

@@ -215,7 +215,7 @@ func (a *app) printMeta(j *job.Job, resp *fetch.Response) error {
 	if a.set.json {
 		return fileError(render.MetaJSON(a.std.out, j.URL.Redacted(), resp.URL.Redacted(), &resp.Meta))
 	}
-	return fileError(render.MetaText(a.std.out, resp.URL.Redacted(), &resp.Meta, a.set.verbose))
+	return fileError(render.MetaText(a.std.out, resp.URL.Redacted(), &resp.Meta, a.set.verbose || a.set.fields))
 }
 
 // report tells how a job ended well.

@@ -22,11 +22,11 @@ var flagGroups = []flagGroup{
 		"quiet no-verbose verbose server-response trace json checksum content-on-error progress color long human-readable"},
 	{"Many", "input-file force-html base jobs parallel per-host segments wait random-wait quota limit-rate limit-rate-per-host keep-going fail-fast"},
 	{"Recursive", "recursive level no-parent mirror delete accept reject accept-regex reject-regex accept-type domains " +
-		"exclude-domains span-hosts page-requisites convert-links backup-converted adjust-extension execute no-robots sitemaps " +
+		"exclude-domains exclude-directories span-hosts page-requisites convert-links backup-converted adjust-extension execute no-robots sitemaps " +
 		"spider crawl-state force-directories no-directories no-host-directories cut-dirs"},
 	{"Archive", "warc warc-max-size warc-cdx warc-dedup no-warc-compression replay"},
 	{"Request", "header user-agent referer data post-data post-file method form form-file cookies load-cookies save-cookies " +
-		"keep-session-cookies range view compressed head"},
+		"keep-session-cookies range view compressed text-line-ends head"},
 	{"Network", "tries timeout connect-timeout read-timeout max-time retry-max-wait max-redirect allow-redirect proxy no-proxy " +
 		"proxy-tunnel socks5 inet4-only inet6-only bind-address resolve http1 http2 gateway"},
 	{"Trust", "insecure no-check-certificate ca-certificate certificate private-key pinned known-hosts tofu"},

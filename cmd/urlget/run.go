@@ -201,7 +201,11 @@ the terminal. "urlget schemes" lists the schemes.`,
 			return err
 		}
 		if none := (*pflag.NotExistError)(nil); errors.As(err, &none) {
-			if err := unknownFlag(none, cmd.Flags()); err != nil {
+			name := "--" + none.GetSpecifiedName()
+			if none.GetSpecifiedShortnames() != "" {
+				name = name[1:]
+			}
+			if err := unknownFlag(name, cmd.Flags()); err != nil {
 				return err
 			}
 		}
@@ -229,7 +233,7 @@ the terminal. "urlget schemes" lists the schemes.`,
 			return err
 		}
 		if *head {
-			a.set.verbose = true
+			a.set.fields = true
 			return describe(cmd, args)
 		}
 		return retrieve(cmd, args)

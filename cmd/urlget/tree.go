@@ -27,6 +27,7 @@ type treeSettings struct {
 	noParent, span, sitemaps              bool
 	accept, reject, types                 []string
 	domains, noDomains                    []string
+	noDirs                                []string
 	acceptURL, rejectURL                  string
 	noHost, flat, force                   bool
 	cut                                   number
@@ -50,6 +51,7 @@ func addTreeFlags(f *pflag.FlagSet, s *settings) {
 	f.StringVar(&t.acceptURL, "accept-regex", "", "follow only URLs that match `REGEX`")
 	f.StringVar(&t.rejectURL, "reject-regex", "", "follow no URLs that match `REGEX`")
 	f.StringSliceVar(&t.types, "accept-type", nil, "keep only the media types in `LIST`, as in image/*")
+	f.StringSliceVar(&t.noDirs, "exclude-directories", nil, "do not go into the directories in `LIST`, as in /cgi-bin,/tmp*")
 	f.BoolVar(&t.span, "span-hosts", false, "go to other hosts too")
 	f.StringSliceVarP(&t.domains, "domains", "D", nil, "with --span-hosts, go only to the domains in `LIST`")
 	f.StringSliceVar(&t.noDomains, "exclude-domains", nil, "do not go to the domains in `LIST`")
@@ -103,7 +105,7 @@ func (t *treeSettings) check(s *settings) error {
 	if !t.on() {
 		for name, hint := range map[string]string{"convert-links": "to leave certificates unchecked: --insecure; aria2's -k: --segments", "delete": "",
 			"level": "", "no-parent": "", "accept": "to name yourself, as curl's -A: -U AGENT", "reject": "", "accept-regex": "", "reject-regex": "", "accept-type": "",
-			"span-hosts": "", "domains": "", "exclude-domains": "", "sitemaps": "", "backup-converted": "", "adjust-extension": "",
+			"span-hosts": "", "exclude-directories": "", "domains": "", "exclude-domains": "", "sitemaps": "", "backup-converted": "", "adjust-extension": "",
 			"crawl-state": "", "no-robots": "", "execute": "to name the page that led here, as curl's -e: --referer URL"} {
 			if s.given(name) {
 				return &usageError{"--" + name + " is for trees: it needs -r, -m or -p", hint}
@@ -118,6 +120,8 @@ func (t *treeSettings) check(s *settings) error {
 		return usage("-c is for single files: a tree that was interrupted goes on by itself, and -N leaves what is unchanged")
 	case s.rng != "" || s.checksum != "" || s.parts || s.text || s.part > 0:
 		return usage("--range, --checksum and the flags for messages are for single files")
+	case s.send.method != "":
+		return &usageError{"--method: what trees lead to is only retrieved", "wget's -X is --exclude-directories"}
 	case t.remove && !t.mirror && !s.newer:
 		return usage("--delete needs -m or -N: without them nothing is remembered of what was there")
 	case t.originals && !t.convert:
@@ -147,7 +151,24 @@ func (t *treeSettings) scope() (*crawl.Scope, error) {
 		}
 		*r.to = re
 	}
+	if t.noDirs != nil {
+		s.RejectURL = withoutDirs(s.RejectURL, t.noDirs)
+	}
 	return s, nil
+}
+
+// withoutDirs returns what matches the URLs that reject matches, which may be nil, and those in the
+// directories. An asterisk in one is any part of a name.
+func withoutDirs(reject *regexp.Regexp, dirs []string) *regexp.Regexp {
+	list := make([]string, len(dirs))
+	for i, dir := range dirs {
+		list[i] = strings.ReplaceAll(regexp.QuoteMeta("/"+strings.Trim(dir, "/")), `\*`, "[^/]*")
+	}
+	text := "^[a-z0-9+.-]+://[^/]*(?:" + strings.Join(list, "|") + ")(?:/|$)"
+	if reject != nil {
+		text += "|" + reject.String()
+	}
+	return regexp.MustCompile(text)
 }
 
 // mirror retrieves what the URLs that were gathered lead to.

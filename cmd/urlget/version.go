@@ -24,7 +24,8 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Long: `Print the version on the first line, and the commit it was built from on the
-second, if both are known. With -v, the version of Go and those of all modules follow.`,
+second, if both are known. With -v, the version of Go, those of all modules and
+what the configuration file says follow.`,
 		Args:              func(_ *cobra.Command, args []string) error { return noArguments(args) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(*cobra.Command, []string) error { return a.printVersion() },
