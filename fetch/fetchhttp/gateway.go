@@ -42,8 +42,8 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fetch.Printable(err.Error()), http.StatusNotFound)
 		return
 	}
-	req := &fetch.Request{URL: u, From: somebody, Accept: mediaTypes(r.Header.Values("Accept"))}
-	condition(req, r.Header)
+	req := &fetch.Request{URL: u, From: somebody}
+	Ask(req, r.Header)
 	resp, err := retrieve(r.Context(), g.client, r.Method, req)
 	if err != nil {
 		refuse(w, r, err)
@@ -55,10 +55,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.listing(w, r, resp)
 		return
 	}
-	for k, v := range fields(resp) {
-		w.Header()[k] = v
-	}
-	w.WriteHeader(status(resp))
+	w.WriteHeader(Describe(w.Header(), resp))
 	if r.Method != http.MethodHead {
 		send(w, resp.Body)
 	}
@@ -81,27 +78,34 @@ func send(w io.Writer, content io.Reader) {
 // happened.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	a := refusal(err)
+	status := Status(err)
 	if a == nil {
-		status := http.StatusBadGateway
-		switch fetch.CodeOf(err) {
-		case fetch.ErrPolicy:
-			status = http.StatusForbidden
-		case fetch.ErrURL:
-			status = http.StatusBadRequest
-		}
 		http.Error(w, err.Error(), status)
 		return
 	}
-	switch a.status {
-	case http.StatusUnauthorized, http.StatusProxyAuthRequired: // the client cannot answer that
-		a.status = http.StatusForbidden
-	}
+	a.status = status
 	sandbox(w)
 	set(w.Header(), "Content-Type", a.header.Get("Content-Type"))
 	w.WriteHeader(a.status)
 	if r.Method != http.MethodHead && a.status != http.StatusNotModified {
 		send(w, a.body)
 	}
+}
+
+// Status returns the HTTP status for a request that could not be answered because of err.
+func Status(err error) int {
+	a := refusal(err)
+	switch {
+	case a == nil && fetch.CodeOf(err) == fetch.ErrPolicy:
+		return http.StatusForbidden
+	case a == nil && fetch.CodeOf(err) == fetch.ErrURL:
+		return http.StatusBadRequest
+	case a == nil:
+		return http.StatusBadGateway
+	case a.status == http.StatusUnauthorized, a.status == http.StatusProxyAuthRequired: // the client cannot answer that
+		return http.StatusForbidden
+	}
+	return a.status
 }
 
 // target returns the URL that a request stands for.

@@ -95,6 +95,13 @@ func passedOn(h http.Header) textproto.MIMEHeader {
 	return dup
 }
 
+// Ask makes req ask for what the fields of an HTTP request ask for: a range, what has changed, media
+// types.
+func Ask(req *fetch.Request, h http.Header) {
+	req.Accept = mediaTypes(h.Values("Accept"))
+	condition(req, h)
+}
+
 // condition sets Range and IfChanged. If the request has both a range and a condition on the whole
 // resource, the range is ignored, as a server may do.
 func condition(req *fetch.Request, h http.Header) {

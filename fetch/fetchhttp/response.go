@@ -26,6 +26,14 @@ func status(resp *fetch.Response) int {
 	return http.StatusPartialContent
 }
 
+// Describe sets the fields of h that tell of resp, and returns the status that goes with them.
+func Describe(h http.Header, resp *fetch.Response) int {
+	for name, values := range fields(resp) {
+		h[name] = values
+	}
+	return status(resp)
+}
+
 // fields returns the HTTP header fields that describe a response.
 func fields(resp *fetch.Response) http.Header {
 	h := http.Header{}

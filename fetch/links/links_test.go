@@ -327,6 +327,37 @@ func TestXML(t *testing.T) {
 	}
 }
 
+func TestRewriteFramed(t *testing.T) {
+	t.Parallel()
+	convert := func(e fetch.Entry) (string, bool) {
+		if fragment, ok := e.URL.Fragment(); ok && e.URL.Host() == "h.example" {
+			return "#" + fragment, true
+		}
+		return "/in?" + e.URL.LastSegment(), true
+	}
+	tests := []struct{ html, want string }{
+		{`<a href=x target=other ping=/p>t</a>`, `<a href="/in?x" target="_top">t</a>`},
+		{`<a href="#there">t</a>`, `<a href="#there">t</a>`},
+		{`<base href=/deep/ target=_blank><img src=p.png>`, `<img src="/in?p.png">`},
+		{`<meta http-equiv=Refresh content="0;url=/away"><meta name=x>`, `<meta name="x">`},
+		{`<form action=/send><button formaction=/other>b</form>`, `<form><button>b</form>`},
+		{`<noscript><img src=n.png></noscript>`, `<img src="/in?n.png">`},
+		{`<iframe srcdoc="&lt;a href=x>" src=y>`, `<iframe src="/in?y">`},
+		{`<math href=//out/><set attributeName=href to=//out/>`, `<math><set to="//out/">`},
+		{`<svg><a xlink:href=//out/x>`, `<svg><a xlink:href="/in?x" target="_top">`},
+		{`<style>p { background: url(b.png) }</style>`, `<style>p { background: url(/in?b.png) }</style>`},
+	}
+	for _, tt := range tests {
+		var got strings.Builder
+		if err := links.RewriteFramed(&got, strings.NewReader(tt.html), base, "_top", convert); err != nil {
+			t.Errorf("%s: %v", tt.html, err)
+		}
+		if got.String() != tt.want {
+			t.Errorf("%s: got %s\nwant %s", tt.html, got.String(), tt.want)
+		}
+	}
+}
+
 func TestRewriteHTML(t *testing.T) {
 	t.Parallel()
 	convert := func(e fetch.Entry) (string, bool) {

@@ -17,6 +17,19 @@ import (
 // the tags that have such references is written anew, and a base element loses its reference, as
 // convert decides what all others are relative to.
 func RewriteHTML(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
+	return rewriteHTML(w, r, base, "", convert)
+}
+
+// RewriteFramed is RewriteHTML for a page of a stranger that is shown in a frame in which scripts do
+// not run. Links open in the browsing context called target, except for those to which convert gives
+// a fragment alone. What could lead out of the frame in another way is left out: refreshes, pages
+// within attributes, references that convert is not asked about. What is there for browsers without
+// scripts is shown.
+func RewriteFramed(w io.Writer, r io.Reader, base uri.URI, target string, convert func(fetch.Entry) (string, bool)) error {
+	return rewriteHTML(w, r, base, target, convert)
+}
+
+func rewriteHTML(w io.Writer, r io.Reader, base uri.URI, target string, convert func(fetch.Entry) (string, bool)) error {
 	r, enc := fromUTF16(r)
 	buffered := bufio.NewWriter(w)
 	out := io.Writer(buffered)
@@ -48,9 +61,19 @@ func RewriteHTML(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entr
 			}
 		case html.EndTagToken:
 			styles = false
+			if name, _ := t.TagName(); target != "" && string(name) == "noscript" {
+				raw = nil
+			}
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, attrs := readTag(t)
 			styles = name == "style"
+			if target != "" {
+				if name == "noscript" {
+					t.NextIsNotRawText()
+				}
+				base, hasBase, raw = frameTag(name, attrs, kind == html.SelfClosingTagToken, base, hasBase, target, convert)
+				break
+			}
 			if name == "base" {
 				base, hasBase = baseOf(base, hasBase, attrs)
 				if withoutHref(&attrs) {
@@ -64,6 +87,40 @@ func RewriteHTML(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entr
 			return err
 		}
 	}
+}
+
+// frameTag writes a tag of a page in a frame, if it is to stay.
+func frameTag(name string, attrs []html.Attribute, closed bool, base uri.URI, hasBase bool, target string,
+	convert func(fetch.Entry) (string, bool)) (uri.URI, bool, []byte) {
+	how, refreshes := value(attrs, "http-equiv")
+	switch {
+	case name == "base":
+		base, hasBase = baseOf(base, hasBase, attrs)
+		return base, hasBase, nil
+	case name == "noscript", name == "meta" && refreshes && strings.EqualFold(strings.TrimSpace(how), "refresh"):
+		return base, hasBase, nil
+	}
+	known := make(map[int]bool)
+	for _, s := range spansOf(name, attrs) {
+		known[s.attr] = true
+	}
+	rewriteTag(name, attrs, base, convert)
+	kept, local := attrs[:0:0], false
+	for i, a := range attrs {
+		leads := a.Key == "href" || a.Key == "xlink:href"
+		switch {
+		case leads && !known[i], a.Key == "target", a.Key == "ping", a.Key == "srcdoc", a.Key == "action", a.Key == "formaction",
+			a.Key == "attributename" && strings.HasSuffix(strings.ToLower(a.Val), "href"):
+			continue
+		case leads:
+			local = strings.HasPrefix(a.Val, "#")
+		}
+		kept = append(kept, a)
+	}
+	if (name == "a" || name == "area") && !local {
+		kept = append(kept, html.Attribute{Key: "target", Val: target})
+	}
+	return base, hasBase, writeTag(name, kept, closed)
 }
 
 func withoutHref(attrs *[]html.Attribute) bool {

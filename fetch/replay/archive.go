@@ -10,8 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -366,4 +369,64 @@ func (a *Archive) Times(u uri.URI) []time.Time {
 	}
 	slices.SortFunc(list, time.Time.Compare)
 	return slices.Compact(list)
+}
+
+// Find returns the time of the capture that answers req, nearest to at or, if that is zero, the last
+// one, and false if there is none.
+func (a *Archive) Find(req *fetch.Request, at time.Time) (time.Time, bool) {
+	c := a.find(req, at)
+	if c == nil {
+		return time.Time{}, false
+	}
+	return c.date, true
+}
+
+// URLs yields the URLs of which there are captures, sorted, and how many there are.
+func (a *Archive) URLs() iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for _, key := range slices.Sorted(maps.Keys(a.captures)) {
+			if !yield(key, len(a.captures[key])) {
+				return
+			}
+		}
+	}
+}
+
+// A Capture is one exchange in an archive.
+type Capture struct {
+	Time time.Time
+	Op   fetch.Op
+	// Status is that of HTTP; 0 for others.
+	Status int
+	// Failure is why it came to nothing; nil if it did not, or for HTTP, where Status tells.
+	Failure *fetch.Error
+}
+
+// Text says in a few words what was captured.
+func (c *Capture) Text() string {
+	text := c.Op.String()
+	if c.Status != 0 {
+		text += " " + strconv.Itoa(c.Status)
+	}
+	return text
+}
+
+// Captures returns the captures of a URL, the oldest first, and no more than most of them.
+func (a *Archive) Captures(u uri.URI, most int) []Capture {
+	found := slices.Clone(a.captures[capture.Key(u)])
+	slices.SortStableFunc(found, func(c, d *captured) int { return c.date.Compare(d.date) })
+	var list []Capture
+	for _, c := range found[:min(len(found), most)] {
+		one := Capture{Time: c.date, Op: c.op, Status: c.status}
+		if c.kind == exchangeRecord {
+			if rec, done, err := a.read(c.place); err == nil {
+				if x, err := readExchange(rec.Block); err == nil && x.Failure != nil {
+					one.Failure = x.Failure.Error()
+				}
+				done()
+			}
+		}
+		list = append(list, one)
+	}
+	return list
 }

@@ -1,0 +1,295 @@
+package serve_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
+	"github.com/urlget/urlget/fetch/serve"
+)
+
+const (
+	script  = `<script>alert(1)</script>`
+	handler = `"><img src=x onerror=alert(1)>`
+)
+
+// web serves a page as a stranger's.
+func web(t *testing.T, contentType, text string) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		io.WriteString(w, text)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestScriptInTextIsEscaped(t *testing.T) {
+	t.Parallel()
+	g := gopherd.Start(t, gopherd.Options{Text: true, Tree: fstest.MapFS{"a.txt": {Data: []byte("hello " + script + handler + "\n")},
+		handler + ".txt": {Data: []byte("x")}}})
+	u := start(t)
+	for _, rest := range []string{"/0/a.txt", "/1/"} {
+		p := u.open("gopher://" + g.Addr + rest)
+		p.want(t, http.StatusOK, "alert(1)")
+		p.without(t, script, "<img src=x")
+		if csp := p.header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+			t.Errorf("policy: %s", csp)
+		}
+	}
+}
+
+func TestScriptInNamesIsEscaped(t *testing.T) {
+	t.Parallel()
+	f := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{handler: {Data: []byte("x")}, "it's <b>.txt": {Data: []byte("x")}}})
+	u := start(t)
+	for _, layout := range []string{"", "&layout=menu", "&sort=name", "&q=alert"} {
+		p := u.open("ftp://" + f.Addr + "/")
+		p = u.get(p.url + layout)
+		p.want(t, http.StatusOK, "alert(1)")
+		p.without(t, "<img src=x", "<b>")
+	}
+	// What the user typed comes back on the page of the error.
+	p := u.open("ftp://" + f.Addr + "/<script>alert(1)</script>")
+	p.without(t, "<script>alert")
+	p = u.get("/view?u=" + url.QueryEscape("javascript:alert(1)//"+handler) + "&s=no")
+	p.without(t, "<img src=x", `href="javascript:`)
+}
+
+func TestPagesOfStrangersAreInASandbox(t *testing.T) {
+	t.Parallel()
+	s := web(t, "text/html", script+`<a href="javascript:alert(1)">a</a><a href=/next>next</a><img src=/pic.png><form action=/x></form>`)
+	u := start(t)
+	p := u.open(s.URL)
+	p.want(t, http.StatusOK, `<iframe class="document" sandbox="allow-top-navigation-by-user-activation"`)
+	p.without(t, script, "javascript:")
+	frame := u.get(p.find(t, "/content?"))
+	policy := frame.header.Get("Content-Security-Policy")
+	for _, part := range []string{"sandbox allow-top-navigation-by-user-activation;", "default-src 'none'", "form-action 'none'",
+		"img-src " + u.server.URL + "/content data:"} {
+		if !strings.Contains(policy, part) {
+			t.Errorf("the policy of the frame has no %q: %s", part, policy)
+		}
+	}
+	for _, part := range []string{"allow-scripts", "allow-same-origin", "script-src"} {
+		if strings.Contains(policy, part) {
+			t.Errorf("the policy of the frame has %q: %s", part, policy)
+		}
+	}
+	if frame.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Error("types may be guessed")
+	}
+	frame.without(t, `href="javascript:`, s.URL+`"`, "action=")
+	u.get(frame.find(t, "/view?", "javascript:")).want(t, http.StatusForbidden, "refused by policy")
+	u.get(frame.find(t, "/view?", "/next")).want(t, http.StatusOK)
+}
+
+func TestAHostThatIsNotOursIsRefused(t *testing.T) {
+	t.Parallel()
+	u := start(t)
+	for _, host := range []string{"evil.example", "evil.example:80", "127.0.0.1", "localhost:1", ""} {
+		r := u.request(http.MethodGet, "/", nil)
+		r.Host = host
+		if host == "" {
+			r.Host = "x.invalid"
+		}
+		u.do(r).want(t, http.StatusMisdirectedRequest)
+	}
+}
+
+func TestWhoHasNoTokenSeesNothing(t *testing.T) {
+	t.Parallel()
+	u := start(t)
+	page := u.open(write(t, "a.txt", "secret"))
+	page.want(t, http.StatusOK, "secret")
+	u.http.Jar = nil
+	for _, ref := range []string{"/", "/?token=", "/?token=wrong", page.url, strings.Replace(page.url, "/view", "/download", 1), "/history", "/archive"} {
+		p := u.get(ref)
+		p.want(t, http.StatusForbidden)
+		p.without(t, "secret")
+	}
+	r := u.request(http.MethodGet, "/", nil)
+	r.AddCookie(&http.Cookie{Name: "urlget-" + r.URL.Port(), Value: "wrong"})
+	u.do(r).want(t, http.StatusForbidden)
+}
+
+func TestOtherPagesCannotPost(t *testing.T) {
+	t.Parallel()
+	u := start(t)
+	file := write(t, "a.txt", "secret")
+	for _, origin := range []string{"", "null", "http://evil.example", "http://127.0.0.1:1", strings.Replace(u.server.URL, "http:", "https:", 1)} {
+		for _, path := range []string{"/go", "/form", "/login", "/bookmark", "/unbookmark", "/forget"} {
+			r := u.request(http.MethodPost, path, strings.NewReader(url.Values{"url": {file}}.Encode()))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			if origin != "" {
+				r.Header.Set("Origin", origin)
+			}
+			u.do(r).want(t, http.StatusForbidden)
+		}
+	}
+	r := u.request(http.MethodPost, "/go", strings.NewReader(url.Values{"url": {file}}.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", u.server.URL)
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	u.do(r).want(t, http.StatusForbidden)
+}
+
+func TestLinksOfOthersRetrieveNothing(t *testing.T) {
+	t.Parallel()
+	u := start(t)
+	file := write(t, "a.txt", "secret")
+	q := url.Values{"u": {file}}
+	for _, sig := range []string{"", "AAAAAAAAAAAAAAAAAAAAAA"} {
+		q.Set("s", sig)
+		for _, path := range []string{"/view", "/content", "/download", "/search"} {
+			p := u.get(path + "?" + q.Encode())
+			p.want(t, http.StatusForbidden)
+			p.without(t, "secret")
+		}
+	}
+	// A signature holds for one URL, and for who led to it.
+	s := web(t, "text/html", "<a href=/x>x</a>")
+	frame := u.get(u.open(s.URL).find(t, "/content?"))
+	link, err := url.Parse(frame.find(t, "/view?", "/x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []func(url.Values){
+		func(q url.Values) { q.Set("u", file) },
+		func(q url.Values) { q.Del("f") },
+		func(q url.Values) { q.Set("x", "1") },
+		func(q url.Values) { q.Set("f", "file:///") },
+	} {
+		q := link.Query()
+		change(q)
+		u.get("/view?"+q.Encode()).want(t, http.StatusForbidden)
+	}
+}
+
+func TestPagesCannotReachFiles(t *testing.T) {
+	t.Parallel()
+	file := write(t, "passwd", "root:x:0:0")
+	s := web(t, "text/html", `<img src="`+file+`"><a href="`+file+`">a</a><iframe src="`+file+`"></iframe>`+
+		`<style>p { background: url(`+file+`) }</style><img srcset="`+file+` 2x">`)
+	u := start(t)
+	frame := u.get(u.open(s.URL).find(t, "/content?"))
+	frame.without(t, `"file:`, "(file:")
+	for _, path := range []string{"/content?", "/view?"} {
+		p := u.get(frame.find(t, path, file))
+		p.want(t, http.StatusForbidden, "may not lead to local")
+		p.without(t, "root:x")
+	}
+	// And what the user typed is shown.
+	u.open(file).want(t, http.StatusOK, "root:x")
+}
+
+// TestPagesCannotReachPrivateAddresses has a public host, whose server is on loopback in truth, lead
+// to loopback by a link and by a redirect.
+func TestPagesCannotReachPrivateAddresses(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	private := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		io.WriteString(w, "private")
+	}))
+	t.Cleanup(private.Close)
+	public := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/redirect" {
+			http.Redirect(w, r, private.URL, http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, `<img src="`+private.URL+`/img"><a href="`+private.URL+`/link">a</a>`)
+	}))
+	t.Cleanup(public.Close)
+	there := netip.MustParseAddrPort("192.0.2.1:80")
+	u := start(t, func(_ *serve.Options, o *fetch.Options) { o.DialContext = pretend(there, public.Listener.Addr()) })
+	frame := u.get(u.open("http://192.0.2.1/").find(t, "/content?"))
+	for _, path := range []string{"/content?", "/view?"} {
+		u.get(frame.find(t, path, private.URL)).want(t, http.StatusForbidden, "private address")
+	}
+	u.open("http://192.0.2.1/redirect").want(t, http.StatusForbidden, "private address")
+	if n := asked.Load(); n != 0 {
+		t.Errorf("the private server was asked %d times", n)
+	}
+}
+
+// TestCredentialsAreTheUsers asks for a login where the user went, and not where a page led.
+func TestCredentialsAreTheUsers(t *testing.T) {
+	t.Parallel()
+	var logins atomic.Int32
+	guarded := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, _, ok := r.BasicAuth(); !ok {
+			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		logins.Add(1)
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, `<a href="/inner">inner</a>`)
+	}))
+	t.Cleanup(guarded.Close)
+	s := web(t, "text/html", `<a href="`+guarded.URL+`/x">x</a>`)
+	u := start(t)
+	password := "hunter2"
+	p := u.open("http://alice:" + password + "@" + guarded.Listener.Addr().String() + "/")
+	p.want(t, http.StatusOK, "iframe")
+	p.without(t, password)
+	if strings.Contains(p.url, password) {
+		t.Errorf("the password is in %s", p.url)
+	}
+	if logins.Load() == 0 {
+		t.Fatal("the user was not logged in")
+	}
+	inner := u.get(p.find(t, "/content?")).find(t, "/view?", "/inner")
+	u.get(inner).want(t, http.StatusOK, "iframe") // which the user's own page leads to
+	before := logins.Load()
+	frame := u.get(u.open(s.URL).find(t, "/content?"))
+	u.get(frame.find(t, "/view?", "/x")).want(t, http.StatusForbidden, "authentication failed")
+	if logins.Load() != before {
+		t.Error("a page led to where the user's login was used")
+	}
+}
+
+func TestAnOtherServerNeedsAClientOfItsOwn(t *testing.T) {
+	t.Parallel()
+	other := web(t, "text/plain", "other")
+	s := web(t, "text/html", `<a href="`+other.URL+`/x">x</a>`)
+	u := start(t)
+	u.serve.Foreign = nil
+	frame := u.get(u.open(s.URL).find(t, "/content?"))
+	u.get(frame.find(t, "/view?", "/x")).want(t, http.StatusForbidden, "refused by policy")
+}
+
+// pretend returns a dialer for which a server is at an address that it is not at.
+func pretend(there netip.AddrPort, truth net.Addr) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		var d net.Dialer
+		if addr != there.String() {
+			return d.DialContext(ctx, network, addr)
+		}
+		c, err := d.DialContext(ctx, network, truth.String())
+		if err != nil {
+			return nil, err
+		}
+		return elsewhere{c, net.TCPAddrFromAddrPort(there)}, nil
+	}
+}
+
+// An elsewhere is a connection that says that its peer is somewhere else.
+type elsewhere struct {
+	net.Conn
+	peer net.Addr
+}
+
+func (e elsewhere) RemoteAddr() net.Addr { return e.peer }

@@ -1,0 +1,145 @@
+package serve
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+const (
+	// maxListed bounds the URLs and the captures on a page.
+	maxListed = 1000
+	// maxMonths bounds the months of a calendar.
+	maxMonths = 120
+)
+
+// A month is a part of a calendar.
+type month struct {
+	Name  string
+	Weeks [][]day
+}
+
+// A day is one of a calendar; zero if it belongs to another month.
+type day struct {
+	Number int
+	Link   string // to the first capture of the day
+	Count  int
+	Label  string
+}
+
+// A shot is a capture as a page lists it.
+type shot struct {
+	Time, Link, What, Wrong string
+	Failed, Now             bool
+}
+
+// captures shows when a URL was captured, and what came of it.
+func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
+	a, err := s.verify(r.URL.Query())
+	p := s.newPage(w, r, a)
+	if err != nil || s.Archive == nil {
+		p.unsigned(a, err)
+		return
+	}
+	list := s.Archive.Captures(a.url, maxListed)
+	p.begin(http.StatusOK, "Captures")
+	var shots []shot
+	for _, c := range list {
+		b := a
+		b.at = c.Time
+		one := shot{Time: c.Time.UTC().Format(timeForm), Link: s.link("/view", b), What: fetch.Printable(c.Text()), Now: c.Time.Equal(a.at)}
+		if c.Failure != nil {
+			one.Failed, one.Wrong = true, c.Failure.Message()
+			if c.Failure.Hint != "" {
+				one.Wrong += " – " + fetch.Printable(c.Failure.Hint)
+			}
+		}
+		shots = append(shots, one)
+	}
+	var times []time.Time
+	for _, c := range list {
+		times = append(times, c.Time.UTC())
+	}
+	p.put("captures", struct {
+		URL   string
+		Shots []shot
+		Most  int
+		Full  bool
+		Month []month
+	}{fetch.Printable(a.url.Redacted()), shots, maxListed, len(shots) == maxListed, s.calendar(a, times)})
+	p.end(nil)
+}
+
+// calendar returns the months in which there are captures. The times are sorted.
+func (s *Server) calendar(a address, times []time.Time) []month {
+	var list []month
+	for len(times) > 0 && len(list) < maxMonths {
+		first := time.Date(times[0].Year(), times[0].Month(), 1, 0, 0, 0, 0, time.UTC)
+		next := first.AddDate(0, 1, 0)
+		m := month{Name: first.Format("January 2006")}
+		week := make([]day, (int(first.Weekday())+6)%7) // weeks begin on Monday
+		for d := first; d.Before(next); d = d.AddDate(0, 0, 1) {
+			one := day{Number: d.Day()}
+			for ; len(times) > 0 && times[0].Before(d.AddDate(0, 0, 1)); times = times[1:] {
+				if one.Count++; one.Count == 1 {
+					b := a
+					b.at = times[0]
+					one.Link = s.link("/view", b)
+					one.Label = d.Format("2 January 2006")
+				}
+			}
+			if week = append(week, one); len(week) == 7 {
+				m.Weeks = append(m.Weeks, week)
+				week = nil
+			}
+		}
+		if len(week) > 0 {
+			m.Weeks = append(m.Weeks, append(week, make([]day, 7-len(week))...))
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// archive lists the URLs that an archive has.
+func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
+	if s.Archive == nil {
+		http.NotFound(w, r)
+		return
+	}
+	p := s.newPage(w, r, address{})
+	filter := strings.ToLower(r.URL.Query().Get("q"))
+	type place struct {
+		URL, Link, Captures string
+		Count               int
+	}
+	var list []place
+	more := 0
+	for text, n := range s.Archive.URLs() {
+		u, err := uri.Parse(text)
+		if err != nil || !strings.Contains(strings.ToLower(text), filter) {
+			continue
+		}
+		if len(list) == maxListed {
+			more++
+			continue
+		}
+		a := address{url: u}
+		list = append(list, place{URL: fetch.Printable(text), Link: s.link("/view", a), Captures: s.link("/captures", a), Count: n})
+	}
+	p.begin(http.StatusOK, "Archive")
+	var damage []string
+	for _, err := range s.Archive.Damage() {
+		damage = append(damage, fetch.Printable(err.Error()))
+	}
+	p.put("archive", struct {
+		Filter string
+		List   []place
+		More   int
+		Damage []string
+	}{r.URL.Query().Get("q"), list, more, damage})
+	p.end(nil)
+}

@@ -1,0 +1,174 @@
+package serve
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchhttp"
+	"github.com/urlget/urlget/fetch/links"
+)
+
+// maxRewritten bounds a page or a style sheet in a frame, in bytes.
+const maxRewritten = 32 << 20
+
+// content answers the frames of pages, and what is in them, with content of strangers. Who asks is
+// known by the signature alone: such a frame has no origin, and so no cookie.
+func (s *Server) content(w http.ResponseWriter, r *http.Request) {
+	strange(w, r)
+	a, err := s.verify(r.URL.Query())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	if c := s.kept.get(a.kept); a.kept != "" && c != nil {
+		a.foreign = a.foreign || c.url.Origin() != a.url.Origin()
+		a.url = c.url
+		s.write(w, r, a, &fetch.Response{Meta: c.meta, URL: c.url, Body: io.NopCloser(bytes.NewReader(c.data))})
+		return
+	}
+	done, err := s.turn(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer done()
+	req := &fetch.Request{}
+	fetchhttp.Ask(req, r.Header)
+	resp, err := s.do(r.Context(), a, req)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	defer resp.Body.Close()
+	a.foreign = a.foreign || resp.URL.Origin() != a.url.Origin()
+	a.url = withoutPassword(resp.URL)
+	s.write(w, r, a, resp)
+}
+
+func refuse(w http.ResponseWriter, err error) {
+	status := fetchhttp.Status(err)
+	if status == http.StatusNotModified {
+		w.WriteHeader(status)
+		return
+	}
+	http.Error(w, fetch.Printable(err.Error()), status)
+}
+
+// write answers with a response, whose links lead to us.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *fetch.Response) {
+	first := make([]byte, sniffed)
+	n, err := io.ReadFull(resp.Body, first)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		refuse(w, err)
+		return
+	}
+	first = first[:n]
+	body := io.MultiReader(bytes.NewReader(first), resp.Body)
+	kind := mediaType(resp.ContentType, first)
+	h := w.Header()
+	status := fetchhttp.Describe(h, resp)
+	var rewrite func(io.Writer, io.Reader) error
+	switch {
+	case resp.Kind != fetch.KindObject:
+		http.Error(w, "This is no document.", http.StatusNotFound)
+		return
+	case kind == "text/html" || kind == "application/xhtml+xml":
+		kind = "text/html"
+		rewrite = func(w io.Writer, r io.Reader) error { return links.RewriteFramed(w, r, a.url, "_top", s.convert(a)) }
+	case kind == "text/css":
+		rewrite = func(w io.Writer, r io.Reader) error { return links.RewriteCSS(w, r, a.url, s.convert(a)) }
+	case !shown(kind):
+		kind = "text/plain" // neither scripts nor plugins
+	}
+	if _, params, err := mime.ParseMediaType(resp.ContentType); err == nil && params["charset"] != "" {
+		kind = mime.FormatMediaType(kind, map[string]string{"charset": params["charset"]})
+	}
+	h.Set("Content-Type", kind)
+	if rewrite == nil {
+		w.WriteHeader(status)
+		pass(w, body)
+		return
+	}
+	for _, name := range []string{"Content-Length", "Etag", "Last-Modified", "Content-Range"} {
+		h.Del(name) // of what is rewritten
+	}
+	limited := &io.LimitedReader{R: body, N: maxRewritten}
+	if err := rewrite(w, limited); err != nil || limited.N <= 0 {
+		panic(http.ErrAbortHandler) // so that the browser sees that it is incomplete
+	}
+}
+
+// shown reports whether a browser gets a type as it is.
+func shown(kind string) bool {
+	family, _, _ := strings.Cut(kind, "/")
+	return family == "image" || family == "audio" || family == "video" || family == "font" || strings.HasPrefix(kind, "application/font")
+}
+
+// pass copies content.
+func pass(w io.Writer, content io.Reader) {
+	if _, err := io.Copy(w, content); err != nil {
+		panic(http.ErrAbortHandler) // so that the browser sees that it is incomplete
+	}
+}
+
+// convert returns what the references of a document become.
+func (s *Server) convert(a address) func(fetch.Entry) (string, bool) {
+	return func(e fetch.Entry) (string, bool) {
+		switch fragment, ok := e.URL.Fragment(); {
+		case e.Kind == fetch.EntryError:
+			return "#", true
+		case ok && e.URL.WithoutFragment() == a.url.WithoutFragment() && !links.Requisite(e.Rel):
+			return "#" + fragment, true
+		case e.URL.Scheme() == "data" && links.Requisite(e.Rel):
+			return "", false // it leads nowhere else
+		case e.Rel == "script":
+			return "#", true
+		case links.Requisite(e.Rel):
+			return s.link("/content", a.to(e.URL)), true
+		}
+		return s.link("/view", a.to(e.URL)), true
+	}
+}
+
+// download passes a content on as a file.
+func (s *Server) download(w http.ResponseWriter, r *http.Request) {
+	strange(w, r)
+	a, err := s.verify(r.URL.Query())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	done, err := s.turn(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer done()
+	req := &fetch.Request{}
+	fetchhttp.Ask(req, r.Header)
+	req.Accept = nil
+	resp, err := s.do(r.Context(), a, req)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	defer resp.Body.Close()
+	name := resp.Name
+	if name == "" {
+		name = fetch.SafeName(resp.URL.LastSegment())
+	}
+	if name == "" {
+		name = "download"
+	}
+	status := fetchhttp.Describe(w.Header(), resp)
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/octet-stream")
+	}
+	w.WriteHeader(status)
+	pass(w, resp.Body)
+}

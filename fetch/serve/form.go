@@ -1,0 +1,187 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// maxAnswer bounds the answers to a form, in bytes, with files.
+const maxAnswer = 1 << 20
+
+// search goes to the place of the words in an index.
+func (s *Server) search(w http.ResponseWriter, r *http.Request) {
+	a, err := s.verify(r.URL.Query())
+	if err != nil {
+		s.newPage(w, r, a).unsigned(a, err)
+		return
+	}
+	words := strings.TrimSpace(r.FormValue("words"))
+	u, err := a.url.WithSearch(words)
+	if err != nil && a.url.Host() != "" && strings.Trim(a.url.Path(), "/") == "" {
+		// a service that is asked by its path
+		u, err = uri.Parts{Scheme: a.url.Scheme(), Login: a.url.Userinfo(), Host: a.url.Host(), Port: a.url.Port(0),
+			Path: "/" + uri.Escape(words)}.URI()
+	}
+	if err != nil {
+		p := s.newPage(w, r, a)
+		p.fail(&fetch.Error{Code: fetch.ErrURL, URL: a.url.Redacted(), Err: err})
+		p.end(nil)
+		return
+	}
+	a.url = u
+	http.Redirect(w, r, s.link("/view", a), http.StatusSeeOther)
+}
+
+// A question is a field of a form as a page asks it.
+type question struct {
+	ID, Name, Kind string
+	Default        string
+	Choices        []string
+}
+
+// questions returns the fields of a form, with the names that they have on the page.
+func questions(f fetch.Form) []question {
+	var list []question
+	for i, field := range f.Fields {
+		sep := " "
+		if field.Kind == fetch.FieldLines {
+			sep = "\n"
+		}
+		q := question{ID: "a" + strconv.Itoa(i), Name: field.Name, Kind: string(field.Kind), Default: strings.Join(field.Default, sep), Choices: field.Choices}
+		if field.Kind != fetch.FieldSaveAs {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// answer sends the answers to a form. Field number N is called aN, and its name is in nN.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxAnswer)
+	if err := r.ParseMultipartForm(maxAnswer); err != nil {
+		http.Error(w, "The answers cannot be read, or are longer than 1 MiB.", http.StatusBadRequest)
+		return
+	}
+	a, err := s.verify(r.PostForm)
+	p := s.newPage(w, r, a)
+	if err != nil {
+		p.unsigned(a, err)
+		return
+	}
+	req := &fetch.Request{Form: make(map[string][]string)}
+	for key, names := range r.PostForm {
+		number, ok := strings.CutPrefix(key, "n")
+		if n, err := strconv.Atoi(number); !ok || err != nil || n < 0 || len(names) == 0 {
+			continue
+		}
+		values := r.PostForm["a"+number]
+		if r.PostForm.Get("k"+number) == string(fetch.FieldLines) && len(values) > 0 {
+			values = strings.Split(strings.TrimRight(strings.ReplaceAll(values[0], "\r\n", "\n"), "\n"), "\n")
+		}
+		if file := r.MultipartForm.File["a"+number]; len(file) > 0 {
+			f, err := file[0].Open()
+			if err != nil {
+				http.Error(w, "The file cannot be read.", http.StatusBadRequest)
+				return
+			}
+			content := make([]byte, file[0].Size)
+			n, _ := io.ReadFull(f, content)
+			f.Close()
+			values = []string{string(content[:n])}
+		}
+		req.Form[names[0]] = values
+	}
+	done, err := s.turn(r.Context())
+	if err != nil {
+		p.fail(err)
+		p.end(nil)
+		return
+	}
+	defer done()
+	resp, err := p.fetch(r.Context(), req)
+	p.show(resp, err)
+}
+
+// login keeps what the user said to a server that asked, and goes there again.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxURL)
+	if err := r.ParseForm(); err != nil {
+		http.Error(w, "The login cannot be read.", http.StatusBadRequest)
+		return
+	}
+	a, err := s.verify(r.PostForm)
+	if err != nil || a.foreign {
+		s.newPage(w, r, a).unsigned(a, err)
+		return
+	}
+	u := a.url.WithoutUserinfo()
+	parts := uri.Parts{Scheme: u.Scheme(), Host: u.Host(), Port: u.Port(0), Path: "/",
+		Login: uri.Userinfo{Name: r.PostForm.Get("user"), Password: r.PostForm.Get("password"), HasName: true, HasPassword: true}}
+	if known, err := parts.URI(); err == nil {
+		s.logins.take(known)
+	}
+	a.url = u
+	http.Redirect(w, r, s.link("/view", a), http.StatusSeeOther)
+}
+
+// attributes returns the link to what a Gopher+ server tells of an item; "" if it is none.
+func (s *Server) attributes(a address) string {
+	g, err := uri.ParseGopher(a.url)
+	if err != nil {
+		return ""
+	}
+	g.Plus, g.HasPlus, g.HasSearch, g.Form = "!", true, true, nil
+	u, err := g.URI()
+	if err != nil {
+		return ""
+	}
+	a.url = u
+	return s.link("/view", a)
+}
+
+// views offers the representations of a resource that has several, from the attributes that a
+// Gopher+ server told.
+func (p *page) views(resp *fetch.Response) {
+	g, err := uri.ParseGopher(resp.URL)
+	if err != nil || !g.HasPlus || len(resp.Header["Views"]) == 0 {
+		return
+	}
+	g.Plus, g.HasPlus, g.Search, g.HasSearch = "", false, "", false
+	item, err := g.URI()
+	if err != nil {
+		return
+	}
+	var list []choice
+	for _, line := range resp.Header["Views"] {
+		name, _, _ := strings.Cut(line, ":")
+		media, lang, both := strings.Cut(strings.TrimSpace(name), " ")
+		if both {
+			media += ";lang=" + strings.TrimSpace(lang)
+		}
+		if media == "" || len(list) == maxViews {
+			continue
+		}
+		a := p.here
+		a.url, a.view = item, media
+		list = append(list, choice{Name: fetch.Printable(strings.TrimSpace(line)), Link: p.s.link("/view", a)})
+	}
+	p.put("views", list)
+}
+
+const maxViews = 50
+
+// asked returns the form that an error is about.
+func asked(err error) (fetch.Form, bool) {
+	var e *fetch.FormError
+	if !errors.As(err, &e) || errors.Is(err, context.Canceled) {
+		return fetch.Form{}, false
+	}
+	return e.Form, true
+}

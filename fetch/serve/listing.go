@@ -1,0 +1,512 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+const (
+	// ahead is how many entries are looked at before the layout is chosen, and sent first.
+	ahead = 64
+	// maxHeld is how many entries are held, to be sorted or to make threads of them.
+	maxHeld = 50_000
+)
+
+// A column is something that a protocol tells of its entries besides, under the name that it has in
+// the driver's record.
+type column struct {
+	Key, Title string
+	Number     bool
+}
+
+var columns = []column{
+	{"score", "Score", true}, {"number", "No.", true}, {"from", "Author", false}, {"lines", "Lines", true},
+	{"count", "Articles", true}, {"status", "Posting", false}, {"mode", "Mode", false}, {"target", "Target", false},
+	{"description", "Description", false}, {"database", "Database", false}, {"source", "Source", false}, {"uid", "UID", true},
+	{"dn", "Name in full", false},
+}
+
+// A record is what a driver tells of an entry, by names.
+type record map[string]any
+
+func recordOf(e fetch.Entry) record {
+	if e.Sys == nil {
+		return nil
+	}
+	text, err := json.Marshal(e.Sys)
+	if err != nil || len(text) == 0 || text[0] != '{' {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var r record
+	if d.Decode(&r) != nil {
+		return nil
+	}
+	return r
+}
+
+// text returns a value as it is shown, "" if it is not simple.
+func (r record) text(key string) string {
+	switch v := r[key].(type) {
+	case string:
+		return fetch.Printable(v)
+	case json.Number:
+		if n, err := v.Int64(); err == nil && n < 0 {
+			return "" // unknown
+		}
+		return v.String()
+	}
+	return ""
+}
+
+func (r record) number(key string) (float64, bool) {
+	v, ok := r[key].(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := v.Float64()
+	return f, err == nil
+}
+
+// A row is an entry as a page shows it.
+type row struct {
+	Icon, Kind string
+	Name       string
+	Link       string // "" leads nowhere
+	Download   string
+	More       string // the link to its attributes
+	Size       string
+	Exact      string
+	Date       string
+	Stamp      string
+	Cells      []cell
+	Search     *searchBox
+	Text       bool // for people
+	Wrong      bool
+}
+
+type cell struct {
+	Text   string
+	Number bool
+}
+
+// A searchBox asks for words.
+type searchBox struct {
+	Action string
+	Fields []field
+	Label  string
+	ID     string
+}
+
+// A field is a hidden one of a form.
+type field struct{ Name, Value string }
+
+// layouts are the ways to show a listing.
+const (
+	asTable   = "table"
+	asMenu    = "menu"
+	asThreads = "threads"
+)
+
+// A listing is one that is being shown.
+type listing struct {
+	p       *page
+	columns []column
+	layout  string
+	choices []string // layouts that make sense
+	sort    string
+	down    bool
+	filter  string
+	shown   int
+	total   int
+	boxes   int
+}
+
+// listing shows a directory, a menu, a newsgroup, the hits of a search.
+func (p *page) listing(resp *fetch.Response, title string) {
+	q := p.r.URL.Query()
+	l := &listing{p: p, sort: q.Get("sort"), down: q.Get("order") == "desc", filter: strings.ToLower(q.Get("q"))}
+	next, stop := iter.Pull2(resp.Entries)
+	defer stop()
+	var first []fetch.Entry
+	for len(first) < ahead {
+		e, err, ok := next()
+		if err != nil {
+			if len(first) == 0 {
+				p.fail(err)
+				return
+			}
+			p.failed = err
+		}
+		if !ok || err != nil {
+			break
+		}
+		first = append(first, e)
+	}
+	l.choose(first, q.Get("layout"))
+	p.begin(http.StatusOK, title)
+	p.views(resp)
+	p.put("tools", l.tools())
+	rest := func(yield func(fetch.Entry) bool) {
+		for _, e := range first {
+			if !yield(e) {
+				return
+			}
+		}
+		for p.failed == nil {
+			e, err, ok := next()
+			if err != nil {
+				p.failed = err
+			}
+			if !ok || err != nil || !yield(e) {
+				return
+			}
+		}
+	}
+	switch {
+	case l.layout == asThreads:
+		l.threads(rest)
+	case l.layout == asMenu:
+		l.menu(rest)
+	default:
+		l.table(rest)
+	}
+	p.put("count", struct {
+		Shown, Total int
+		Filter       bool
+	}{l.shown, l.total, l.filter != ""})
+}
+
+// choose chooses the layout, by what the first entries have.
+func (l *listing) choose(first []fetch.Entry, wanted string) {
+	has := make(map[string]bool)
+	table, articles := false, false
+	for _, e := range first {
+		table = table || e.Size >= 0 && e.Kind != fetch.EntryText || !e.ModTime.IsZero()
+		r := recordOf(e)
+		for _, c := range columns {
+			if r.text(c.Key) != "" {
+				has[c.Key] = true
+			}
+		}
+		articles = articles || r.text("message_id") != "" && r["subject"] != nil
+	}
+	for _, c := range columns {
+		if has[c.Key] {
+			l.columns = append(l.columns, c)
+		}
+	}
+	l.choices = []string{asTable, asMenu}
+	switch {
+	case articles:
+		l.choices = []string{asThreads, asTable}
+	case table || len(l.columns) > 0:
+	default:
+		l.choices = []string{asMenu, asTable}
+	}
+	l.layout = l.choices[0]
+	if slices.Contains(l.choices, wanted) {
+		l.layout = wanted
+	}
+	if l.sort != "" {
+		l.layout = asTable
+	}
+}
+
+// query returns the query of this page with some values in the place of others.
+func (l *listing) query(change ...string) string {
+	q := url.Values{}
+	for name, values := range l.p.r.URL.Query() {
+		if !slices.Contains([]string{"k"}, name) {
+			q[name] = values
+		}
+	}
+	for i := 0; i+1 < len(change); i += 2 {
+		if change[i+1] == "" {
+			q.Del(change[i])
+		} else {
+			q.Set(change[i], change[i+1])
+		}
+	}
+	return "/view?" + q.Encode()
+}
+
+type choice struct {
+	Name, Link string
+	Now        bool
+}
+
+type tools struct {
+	Filter  string
+	Fields  []field
+	Layouts []choice
+	Search  *searchBox
+}
+
+func (l *listing) tools() tools {
+	t := tools{Filter: l.p.r.URL.Query().Get("q")}
+	for _, name := range []string{"u", "f", "x", "v", "t", "s", "sort", "order", "layout"} {
+		if v := l.p.r.URL.Query().Get(name); v != "" {
+			t.Fields = append(t.Fields, field{name, v})
+		}
+	}
+	for _, name := range l.choices {
+		t.Layouts = append(t.Layouts, choice{name, l.query("layout", name, "sort", "", "order", ""), name == l.layout})
+	}
+	if l.p.searchable() {
+		t.Search = l.p.s.box(l.p.here, "Search here", "here")
+	}
+	return t
+}
+
+// searchable reports whether the place that a listing is of can be searched.
+func (p *page) searchable() bool {
+	switch p.here.url.Scheme() {
+	case "http", "https", "gemini": // everything there could be, and little is
+		return false
+	}
+	_, err := p.here.url.WithSearch("words")
+	return err == nil
+}
+
+// box returns the box for words to search in a place.
+func (s *Server) box(a address, label, id string) *searchBox {
+	b := &searchBox{Action: "/search", Label: label, ID: id}
+	for name, values := range s.query(a) {
+		b.Fields = append(b.Fields, field{name, values[0]})
+	}
+	slices.SortFunc(b.Fields, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
+	return b
+}
+
+// passes reports whether an entry is what the filter lets through.
+func (l *listing) passes(e fetch.Entry) bool {
+	return l.filter == "" || strings.Contains(strings.ToLower(e.Name), l.filter)
+}
+
+// A heading is the head of a column.
+type heading struct {
+	Title  string
+	Link   string
+	Sorted string // "ascending", "descending" or ""
+	Number bool
+}
+
+func (l *listing) headings() []heading {
+	all := []heading{{Title: "Kind"}, {Title: "Name"}, {Title: "Size", Number: true}, {Title: "Date"}}
+	keys := []string{"kind", "name", "size", "date"}
+	for _, c := range l.columns {
+		all = append(all, heading{Title: c.Title, Number: c.Number})
+		keys = append(keys, c.Key)
+	}
+	for i, key := range keys {
+		order := ""
+		if l.sort == key {
+			all[i].Sorted = "ascending"
+			if l.down {
+				all[i].Sorted = "descending"
+			} else {
+				order = "desc"
+			}
+		}
+		all[i].Link = l.query("sort", key, "order", order, "layout", "")
+	}
+	return all
+}
+
+// table shows entries as rows, as they come unless they are to be sorted.
+func (l *listing) table(entries iter.Seq[fetch.Entry]) {
+	l.p.put("tablehead", struct {
+		Headings []heading
+		Caption  string
+	}{l.headings(), fetch.Printable(l.p.here.url.Redacted())})
+	if l.sort != "" {
+		entries = l.sorted(entries)
+	}
+	for e := range entries {
+		l.total++
+		if !l.passes(e) {
+			continue
+		}
+		l.shown++
+		l.p.put("row", l.row(e))
+		l.progress()
+	}
+	l.p.put("tableend", nil)
+}
+
+// progress sends the first rows as soon as they are there; the rest follows as buffers fill.
+func (l *listing) progress() {
+	if l.shown == ahead {
+		l.p.flush()
+	}
+}
+
+// menu shows entries as a menu: links with their types, and text between them.
+func (l *listing) menu(entries iter.Seq[fetch.Entry]) {
+	l.p.put("menuhead", fetch.Printable(l.p.here.url.Redacted()))
+	for e := range entries {
+		l.total++
+		if !l.passes(e) {
+			continue
+		}
+		l.shown++
+		l.p.put("item", l.row(e))
+		l.progress()
+	}
+	l.p.put("menuend", nil)
+}
+
+// kinds are the icons and words for kinds of entries.
+var kinds = map[fetch.EntryKind][2]string{
+	fetch.EntryListing: {"folder", "menu"}, fetch.EntrySearch: {"search", "search"}, fetch.EntrySession: {"session", "session"},
+	fetch.EntryText: {"", ""}, fetch.EntryError: {"error", "error"}, fetch.EntryObject: {"file", "file"},
+}
+
+// row returns an entry as it is shown.
+func (l *listing) row(e fetch.Entry) row {
+	r := recordOf(e)
+	out := row{Icon: kinds[e.Kind][0], Kind: kinds[e.Kind][1], Name: fetch.Printable(strings.ReplaceAll(e.Name, "\t", "        ")),
+		Text: e.Kind == fetch.EntryText, Wrong: e.Kind == fetch.EntryError}
+	if out.Name == "" && !out.Text {
+		out.Name = "(no name)"
+	}
+	if e.Kind == fetch.EntryListing && l.layout == asTable {
+		out.Kind = "directory"
+	}
+	if family, _, _ := strings.Cut(e.ContentType, "/"); e.Kind == fetch.EntryObject {
+		switch family {
+		case "text", "image", "audio", "video", "message":
+			out.Icon, out.Kind = family, family
+		}
+	}
+	if own, ok := e.Sys.(interface{ KindWord() string }); ok {
+		out.Kind = own.KindWord()
+	}
+	if typ := r.text("type"); len(typ) == 1 && !out.Text && l.layout == asMenu {
+		out.Kind = typ + " " + out.Kind // as its protocol writes it
+	}
+	if e.Size >= 0 && e.Kind != fetch.EntryText {
+		out.Size, out.Exact = sizeText(e.Size), exactSize(e.Size)
+	}
+	if !e.ModTime.IsZero() {
+		out.Date, out.Stamp = e.ModTime.UTC().Format("2006-01-02 15:04"), e.ModTime.UTC().Format("2006-01-02T15:04:05Z")
+	}
+	for _, c := range l.columns {
+		out.Cells = append(out.Cells, cell{r.text(c.Key), c.Number})
+	}
+	if e.URL.IsZero() {
+		return out
+	}
+	a := l.p.here.to(e.URL)
+	if e.Kind == fetch.EntrySearch {
+		l.boxes++
+		out.Search = l.p.s.box(a, out.Name, "search"+strconv.Itoa(l.boxes))
+		return out
+	}
+	out.Link = l.p.s.link("/view", a)
+	if e.Kind == fetch.EntryObject && l.layout == asTable {
+		out.Download = l.p.s.link("/download", a)
+	}
+	if extras, ok := r["extras"].([]any); ok && len(extras) > 0 {
+		if word, _ := extras[0].(string); word == "+" || word == "?" {
+			out.More = l.p.s.attributes(a)
+		}
+	}
+	return out
+}
+
+// sorted yields entries in the order that is asked for. Text and errors, which have no place in an
+// order, come last. More than are held follow unsorted.
+func (l *listing) sorted(entries iter.Seq[fetch.Entry]) iter.Seq[fetch.Entry] {
+	type keyed struct {
+		e    fetch.Entry
+		r    record
+		last bool
+	}
+	return func(yield func(fetch.Entry) bool) {
+		next, stop := iter.Pull(entries)
+		defer stop()
+		var held []keyed
+		for len(held) < maxHeld {
+			e, ok := next()
+			if !ok {
+				break
+			}
+			held = append(held, keyed{e, recordOf(e), e.Kind == fetch.EntryText || e.Kind == fetch.EntryError})
+		}
+		order := func(a, b keyed) int {
+			switch l.sort {
+			case "name":
+				return strings.Compare(strings.ToLower(a.e.Name), strings.ToLower(b.e.Name))
+			case "size":
+				return cmp.Compare(a.e.Size, b.e.Size)
+			case "date":
+				return a.e.ModTime.Compare(b.e.ModTime)
+			case "kind":
+				return cmp.Or(cmp.Compare(a.e.Kind, b.e.Kind), strings.Compare(a.e.ContentType, b.e.ContentType))
+			}
+			x, isNumber := a.r.number(l.sort)
+			y, areNumbers := b.r.number(l.sort)
+			if isNumber && areNumbers {
+				return cmp.Compare(x, y)
+			}
+			return strings.Compare(a.r.text(l.sort), b.r.text(l.sort))
+		}
+		slices.SortStableFunc(held, func(a, b keyed) int {
+			if a.last != b.last {
+				if a.last {
+					return 1
+				}
+				return -1
+			}
+			if l.down {
+				a, b = b, a
+			}
+			return order(a, b)
+		})
+		for _, k := range held {
+			if !yield(k.e) {
+				return
+			}
+		}
+		for e, ok := next(); ok; e, ok = next() {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// sizeText returns a size for people.
+func sizeText(n int64) string {
+	if n < 0 {
+		return ""
+	}
+	const units = "KMGTPE"
+	if n < 1024 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	f, unit := float64(n), -1
+	for f >= 1024 && unit < len(units)-1 {
+		f, unit = f/1024, unit+1
+	}
+	digits := 1
+	if f >= 10 {
+		digits = 0
+	}
+	return strconv.FormatFloat(f, 'f', digits, 64) + " " + units[unit:unit+1] + "iB"
+}
+
+func exactSize(n int64) string { return fmt.Sprintf("%d bytes", n) }

@@ -1,0 +1,236 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+const (
+	maxMarks     = 10_000
+	maxMarksFile = 4 << 20 // bytes
+	maxPast      = 200     // pages that are remembered
+)
+
+// bookmarks are in a file: a line for each, with the URL, a space and a title. Lines that are empty
+// or begin with "#" are comments, and stay.
+type bookmarks struct {
+	mu   sync.Mutex
+	file string
+}
+
+type mark struct {
+	url   uri.URI
+	title string
+}
+
+// read returns the text of the file.
+func (b *bookmarks) read() ([]byte, error) {
+	if b.file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(b.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxMarksFile+1))
+	if err == nil && len(text) > maxMarksFile {
+		err = fmt.Errorf("%s has more than %d bytes", b.file, maxMarksFile)
+	}
+	return text, err
+}
+
+func parseMark(line string) (mark, bool) {
+	line = strings.TrimSpace(line)
+	if line == "" || line[0] == '#' {
+		return mark{}, false
+	}
+	where, title, _ := strings.Cut(line, " ")
+	u, err := uri.Parse(where)
+	if err != nil || !u.IsAbs() {
+		return mark{}, false
+	}
+	if title = strings.TrimSpace(title); title == "" {
+		title = u.Redacted()
+	}
+	return mark{u, title}, true
+}
+
+// all returns the bookmarks in the order of the file.
+func (b *bookmarks) all() ([]mark, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	text, err := b.read()
+	var list []mark
+	in := bufio.NewScanner(bytes.NewReader(text))
+	in.Buffer(nil, maxMarksFile)
+	for in.Scan() && len(list) < maxMarks {
+		if m, ok := parseMark(in.Text()); ok {
+			list = append(list, m)
+		}
+	}
+	return list, err
+}
+
+// has reports whether there is a bookmark for u.
+func (b *bookmarks) has(u uri.URI) bool {
+	list, _ := b.all()
+	for _, m := range list {
+		if m.url == u {
+			return true
+		}
+	}
+	return false
+}
+
+// add adds a bookmark at the end.
+func (b *bookmarks) add(m mark) error {
+	return b.change(func(text []byte) []byte {
+		if n := len(text); n > 0 && text[n-1] != '\n' {
+			text = append(text, '\n')
+		}
+		return fmt.Appendf(text, "%s %s\n", withoutPassword(m.url), strings.Join(strings.Fields(fetch.Printable(m.title)), " "))
+	})
+}
+
+// remove removes the bookmarks for u.
+func (b *bookmarks) remove(u uri.URI) error {
+	return b.change(func(text []byte) []byte {
+		var kept []byte
+		for line := range bytes.Lines(text) {
+			if m, ok := parseMark(string(line)); !ok || m.url != u {
+				kept = append(kept, line...)
+			}
+		}
+		return kept
+	})
+}
+
+// change writes the file anew, in one step.
+func (b *bookmarks) change(f func([]byte) []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.file == "" {
+		return errors.New("no file for bookmarks")
+	}
+	text, err := b.read()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(b.file), 0o777); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(b.file), ".bookmarks-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(f(text))
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), b.file)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	return err
+}
+
+func (s *Server) bookmark(w http.ResponseWriter, r *http.Request) {
+	s.changeMarks(w, r, func(a address) error {
+		if s.marks.has(a.url) {
+			return nil
+		}
+		return s.marks.add(mark{a.url, r.PostForm.Get("title")})
+	})
+}
+
+func (s *Server) unbookmark(w http.ResponseWriter, r *http.Request) {
+	s.changeMarks(w, r, func(a address) error { return s.marks.remove(a.url) })
+}
+
+func (s *Server) changeMarks(w http.ResponseWriter, r *http.Request, f func(address) error) {
+	r.Body = http.MaxBytesReader(w, r.Body, 2*maxURL)
+	if err := r.ParseForm(); err != nil {
+		http.Error(w, "The bookmark cannot be read.", http.StatusBadRequest)
+		return
+	}
+	a, err := s.verify(r.PostForm)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	if err := f(a); err != nil {
+		p := s.newPage(w, r, address{})
+		p.fail(&fetch.Error{Code: fetch.ErrFile, Err: err})
+		p.end(nil)
+		return
+	}
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// A visit is a page that was shown.
+type visit struct{ Title, URL, Link string }
+
+// history is what was shown, for as long as the program runs.
+type history struct {
+	mu   sync.Mutex
+	list []visit // the oldest first
+}
+
+func (h *history) add(v visit) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := len(h.list); n > 0 && h.list[n-1].URL == v.URL {
+		h.list = h.list[:n-1]
+	}
+	h.list = append(h.list, v)
+	if len(h.list) > maxPast {
+		h.list = h.list[1:]
+	}
+}
+
+// all returns at most n visits, the last first.
+func (h *history) all(n int) []visit {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var list []visit
+	for i := len(h.list) - 1; i >= 0 && len(list) < n; i-- {
+		list = append(list, h.list[i])
+	}
+	return list
+}
+
+func (s *Server) showHistory(w http.ResponseWriter, r *http.Request) {
+	p := s.newPage(w, r, address{})
+	p.begin(http.StatusOK, "History")
+	p.put("history", s.history.all(maxPast))
+	p.end(nil)
+}
+
+// forget empties the history and the logins.
+func (s *Server) forget(w http.ResponseWriter, r *http.Request) {
+	s.history.mu.Lock()
+	s.history.list = nil
+	s.history.mu.Unlock()
+	s.logins.mu.Lock()
+	s.logins.all = nil
+	s.logins.mu.Unlock()
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}

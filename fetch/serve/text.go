@@ -1,0 +1,153 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/charmap"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/uri/find"
+)
+
+const (
+	maxText     = 4 << 20  // bytes of a text on a page
+	maxTextLine = 16 << 10 // bytes of a line; longer ones are divided
+)
+
+// A piece is a part of a line: a link or text.
+type piece struct{ Text, Link string }
+
+// text shows a text, whose URLs become links.
+func (p *page) text(r io.Reader, contentType string) error {
+	if _, params, err := mime.ParseMediaType(contentType); err == nil && params["charset"] != "" {
+		if decoded, err := charset.NewReaderLabel(params["charset"], r); err == nil {
+			r = decoded
+		}
+	}
+	p.put("texthead", nil)
+	limited := &io.LimitedReader{R: r, N: maxText}
+	in := bufio.NewReaderSize(limited, maxTextLine)
+	lines := 0
+	var err error
+	for err == nil {
+		var line []byte
+		line, err = in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			err = nil
+		}
+		if len(line) > 0 {
+			p.put("line", p.pieces(readable(line)))
+		}
+		if lines++; lines == ahead {
+			p.flush()
+		}
+	}
+	p.put("textend", nil)
+	if limited.N <= 0 {
+		p.put("cut", struct{ Size, Link string }{sizeText(maxText), p.s.link("/download", p.address)})
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// readable returns a line as text: UTF-8, or else what every byte is in Windows-1252.
+func readable(line []byte) string {
+	end := ""
+	if n := len(line); n > 0 && line[n-1] == '\n' {
+		end, line = "\n", bytes.TrimSuffix(line[:n-1], []byte("\r"))
+	}
+	if !utf8.Valid(line) {
+		line, _ = charmap.Windows1252.NewDecoder().Bytes(line)
+	}
+	parts := strings.Split(string(line), "\t")
+	for i, part := range parts {
+		parts[i] = fetch.Printable(part)
+	}
+	return strings.Join(parts, "\t") + end
+}
+
+// pieces finds the URLs in a line.
+func (p *page) pieces(line string) []piece {
+	if !strings.Contains(line, ":") {
+		return []piece{{Text: line}}
+	}
+	var list []piece
+	rest := line
+	for u, err := range find.InText(line) {
+		if err != nil || !u.IsAbs() {
+			continue
+		}
+		text := u.String()
+		at := strings.Index(rest, text)
+		if at < 0 {
+			continue // it is written in another way
+		}
+		if at > 0 {
+			list = append(list, piece{Text: rest[:at]})
+		}
+		list = append(list, piece{text, p.s.link("/view", p.here.to(u))})
+		rest = rest[at+len(text):]
+	}
+	return append(list, piece{Text: rest})
+}
+
+// shownHeader are the fields of a message that are shown.
+var shownHeader = []string{"From", "To", "Cc", "Newsgroups", "Subject", "Date", "Organization", "Followup-To"}
+
+// message shows a mail or an article.
+func (p *page) message(r io.Reader) error {
+	head, err := message.ReadHead(r, 0)
+	if err != nil {
+		return err
+	}
+	fields, _ := message.SplitHead(head)
+	header := message.ParseHeader(fields)
+	var list []fact
+	for _, name := range shownHeader {
+		for _, v := range header.Values(name) {
+			list = append(list, fact{Name: name, Value: fetch.Printable(message.Decode(v))})
+		}
+	}
+	for i, id := range strings.Fields(header.Get("References")) {
+		if i < maxReferences {
+			list = append(list, fact{Name: "Answers", Value: fetch.Printable(id), Link: p.articleLink(id)})
+		}
+	}
+	p.put("message", list)
+	return p.text(message.Text(io.MultiReader(bytes.NewReader(head), r)), "")
+}
+
+// maxReferences bounds the articles that an article answers.
+const maxReferences = 50
+
+// articleLink returns the link to an article by its identifier, at the server of this one if it is
+// news.
+func (p *page) articleLink(id string) string {
+	n := uri.News{Scheme: "news", MessageID: strings.Trim(id, "<>")}
+	here := p.here.url
+	switch here.Scheme() {
+	case "news", "snews", "nntp", "nntps":
+		n.Host, n.Port = here.Host(), here.Port(0)
+		if here.Scheme() == "snews" || here.Scheme() == "nntps" {
+			n.Scheme = "snews"
+		}
+	default:
+		return ""
+	}
+	u, err := n.URI()
+	if err != nil {
+		return ""
+	}
+	return p.s.link("/view", p.here.to(u))
+}

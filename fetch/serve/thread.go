@@ -1,0 +1,99 @@
+package serve
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// maxIndent is how deep answers are indented; deeper ones stand below each other.
+const maxIndent = 12
+
+// A node is an article and its answers.
+type node struct {
+	e        fetch.Entry
+	id       string
+	author   string
+	parent   *node
+	children []*node
+}
+
+// threads shows articles below those that they answer.
+func (l *listing) threads(entries iter.Seq[fetch.Entry]) {
+	var nodes []*node
+	byID := make(map[string]*node)
+	refs := make(map[*node][]any)
+	for e := range entries {
+		if l.total++; !l.passes(e) {
+			continue
+		}
+		if len(nodes) == maxHeld {
+			l.p.put("tooMany", maxHeld)
+			break
+		}
+		r := recordOf(e)
+		n := &node{e: e, id: r.text("message_id"), author: r.text("from")}
+		refs[n], _ = r["references"].([]any)
+		nodes = append(nodes, n)
+		if n.id != "" && byID[n.id] == nil {
+			byID[n.id] = n
+		}
+	}
+	var roots []*node
+	for _, n := range nodes {
+		for _, ref := range slices.Backward(refs[n]) { // the last is what it answers
+			id, _ := ref.(string)
+			if p := byID[fetch.Printable(id)]; p != nil && !p.within(n) {
+				n.parent = p
+				break
+			}
+		}
+		if n.parent != nil {
+			n.parent.children = append(n.parent.children, n)
+		} else {
+			roots = append(roots, n)
+		}
+	}
+	l.p.put("threadhead", fetch.Printable(l.p.here.url.Redacted()))
+	for _, n := range slices.Backward(roots) { // the newest first
+		l.thread(n)
+	}
+	l.p.put("threadend", nil)
+}
+
+// within reports whether n is m or below it.
+func (n *node) within(m *node) bool {
+	for ; n != nil; n = n.parent {
+		if n == m {
+			return true
+		}
+	}
+	return false
+}
+
+// thread shows an article and what is below it. It goes down without recursion: strangers decide how
+// deep that is.
+func (l *listing) thread(root *node) {
+	type step struct {
+		n     *node
+		depth int
+	}
+	for stack := []step{{root, 0}}; len(stack) > 0; {
+		s := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		author, _, _ := strings.Cut(s.n.author, " <")
+		l.shown++
+		l.p.put("article", struct {
+			row
+			Depth, Level int
+			Author       string
+			Answers      int
+		}{l.row(s.n.e), min(s.depth, maxIndent), s.depth + 1, strings.Trim(author, `"`), len(s.n.children)})
+		l.progress()
+		for _, c := range slices.Backward(s.n.children) {
+			stack = append(stack, step{c, s.depth + 1})
+		}
+	}
+}
