@@ -32,6 +32,7 @@ var flagGroups = []flagGroup{
 	{"Trust", "insecure no-check-certificate ca-certificate certificate private-key pinned known-hosts tofu"},
 	{"Login", "user password password-file ask-password netrc netrc-file no-netrc identity allow-plaintext-login"},
 	{"Limits", "max-size allow-port allow-private"},
+	{"Pages", "listen open bookmarks"},
 	{"Program", "config no-config help version"},
 	{"One protocol", ""},
 }
@@ -43,6 +44,7 @@ const shortHelp = `Urlget retrieves what URLs name, whatever their scheme.
   urlget ls [-lhR] URL     list a directory, menu, newsgroup, index or page
   urlget stat URL...       metadata without the content
   urlget explain URL...    what would be done, without a byte sent
+  urlget serve             any URL in the browser, and archives
   urlget schemes           the schemes that it knows
 
   -O FILE, -P DIR          save as FILE ("-" is standard output), or in DIR

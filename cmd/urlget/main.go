@@ -8,6 +8,7 @@
 //	urlget ls [flags] URL...       list the members of a directory, menu, newsgroup, index
 //	urlget stat [flags] URL...     metadata without the content
 //	urlget explain [flags] URL...  what would be done, without doing it
+//	urlget serve [DIR|FILE...]     show URLs in the browser
 //	urlget warc verify FILE...     check archives
 //	urlget schemes                 the schemes that it knows
 //	urlget version                 the version, and what it was built from

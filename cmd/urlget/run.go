@@ -283,7 +283,7 @@ the terminal. "urlget schemes" lists the schemes.`,
 	}
 	schemes.Flags().BoolVar(&a.set.json, "json", false, "print JSON Lines")
 	root.SetHelpFunc(help)
-	root.AddCommand(get, cat, ls, stat, explain, schemes, a.versionCommand(), a.warcCommand())
+	root.AddCommand(get, cat, ls, stat, explain, schemes, a.serveCommand(), a.versionCommand(), a.warcCommand())
 	return root
 }
 

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -381,15 +380,30 @@ func (a *Archive) Find(req *fetch.Request, at time.Time) (time.Time, bool) {
 	return c.date, true
 }
 
-// URLs yields the URLs of which there are captures, sorted, and how many there are.
-func (a *Archive) URLs() iter.Seq2[string, int] {
-	return func(yield func(string, int) bool) {
-		for _, key := range slices.Sorted(maps.Keys(a.captures)) {
-			if !yield(key, len(a.captures[key])) {
-				return
-			}
+// URLs returns URLs of which there are captures and that match, sorted, and whether there are more
+// than most.
+func (a *Archive) URLs(match func(url string) bool, most int) (list []string, more bool, err error) {
+	found := make(map[string]bool)
+	note := func(key string) {
+		switch {
+		case found[key] || !match(key):
+		case len(found) < most:
+			found[key] = true
+		default:
+			more = true
 		}
 	}
+	for _, key := range slices.Sorted(maps.Keys(a.scanned.captures)) {
+		note(key)
+	}
+	for _, x := range a.indexes {
+		err = errors.Join(err, x.each(func(e warc.IndexEntry) {
+			if u, err := uri.Parse(e.URL); err == nil && u.IsAbs() {
+				note(capture.Key(u))
+			}
+		}))
+	}
+	return slices.Sorted(maps.Keys(found)), more, err
 }
 
 // A Capture is one exchange in an archive.
@@ -413,7 +427,7 @@ func (c *Capture) Text() string {
 
 // Captures returns the captures of a URL, the oldest first, and no more than most of them.
 func (a *Archive) Captures(u uri.URI, most int) []Capture {
-	found := slices.Clone(a.captures[capture.Key(u)])
+	found := slices.Clone(a.of(capture.Key(u)))
 	slices.SortStableFunc(found, func(c, d *captured) int { return c.date.Compare(d.date) })
 	var list []Capture
 	for _, c := range found[:min(len(found), most)] {

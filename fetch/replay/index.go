@@ -237,3 +237,14 @@ func (a *Archive) byOrigin(o origin) place {
 	}
 	return place{}
 }
+
+// each calls f with what the index has of its archive.
+func (x *index) each(f func(warc.IndexEntry)) error {
+	name := filepath.Base(x.archive.Name())
+	return warc.ReadIndex(io.NewSectionReader(x.file, 0, 1<<62), func(e warc.IndexEntry) error {
+		if e.File == name && e.Offset < x.covered {
+			f(e)
+		}
+		return nil
+	})
+}

@@ -112,25 +112,19 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 	}
 	p := s.newPage(w, r, address{})
 	filter := strings.ToLower(r.URL.Query().Get("q"))
-	type place struct {
-		URL, Link, Captures string
-		Count               int
-	}
+	type place struct{ URL, Link, Captures string }
 	var list []place
-	more := 0
-	for text, n := range s.Archive.URLs() {
-		u, err := uri.Parse(text)
-		if err != nil || !strings.Contains(strings.ToLower(text), filter) {
-			continue
+	found, more, err := s.Archive.URLs(func(u string) bool { return strings.Contains(strings.ToLower(u), filter) }, maxListed)
+	for _, text := range found {
+		if u, err := uri.Parse(text); err == nil {
+			a := address{url: u}
+			list = append(list, place{fetch.Printable(text), s.link("/view", a), s.link("/captures", a)})
 		}
-		if len(list) == maxListed {
-			more++
-			continue
-		}
-		a := address{url: u}
-		list = append(list, place{URL: fetch.Printable(text), Link: s.link("/view", a), Captures: s.link("/captures", a), Count: n})
 	}
 	p.begin(http.StatusOK, "Archive")
+	if err != nil {
+		p.put("broken", fetch.Printable(err.Error()))
+	}
 	var damage []string
 	for _, err := range s.Archive.Damage() {
 		damage = append(damage, fetch.Printable(err.Error()))
@@ -138,7 +132,7 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 	p.put("archive", struct {
 		Filter string
 		List   []place
-		More   int
+		More   bool
 		Damage []string
 	}{r.URL.Query().Get("q"), list, more, damage})
 	p.end(nil)

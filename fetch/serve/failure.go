@@ -20,6 +20,7 @@ type failure struct {
 	Login                       string  // whom to log in to; "" if that does not help
 	Session                     string  // the URL of a session
 	Retry                       string
+	Own                         bool // it is on a page of our own
 }
 
 // maxErrorText bounds what is shown of a server's error page, in bytes.
@@ -38,11 +39,15 @@ func (p *page) fail(err error) {
 		f.Body = readable(e.Body[:min(len(e.Body), maxErrorText)])
 	}
 	form, isForm := asked(err)
-	own := p.address.url.IsZero()
 	switch code := fetch.CodeOf(err); {
-	case own:
+	case p.address.url.IsZero():
+		f.Own = true
 	case code == fetch.ErrNeedSearch:
-		f.Title, f.Search = "Search", p.s.box(p.address, cmp.Or(f.Hint, "Words to search for"), "words")
+		label := "Words to search for"
+		if e != nil && e.Reply.Text != "" { // what the server asks
+			label = e.Reply.String()
+		}
+		f.Title, f.Search = "Search", p.s.box(p.address, label, "words")
 		f.Hint = ""
 	case isForm:
 		f.Title, f.Form, f.Questions = cmp.Or(fetch.Printable(form.Title), "A form"), form, questions(form)

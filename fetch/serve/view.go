@@ -141,6 +141,11 @@ func (p *page) show(resp *fetch.Response, err error) {
 // titleOf returns a title for what has none.
 func titleOf(u uri.URI) string {
 	name := u.LastSegment()
+	if dir := strings.TrimRight(u.Path(), "/"); name == "" && dir != "" {
+		if name = dir[strings.LastIndexByte(dir, '/')+1:]; uri.UnescapeRaw(name) != "" {
+			name = uri.UnescapeRaw(name)
+		}
+	}
 	switch {
 	case name != "" && u.Host() != "":
 		return name + " – " + u.Host()

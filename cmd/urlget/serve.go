@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/urlget/urlget/fetch"
+	browse "github.com/urlget/urlget/fetch/serve"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// serveSettings are what flags say of the pages that are served.
+type serveSettings struct {
+	listen, bookmarks string
+	open              bool
+}
+
+// serveFlags are the flags of other commands that serve has too: how the network is reached, whom to
+// trust, what is recorded.
+var serveFlags = strings.Fields(`quiet user-agent proxy no-proxy socks5 proxy-tunnel gateway no-default-gateways netrc netrc-file
+	no-netrc config no-config http1 http2 ftp-active ftp-account ftp-tls ftp-pipelining ftp-guess-type tofu news-server newest since
+	starttls allow-plaintext-login mailbox identity known-hosts no-ssh-config driver timeout connect-timeout read-timeout insecure
+	no-check-certificate ca-certificate certificate pinned private-key max-size max-redirect resolve inet4-only inet6-only
+	bind-address limit-rate allow-port allow-redirect allow-private warc warc-file warc-max-size warc-cdx warc-dedup
+	no-warc-compression replay replay-only`)
+
+// serveCommand returns the command that shows URLs in the browser.
+func (a *app) serveCommand() *cobra.Command {
+	var own serveSettings
+	cmd := &cobra.Command{
+		Use:   "serve [flags] [DIR | FILE.warc.gz... | URL]",
+		Short: "Show what URLs name in the browser, whatever their scheme",
+		Long: `Serve shows what URLs name in the browser: directories, menus, newsgroups, search
+results, messages, pages and files of every scheme, from the net or from archives
+(WARC files). It prints the address to open, which has a token: nobody else gets
+in. It listens on this machine alone, and ends with Ctrl-C.`,
+		Example: `  urlget serve
+  urlget serve --open gopher://gopher.example/
+  urlget serve ~/mirror
+  urlget serve --replay-only site.warc.gz`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd, args, own) },
+	}
+	a.defineNamed(cmd, func(f *pflag.FlagSet, _ *settings) {
+		f.StringVar(&own.listen, "listen", "127.0.0.1:0", "listen at `ADDRESS` of this machine; port 0 is any that is free")
+		f.BoolVar(&own.open, "open", false, "open the address in the browser")
+		f.StringVar(&own.bookmarks, "bookmarks", "", "keep bookmarks in `FILE`, not in ~/.config/urlget/bookmarks")
+	}, addServeFlags)
+	return cmd
+}
+
+// addServeFlags defines those of serveFlags.
+func addServeFlags(f *pflag.FlagSet, s *settings) {
+	for _, add := range []func(*pflag.FlagSet, *settings){addFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags} {
+		all := pflag.NewFlagSet("", pflag.ContinueOnError)
+		all.SortFlags = false
+		add(all, s)
+		all.VisitAll(func(flag *pflag.Flag) {
+			if slices.Contains(serveFlags, flag.Name) {
+				f.AddFlag(flag)
+			}
+		})
+	}
+}
+
+// serve shows pages until it is interrupted.
+func (a *app) serve(cmd *cobra.Command, args []string, own serveSettings) error {
+	a.set.flags = cmd.Flags()
+	if err := a.configure(cmd); err != nil {
+		return err
+	}
+	addr, err := loopback(own.listen)
+	if err != nil {
+		return err
+	}
+	opts := browse.Options{Bookmarks: own.bookmarks}
+	if opts.Bookmarks == "" {
+		opts.Bookmarks = defaultBookmarks()
+	}
+	for _, arg := range args {
+		switch {
+		case isArchive(arg):
+			a.set.archive.replay = append(a.set.archive.replay, arg)
+		case !opts.Start.IsZero():
+			return usage("%q is one argument too many", arg)
+		default:
+			if opts.Start, err = beginning(arg); err != nil {
+				return err
+			}
+		}
+	}
+	if a.set.insecure && !a.set.quiet {
+		a.con.warn("certificates are not checked (--insecure)")
+	}
+	a.inOrder, a.prompt = true, prompt{} // who is asked sits before the browser
+	a.set.driver.web.Compressed = true   // pages are rewritten, which those that are coded cannot be
+	ctx, err := a.openArchives(cmd.Context(), args, false)
+	if err != nil {
+		return err
+	}
+	opts.Archive, opts.ArchiveOnly = a.archives.replay, a.set.archive.only
+	if opts.Client, opts.Foreign, err = a.serveClients(); err != nil {
+		return err
+	}
+	a.client = opts.Client
+	defer opts.Foreign.Close()
+
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return fileError(err)
+	}
+	return a.serveOn(ctx, l, opts, own.open)
+}
+
+// serveClients returns the client of the user and that of strangers, which has no logins.
+func (a *app) serveClients() (own, foreign *fetch.Client, err error) {
+	opts, err := a.options()
+	if err != nil {
+		return nil, nil, err
+	}
+	opts.Recorder = joined(opts.Recorder, browse.Recorder)
+	if r := a.archives.replay; r != nil { // in place of the one that knows a single time
+		opts.Middleware = append(opts.Middleware[:len(opts.Middleware)-1:len(opts.Middleware)-1], browse.Archived(r, a.set.archive.only))
+	}
+	theirs := *opts
+	theirs.Credentials = nil
+	if opts.TLS != nil {
+		theirs.TLS = opts.TLS.Clone()
+		theirs.TLS.Certificates = nil
+	}
+	if a.config.sectioned() { // fields that the user sends are next to the first
+		theirs.Middleware = slices.Delete(slices.Clone(opts.Middleware), 1, 2)
+	}
+	opts.Credentials = ownLogins{opts.Credentials}
+	return a.clientWith(opts), a.clientWith(&theirs), nil
+}
+
+func joined(first, second fetch.Recorder) fetch.Recorder {
+	if first == nil {
+		return second
+	}
+	return fetch.JoinRecorders(first, second)
+}
+
+// ownLogins gives the user's logins to what the user named, and to what that leads to at the same
+// origin.
+type ownLogins struct{ fetch.Credentials }
+
+func (l ownLogins) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+	if !ch.From.IsZero() && ch.From.Origin() != ch.URL.Origin() {
+		return fetch.Credential{}, fetch.ErrAuth
+	}
+	return l.Credentials.Credential(ctx, ch)
+}
+
+// loopback checks that an address to listen at is of this machine alone.
+func loopback(text string) (string, error) {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		host, port = "127.0.0.1", strings.TrimPrefix(text, ":")
+	}
+	if host == "" || host == "localhost" {
+		host = "127.0.0.1"
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil || strings.Trim(port, "0123456789") != "" || port == "" {
+		return "", usage("--listen: want ADDRESS:PORT, as in 127.0.0.1:8080, not %q", text)
+	}
+	if !ip.IsLoopback() {
+		return "", &usageError{"--listen: " + host + " is not on this machine alone, and what is served is for its user", "ssh -L reaches it from elsewhere"}
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// beginning returns the URL that an argument means: itself, or that of a directory or file.
+func beginning(arg string) (uri.URI, error) {
+	if _, err := os.Stat(arg); err == nil {
+		path, err := filepath.Abs(arg)
+		if err != nil {
+			return uri.URI{}, fileError(err)
+		}
+		return uri.File{Path: filepath.ToSlash(path)}.URI()
+	}
+	u, err := uri.ParseLoose(arg)
+	if err != nil {
+		return u, err
+	}
+	if !u.IsAbs() {
+		return u, &usageError{fmt.Sprintf("%q is no directory, no archive and no URL", arg), ""}
+	}
+	return u, nil
+}
+
+// defaultBookmarks returns the file for bookmarks, beside the configuration; "" if nobody has a home.
+func defaultBookmarks() string {
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "urlget", "bookmarks")
+}
+
+// serveOn serves on l until ctx ends.
+func (a *app) serveOn(ctx context.Context, l net.Listener, opts browse.Options, open bool) error {
+	host := l.Addr().String()
+	_, port, _ := net.SplitHostPort(host)
+	opts.Hosts = []string{host, net.JoinHostPort("localhost", port)}
+	handler := browse.New(opts)
+	// A download may take any time, so that writing has no bound; the bounds on what servers do hold.
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20, BaseContext: func(net.Listener) context.Context { return ctx }}
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		server.Close()
+		close(stopped)
+	})
+	address := handler.Address(host)
+	if _, err := fmt.Fprintln(a.std.out, address); err != nil {
+		l.Close()
+		return fileError(err)
+	}
+	if open {
+		if err := openBrowser(ctx, address); err != nil {
+			a.say("the browser cannot be started: %v", err)
+		}
+	}
+	err := server.Serve(l)
+	if !stop() {
+		<-stopped
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fileError(err)
+}
+
+// openBrowser opens an address with what the system has for it.
+func openBrowser(ctx context.Context, address string) error {
+	name, args := "xdg-open", []string{address}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...)
+	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go cmd.Wait()
+	return nil
+}
