@@ -1,186 +1,25 @@
 package protocols_test
 
 import (
-	"io"
-	"log"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
-	"github.com/urlget/urlget/fetch/fetchtest/servers"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/csod"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/dictd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/fingerd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/sftpd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/whoisd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols"
-	"github.com/urlget/urlget/protocols/imap"
-	"github.com/urlget/urlget/protocols/ldap"
-	"github.com/urlget/urlget/protocols/pop"
-	"github.com/urlget/urlget/protocols/sftp"
 )
 
-// TestEveryWaitEnds has every scheme that uses the network, and servers that never come to an end.
+// TestEveryWaitEnds has every scheme that uses TCP, and servers that never come to an end.
 func TestEveryWaitEnds(t *testing.T) {
 	t.Parallel()
-	serverTLS, clientTLS := servers.Certificate()
-	long := strings.Repeat("long ", 200) // a line that takes half a minute to drip
-	tree := fstest.MapFS{
-		"pub/long.txt":  {Data: []byte(long + "\r\n")},
-		"pub/short.txt": {Data: []byte("short\r\n")},
-		"pub/page.gmi":  {Data: []byte("=> /pub/short.txt " + long + "\r\n")},
-	}
-	for i := range 30 {
-		tree["pub/"+strings.Repeat(string(rune('a'+i%26)), 60+i/26)] = &fstest.MapFile{}
-	}
-	groups := []nntpd.Group{{Name: "test.a", Articles: []nntpd.Article{{ID: "<1@x.invalid>", Text: "Message-ID: <1@x.invalid>\r\nSubject: " + long + "\r\n\r\n" + long + "\r\n"}}}}
-	mail := "From: a@x.invalid\r\nSubject: one\r\n\r\n" + long + "\r\n"
-	ssh := sftpd.Start(t, sftpd.Options{Tree: tree, Users: map[string]string{"joe": "x"}})
-	known := t.TempDir() + "/known_hosts"
-	write(t, known, ssh.KnownHosts())
-	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Long", long)
-		w.Write([]byte("short"))
-	}))
-	web.Config.ErrorLog = log.New(io.Discard, "", 0)
-	web.StartTLS()
-	t.Cleanup(web.Close)
-	plainWeb := httptest.NewServer(web.Config.Handler)
-	t.Cleanup(plainWeb.Close)
-
-	ftp := ftpd.Start(t, ftpd.Options{Tree: tree})
-	ftps := ftpd.Start(t, ftpd.Options{Tree: tree, TLS: serverTLS, Implicit: true})
-	gopher := gopherd.Start(t, gopherd.Options{Tree: tree, Plus: true, Text: true, Attributes: map[string]string{"/pub/long.txt": "+ABSTRACT:\r\n " + long + "\r\n"}})
-	gophers := gopherd.Start(t, gopherd.Options{Tree: tree, TLS: serverTLS})
-	news := nntpd.Start(t, nntpd.Options{Groups: groups})
-	snews := nntpd.Start(t, nntpd.Options{Groups: groups, TLS: serverTLS, Implicit: true})
-	pop3 := popd.Start(t, popd.Options{Messages: []popd.Message{{UID: "a", Text: mail}}})
-	imap4 := imapd.Start(t, imapd.Options{Mailboxes: map[string][]imapd.Message{"INBOX": {{Text: []byte(mail)}}}})
-	wais := waisd.Start(t, waisd.Options{Tree: fstest.MapFS{"db/long.txt": tree["pub/long.txt"]}})
-	whois := whoisd.Start(t, whoisd.Options{Answers: map[string]string{"x": long + "\r\n"}})
-	finger := fingerd.Start(t, fingerd.Options{Answers: map[string]string{"x": long + "\r\n"}})
-	dict := dictd.Start(t, dictd.Options{Words: map[string]string{"x": long + "\n"}})
-	cso := csod.Start(t, csod.Options{People: []csod.Person{{{Name: "name", Value: "x"}, {Name: "note", Value: long}}}})
-	gemini := geminid.Start(t, geminid.Options{Tree: tree, Types: map[string]string{".gmi": "text/gemini"}})
-	directory := canned(t, ldapEntry(1, "cn=x", "description", long), ldapDone(1))
-	rlogin := canned(t, "\x00"+long)
-	refusing := canned(t, "no "+long)
-	telnet := servers.Start(t, servers.Config{Scheme: "telnet"}, func(c *servers.Conn) { io.WriteString(c, long) }).Addr
-
-	for name, tt := range map[string]struct {
-		url    string
-		op     fetch.Op
-		says   []string
-		pieces bool
-		// session is for those that have no content.
-		session bool
-	}{
-		"http":         {url: plainWeb.URL, says: []string{"HTTP/1.1 100\r\n", "X: y\r\n"}},
-		"https":        {url: web.URL},
-		"ftp":          {url: ftp.URL + "/pub/short.txt", says: []string{"220-x\r\n", "150 x\r\n", "220 x\r\n", "120 x\r\n"}},
-		"ftp, list":    {url: ftp.URL + "/pub/", op: fetch.OpList, says: []string{"226-x\r\n"}},
-		"ftps":         {url: ftps.URL + "/pub/short.txt"},
-		"gopher, text": {url: gopher.URL + "/0/pub/long.txt", pieces: true, says: []string{"3x", ".", "\r\n.\r\n"}},
-		"gopher, menu": {url: gopher.URL + "/1/pub", op: fetch.OpList, says: []string{"i"}},
-		"gopher, plus": {url: gopher.URL + "/0/pub/short.txt%09%09+", says: []string{"+", "0", "-"}},
-		"gopher, attributes": {url: gopher.URL + "/0/pub/long.txt%09%09!", pieces: true,
-			says: []string{"+INFO: x\r\n", " x\r\n", "+"}},
-		"gopher, described": {url: gopher.URL + "/0/pub/long.txt%09%09+", op: fetch.OpStat, says: []string{" x\r\n"}},
-		"gophers":           {url: gophers.URL + "/0/pub/long.txt", pieces: true},
-		"news":              {url: "news://" + news.Addr + "/1@x.invalid", pieces: true, says: []string{"200 x\r\n", "VERSION 2\r\n", "A: b\r\n"}},
-		"news, header":      {url: "news://" + news.Addr + "/1@x.invalid", op: fetch.OpStat, says: []string{"A: b\r\n"}},
-		"news, group":       {url: "news://" + news.Addr + "/test.a", op: fetch.OpList, pieces: true, says: []string{"1 x\r\n"}},
-		"news, groups":      {url: "news://" + news.Addr + "/*", op: fetch.OpList},
-		"nntp":              {url: "nntp://" + news.Addr + "/test.a/1", pieces: true},
-		"snews":             {url: "snews://" + snews.Addr + "/1@x.invalid", pieces: true},
-		"pop":               {url: "pop://joe:x@" + pop3.Addr + "/1", pieces: true, says: []string{"+OK x\r\n", "A: b\r\n"}},
-		"pop, list":         {url: "pop://joe:x@" + pop3.Addr + "/", op: fetch.OpList, says: []string{"1 a\r\n"}},
-		"imap":              {url: "imap://joe:x@" + imap4.Addr + "/INBOX/;UID=1", says: []string{"* OK x\r\n", "+ x\r\n", "* X\r\n"}},
-		"imap, list":        {url: "imap://joe:x@" + imap4.Addr + "/INBOX", op: fetch.OpList, says: []string{"* OK x\r\n", "* 1 EXISTS\r\n"}},
-		"imap, mailboxes":   {url: "imap://joe:x@" + imap4.Addr + "/", op: fetch.OpList, says: []string{"* OK x\r\n"}},
-		"imap, search":      {url: "imap://joe:x@" + imap4.Addr + "/INBOX?ALL", op: fetch.OpList, says: []string{"* OK x\r\n", "* SEARCH 1\r\n"}},
-		"wais":              {url: wais.Document("db", "long.txt"), pieces: true, says: []string{"0000000000z"}},
-		"wais, search":      {url: wais.URL + "/db?long", op: fetch.OpList},
-		"whois":             {url: whois.URL + "/x", pieces: true, says: []string{"refer: x\r\n"}},
-		"finger":            {url: finger.URL + "/x", pieces: true},
-		"dict":              {url: dict.URL + "/d:x", pieces: true, says: []string{"220-x\r\n", "250-x\r\n", "250 x\r\n", "151 x y\r\n.\r\n"}},
-		"dict, matches":     {url: dict.URL + "/m:x", op: fetch.OpList, says: []string{"220-x\r\n"}},
-		"cso":               {url: cso.URL + "/name=x", op: fetch.OpList, pieces: true, says: []string{"-100:x\r\n", "100:x\r\n", "-501:x\r\n"}},
-		"gemini":            {url: gemini.URL + "/pub/page.gmi", op: fetch.OpList, pieces: true},
-		"sftp":              {url: "sftp://joe:x@" + ssh.Addr + "/pub/long.txt", pieces: true, says: []string{"SSH-2.0-x\r\n"}},
-		"sftp, list":        {url: "sftp://joe:x@" + ssh.Addr + "/pub/", op: fetch.OpList, pieces: true},
-		"scp":               {url: "scp://joe:x@" + ssh.Addr + "/pub/long.txt", pieces: true},
-		"ldap":              {url: "ldap://" + directory + "/cn=x", pieces: true, says: []string{ldapIntermediate(1)}},
-		"ldap, list":        {url: "ldap://" + directory + "/cn=x", op: fetch.OpList, pieces: true, says: []string{ldapIntermediate(1)}},
-		"rlogin":            {url: "rlogin://joe@" + rlogin + "/", session: true},
-		"rlogin, refused":   {url: "rlogin://joe@" + refusing + "/", session: true},
-		"telnet":            {url: "telnet://" + telnet + "/", session: true, says: []string{"\xff\xf1", "\xff\xfb\x01", "\xff"}},
-		"tn3270":            {url: "tn3270://" + telnet + "/", session: true, says: []string{"\xff\xf1", "\xff\xfd\x18"}},
-	} {
+	all, client := sites(t)
+	for name, tt := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			u := uri.MustParse(tt.url)
-			fetchtest.RunDrips(t, fetchtest.Drips{Says: tt.says, Pieces: tt.pieces, Session: tt.session, Open: func(t testing.TB, o *fetch.Options) (*fetch.Client, *fetch.Request) {
-				o.TLS = clientTLS
-				if u.Scheme() == "https" {
-					o.TLS = web.Client().Transport.(*http.Transport).TLSClientConfig
-				}
-				return fetch.New(o, protocols.With(protocols.Config{
-					IMAP: &imap.Options{AllowPlaintext: true}, POP: &pop.Options{AllowPlaintext: true}, LDAP: &ldap.Options{},
-					SFTP: &sftp.Options{KnownHosts: []string{known}, NoConfig: true, NoAgent: true},
-				})), &fetch.Request{URL: u, Op: tt.op}
-			}})
+			fetchtest.RunDrips(t, fetchtest.Drips{Says: tt.says, Pieces: tt.pieces, Session: tt.session,
+				Open: func(_ testing.TB, o *fetch.Options) (*fetch.Client, *fetch.Request) {
+					return client(u.Scheme(), o), &fetch.Request{URL: u, Op: tt.op}
+				}})
 		})
 	}
 }
-
-// write writes a file.
-func write(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// canned starts a server that answers the first bytes of every client with the same, and returns its
-// address.
-func canned(t *testing.T, parts ...string) string {
-	t.Helper()
-	s := servers.Start(t, servers.Config{Scheme: "x"}, func(c *servers.Conn) {
-		if _, err := c.Read(make([]byte, 4<<10)); err == nil {
-			io.WriteString(c, strings.Join(parts, ""))
-		}
-	})
-	return s.Addr
-}
-
-// ber encodes a value of BER, as LDAP has them (RFC 4511, section 5.1).
-func ber(tag byte, content ...string) string {
-	all := strings.Join(content, "")
-	return string([]byte{tag, 0x82, byte(len(all) >> 8), byte(len(all))}) + all
-}
-
-func ldapMessage(id byte, op string) string { return ber(0x30, ber(0x02, string(rune(id))), op) }
-
-func ldapEntry(id byte, dn, name, value string) string {
-	return ldapMessage(id, ber(0x64, ber(0x04, dn), ber(0x30, ber(0x30, ber(0x04, name), ber(0x31, ber(0x04, value))))))
-}
-
-func ldapDone(id byte) string {
-	return ldapMessage(id, ber(0x65, ber(0x0a, "\x00"), ber(0x04), ber(0x04)))
-}
-
-func ldapIntermediate(id byte) string { return ldapMessage(id, ber(0x79)) }

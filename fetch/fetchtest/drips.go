@@ -18,7 +18,7 @@ import (
 // Drips describes what is retrieved from servers that never come to an end.
 type Drips struct {
 	// Open returns a new client, with the DialContext and the Timeouts of o, and what to ask of it,
-	// which the server has, or refuses.
+	// which the server has, refuses, or does not have.
 	// The client is closed afterwards. It is called by several goroutines.
 	Open func(t testing.TB, o *fetch.Options) (*fetch.Client, *fetch.Request)
 	// Says are what the server may say again and again in place of what is due: up to 12 bytes, as
@@ -56,7 +56,7 @@ func RunDrips(t testing.TB, d Drips) {
 
 func (d Drips) run(t testing.TB) {
 	whole := &drippingNetwork{from: 1 << 62}
-	if err := d.try(t, whole); err != nil && fetch.CodeOf(err) != fetch.ErrRefused {
+	if err := d.try(t, whole); err != nil && !hasCode(err, fetch.ErrRefused, fetch.ErrNotFound) {
 		t.Fatalf("over a network that works: %v", err)
 	}
 	length := whole.passed.Load()

@@ -58,6 +58,9 @@ func URIList(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 		in := bufio.NewScanner(r)
 		in.Buffer(nil, maxURIListLine)
 		for in.Scan() {
+			if in.Err() != nil {
+				break // the line may be cut off
+			}
 			line := strings.TrimSpace(in.Text())
 			if line == "" || line[0] == '#' {
 				continue

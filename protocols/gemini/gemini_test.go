@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/iotest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -483,6 +484,26 @@ func TestLinksOfAPage(t *testing.T) {
 	resp, err := c.Get(t.Context(), s.URL+"/d/p")
 	if got, err := read(resp, err); got != gemtext || err != nil || resp.Kind != fetch.KindObject {
 		t.Errorf("the page: %q, %v", got, err)
+	}
+}
+
+// TestALinkThatIsCutOffIsNone: it would lead elsewhere.
+func TestALinkThatIsCutOffIsNone(t *testing.T) {
+	t.Parallel()
+	base := uri.MustParse("gemini://h.example/")
+	for end, want := range map[error]string{io.EOF: "whole cut", fetch.ErrTruncated: "whole, transfer incomplete"} {
+		var got []string
+		r := io.MultiReader(strings.NewReader("=> /a whole\n=> /b cut"), iotest.ErrReader(end))
+		for e, err := range (page{base}).links(r) {
+			if err != nil {
+				got[len(got)-1] += ", " + err.Error()
+				break
+			}
+			got = append(got, e.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("a page that ends with %v has %q, want %q", end, got, want)
+		}
 	}
 }
 

@@ -1,9 +1,9 @@
 package gemini
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
+	"errors"
 	"io"
 	"iter"
 	"strings"
@@ -24,14 +24,16 @@ type page struct{ base uri.URI }
 // fetch.EntryError.
 func (p page) links(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		in := bufio.NewReaderSize(r, maxLink)
+		in := wire.NewReader(r, maxLink)
 		verbatim := false
 		for {
-			line, more, err := in.ReadLine()
-			if err != nil {
-				if err != io.EOF {
-					yield(fetch.Entry{}, err)
-				}
+			line, err := in.Line()
+			long := errors.Is(err, wire.ErrLineTooLong)
+			switch {
+			case err == io.EOF:
+				return
+			case err != nil && err != io.ErrUnexpectedEOF && !long: // the last line may lack its end
+				yield(fetch.Entry{}, err)
 				return
 			}
 			isLink := bytes.HasPrefix(line, []byte("=>"))
@@ -41,17 +43,10 @@ func (p page) links(r io.Reader) iter.Seq2[fetch.Entry, error] {
 				verbatim, isLink = !verbatim, false
 			case verbatim:
 				isLink = false
-			case isLink && !more:
+			case isLink && !long:
 				entry, isLink = p.link(wire.Text(string(line[2:])))
 			}
-			for more && err == nil {
-				_, more, err = in.ReadLine()
-			}
 			if isLink && !yield(entry, nil) {
-				return
-			}
-			if err != nil && err != io.EOF {
-				yield(fetch.Entry{}, err)
 				return
 			}
 		}

@@ -45,6 +45,9 @@ func (d *driver) reply(c *conn, req *fetch.Request, g uri.Gopher) (*fetch.Respon
 			return nil, err
 		}
 		if what.media == attributesMedia {
+			if _, err := c.Peek(1); err == io.EOF {
+				return nil, &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the connection ended without an answer")}
+			}
 			return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the server gives no Gopher+ attributes")}
 		}
 		what = itemTypes[g.Type]

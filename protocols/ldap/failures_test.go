@@ -1,0 +1,85 @@
+package ldap
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// conversations are retrievals with all that may come before a search.
+var conversations = []struct {
+	name   string
+	secure bool // TLS from the start
+	login  bool
+	client Options
+	find   finder
+}{
+	{name: "anonymous", find: say(found("cn=x", "description", long), found("cn=y", "a", "b"), done(0))},
+	{name: "nothing", find: say(done(0))},
+	{name: "intermediate", find: say(found("cn=x", "a", "b"), reference("ldap://h.example/"), found("cn=y", "a", "b"), done(0))},
+	{name: "bind", login: true, client: Options{AllowPlaintext: true}, find: say(found("cn=x", "a", "b"), done(0))},
+	{name: "StartTLS", login: true, client: Options{StartTLS: true}, find: say(found("cn=x", "a", "b"), done(0))},
+	{name: "TLS", secure: true, login: true, find: say(found("cn=x", "description", long), done(0))},
+}
+
+// long is a value that takes long to drip.
+var long = strings.Repeat("long ", 100)
+
+// secret is what logs in.
+var secret = fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+	return fetch.Credential{Password: "secret"}, nil
+})
+
+func target(addr string, secure, login bool) uri.URI {
+	scheme, extensions := "ldap", ""
+	if secure {
+		scheme = "ldaps"
+	}
+	if login {
+		extensions = "????!bindname=cn=me"
+	}
+	return uri.MustParse(scheme + "://" + addr + "/cn=x" + extensions)
+}
+
+// TestRetrievalsOverAFailingNetwork disturbs each operation of the conversations.
+func TestRetrievalsOverAFailingNetwork(t *testing.T) {
+	t.Parallel()
+	for _, tt := range conversations {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, tt.secure, tt.find)
+			fetchtest.RunFailures(t, fetchtest.Failures{Codes: []fetch.Code{fetch.ErrTLS}, Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
+				o.TLS, o.Credentials = clientTLS, secret
+				c := fetch.New(o, With(tt.client))
+				defer c.Close()
+				resp, err := c.Do(t.Context(), &fetch.Request{URL: target(s.Addr, tt.secure, tt.login)})
+				if err != nil {
+					return nil, err
+				}
+				defer resp.Body.Close()
+				return io.ReadAll(resp.Body)
+			}})
+		})
+	}
+}
+
+// TestEveryWaitEnds lets the conversations drip.
+func TestEveryWaitEnds(t *testing.T) {
+	t.Parallel()
+	const intermediate = "\x30\x05\x02\x01\x01\x79\x00"
+	for _, tt := range conversations {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, tt.secure, tt.find)
+			fetchtest.RunDrips(t, fetchtest.Drips{Pieces: true, Says: []string{intermediate, strings.Replace(intermediate, "\x01\x79", "\x02\x79", 1)}, Open: func(t testing.TB, o *fetch.Options) (*fetch.Client, *fetch.Request) {
+				o.TLS, o.Credentials = clientTLS, secret
+				return fetch.New(o, With(tt.client)), &fetch.Request{URL: target(s.Addr, tt.secure, tt.login)}
+			}})
+		})
+	}
+}
