@@ -1,5 +1,6 @@
 #!/bin/bash
-# Provides Docker with its compose command for integration/lab-up.sh: what is
+# Provides Docker with its compose command for integration/lab-up.sh, and the
+# commands by which the tests make networks: what is
 # there, else Debian's packages (as root); and starts the daemon if none
 # answers. Ends with status 1, and the reason, where that cannot be done.
 #
@@ -28,6 +29,8 @@ fi
 missing=()
 command -v docker >/dev/null || missing+=(docker.io iptables)
 composes || missing+=(docker-compose)
+command -v ip >/dev/null || missing+=(iproute2)
+command -v iptables >/dev/null || missing+=(iptables)
 if [ ${#missing[@]} -gt 0 ]; then
 	[ "$(id -u)" = 0 ] || fail "not root; install by hand: ${missing[*]}"
 	command -v apt-get >/dev/null || fail "no apt-get; install by hand: ${missing[*]}"

@@ -3,7 +3,9 @@
 // Package soak downloads for minutes on end from all servers of the lab at once, 64 at a time, over
 // connections that fail at random, and cancels some:
 //
-//	go test -v -tags integration ./integration/soak -soak 3m
+//	go test -v -tags integration ./integration/soak -soak 3m -wan
+//
+// With -wan a third of them goes a long way, with delay, loss and small packets.
 //
 // Every file that is complete must be identical to its source. When all is over, goroutines, file
 // descriptors and memory must be what they were.
@@ -28,26 +30,33 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/integration/faultproxy"
+	"github.com/urlget/urlget/integration/wan"
 )
 
-var duration = flag.Duration("soak", 10*time.Second, "how long to go on")
+var (
+	duration = flag.Duration("soak", 10*time.Second, "how long to go on")
+	distant  = flag.Bool("wan", false, "go a long way, too: needs root and a TUN device")
+)
 
 const (
 	workers  = 64
 	longest  = 2 * time.Minute // no download takes longer, whatever happens
 	slack    = 8 << 20         // bytes of memory that may differ between start and end
 	patience = 20 * time.Second
+	most     = 1 << 20 // bytes of a file that goes a long way
 )
 
 var errHang = errors.New("the download hangs")
 
 // A site is a client and what stands between it and the servers.
 type site struct {
-	proxy  *faultproxy.Proxy
+	proxy  *faultproxy.Proxy // nil if there is only a way
 	client *fetch.Client
 	// guarded says that bytes may be altered on the way, and that each download is given a
 	// checksum.
 	guarded bool
+	// slow says that large files take minutes.
+	slow bool
 }
 
 // newSite returns a client whose connections have faults of these kinds.
@@ -61,7 +70,9 @@ func newSite(guarded bool, kinds ...faultproxy.Kind) *site {
 
 func (s *site) close() {
 	s.client.Close()
-	s.proxy.Close()
+	if s.proxy != nil {
+		s.proxy.Close()
+	}
 }
 
 func TestSoak(t *testing.T) {
@@ -88,13 +99,21 @@ func TestSoak(t *testing.T) {
 	undamaged := append(slices.Repeat([]faultproxy.Kind{faultproxy.None}, 6), faultproxy.Delay, faultproxy.Chop,
 		faultproxy.Stall, faultproxy.Cut, faultproxy.Reset, faultproxy.HalfClose)
 	sites := []*site{newSite(false, undamaged...), newSite(true, append(undamaged, faultproxy.Flip, faultproxy.Duplicate)...)}
+	var link *wan.Link
+	if *distant {
+		link = wan.Open(t, wan.Far)
+		sites = append(sites, &site{client: newClient(link.DialContext), slow: true})
+	}
 	began := time.Now()
 	var wg sync.WaitGroup
 	for i := range workers {
 		wg.Go(func() {
 			w := worker{t: t, dir: dir, name: fmt.Sprint("file", i), figures: &figures}
 			for time.Since(began) < *duration && !t.Failed() {
-				w.download(sites[rand.IntN(len(sites))], targets[rand.IntN(len(targets))])
+				s, to := sites[rand.IntN(len(sites))], targets[rand.IntN(len(targets))]
+				if !s.slow || len(to.want) <= most {
+					w.download(s, to)
+				}
 			}
 		})
 	}
@@ -105,13 +124,22 @@ func TestSoak(t *testing.T) {
 	close(stop)
 	struck := 0
 	for _, s := range sites {
-		struck += s.proxy.Struck()
+		if s.proxy != nil {
+			struck += s.proxy.Struck()
+		}
 		s.close()
 	}
-	most := <-peak
+	if link != nil {
+		link.Close()
+	}
+	highest := <-peak
 	after := settled(before)
 	fmt.Printf("%v in %v, %d connections disturbed\nstart %v\npeak  %v\nend   %v\n",
-		&figures, time.Since(began).Round(time.Second), struck, before, most, after)
+		&figures, time.Since(began).Round(time.Second), struck, before, highest, after)
+	if link != nil {
+		passed, lost := link.Packets()
+		fmt.Printf("a long way: %d packets passed, %d were lost\n", passed, lost)
+	}
 	if !after.within(before) {
 		t.Errorf("%v are left of %v", after, before)
 	}
