@@ -236,11 +236,14 @@ func (e *Env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) e
 	}
 	refused := &Error{Code: ErrRefused, Reply: Reply{Code: resp.StatusCode, Text: strings.TrimSpace(resp.Status[3:])},
 		Err: fmt.Errorf("the proxy %s did not connect to %s", p.WithoutUserinfo(), addr)}
-	if resp.StatusCode == http.StatusProxyAuthRequired {
-		refused.Code, refused.Hint = ErrAuth, "put user and password into the proxy's URL"
+	switch resp.StatusCode {
+	case http.StatusProxyAuthRequired, http.StatusUnauthorized: // as tinyproxy says of a wrong password
+		refused.Code, refused.Hint = ErrAuth, proxyLoginHint
 	}
 	return refused
 }
+
+const proxyLoginHint = "put user and password into the proxy's URL"
 
 // A headerReader reads no further than the blank line that ends a header.
 type headerReader struct {

@@ -2,6 +2,7 @@ package fetch_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -32,9 +33,13 @@ func socksProxy(t *testing.T, user, password, target string) string {
 		io.ReadFull(in, methods)
 		offered := make([]byte, methods[1])
 		io.ReadFull(in, offered)
-		if user == "" {
+		switch {
+		case user == "":
 			c.Write([]byte{5, 0})
-		} else {
+		case !bytes.Contains(offered, []byte{2}):
+			c.Write([]byte{5, 0xff})
+			return
+		default:
 			c.Write([]byte{5, 2})
 			in.ReadByte()
 			var given [2]string
@@ -152,7 +157,8 @@ func TestTunnels(t *testing.T) {
 		{"socks5h://" + socks, "x-line://host.invalid/p", "host.invalid:7 said /p\n", ""},
 		{"socks5://" + socks, "x-line://other.invalid/p", "", fetch.ErrNetwork},
 		{"socks5://u:p@" + locked, "x-line://host.invalid/p", "host.invalid:7 said /p\n", ""},
-		{"socks5://u:wrong@" + locked, "x-line://host.invalid/p", "", fetch.ErrNetwork},
+		{"socks5://u:wrong@" + locked, "x-line://host.invalid/p", "", fetch.ErrAuth},
+		{"socks5://" + locked, "x-line://host.invalid/p", "", fetch.ErrAuth},
 		{"socks4a://u@" + named, "x-line://host.invalid/p", "host.invalid:7 said /p\n", ""},
 		{"socks4a://u@" + named, "x-line://other.invalid/p", "", fetch.ErrNetwork},
 		{"socks4a://wrong@" + named, "x-line://host.invalid/p", "", fetch.ErrAuth},

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	xproxy "golang.org/x/net/proxy"
 
@@ -44,8 +45,19 @@ func (e *Env) dialSOCKS5(ctx context.Context, p uri.URI, addr string) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
-	return d.(xproxy.ContextDialer).DialContext(ctx, "tcp", addr)
+	c, err := d.(xproxy.ContextDialer).DialContext(ctx, "tcp", addr)
+	if err != nil && (strings.HasSuffix(err.Error(), noMethod) || strings.HasSuffix(err.Error(), noLogin)) {
+		return nil, &Error{Code: ErrAuth, Err: err, Hint: proxyLoginHint}
+	}
+	return c, err
 }
+
+// What the SOCKS client says if the proxy wants another login, or one at all. Its errors have no
+// types.
+const (
+	noMethod = "no acceptable authentication methods"
+	noLogin  = "username/password authentication failed"
+)
 
 // dialSOCKS4 connects through a SOCKS4 proxy, which takes IPv4 addresses, or a SOCKS4a proxy, which
 // also takes names. The user in its URL is the user ID; there are no passwords.

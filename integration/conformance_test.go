@@ -4,6 +4,7 @@ package integration
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -128,6 +129,24 @@ func TestEverySchemeHasAServer(t *testing.T) {
 		if s.State() == "retrieves" && !have[s.Name] {
 			t.Errorf("%s retrieves, and is not in the table", s.Name)
 		}
+	}
+}
+
+// TestREADMECountsTheServers holds the README against the lab, whose own servers do not count.
+func TestREADMECountsTheServers(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	services := lab.Services()
+	for _, own := range []string{"waisd", "prosperod", "whois"} {
+		if _, ok := services[own]; !ok {
+			t.Errorf("no server %q in the lab", own)
+		}
+		delete(services, own)
+	}
+	if want := fmt.Sprintf("The lab has %d servers that were not written here", len(services)); !strings.Contains(string(text), want) {
+		t.Errorf("the README does not say: %s", want)
 	}
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Provides Docker with its compose command for integration/lab-up.sh, and the
-# commands by which the tests make networks: what is
-# there, else Debian's packages (as root); and starts the daemon if none
+# commands by which tests make networks: what is there, else Debian's packages
+# (as root); and starts the daemon if none
 # answers. Ends with status 1, and the reason, where that cannot be done.
 #
 #   integration/docker.sh

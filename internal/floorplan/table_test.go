@@ -113,6 +113,7 @@ var layers = []layer{
 		{packages: "internal/transcript", modules: []string{"golang.org/x/tools/txtar"}},
 		{packages: "examples/tour", imports: public},
 		{packages: "integration/...", imports: append(public[:len(public):len(public)], "integration/...", "internal/codec/..."),
+			modules: []string{"golang.org/x/sys"},
 			purpose: "tests against real servers, as containers or child processes, and over bad networks"},
 		{packages: "bench", imports: public, purpose: "measures urlget beside curl, wget and lftp"},
 		{packages: "internal/floorplan", purpose: "checks who imports whom, and draws this table"},

@@ -120,7 +120,8 @@ func (s *Server) listen(p *servers.Packets) {
 			s.release(transferOf)
 			continue
 		}
-		conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+		host, _, _ := net.SplitHostPort(p.LocalAddr().String())
+		conn, err := net.ListenPacket("udp", net.JoinHostPort(host, "0"))
 		if err != nil {
 			s.release(transferOf)
 			continue
