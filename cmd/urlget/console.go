@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ type console struct {
 	w  io.Writer
 	display
 
+	screen *os.File   // the terminal that messages go to; nil if it is none
 	asking sync.Mutex // held by who asks the user
 	silent bool       // no warnings
 }
@@ -38,6 +40,20 @@ func (c *console) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
+// prose returns a writer of messages: on a terminal their lines break between words.
+func (c *console) prose() io.Writer { return proseWriter{c} }
+
+type proseWriter struct{ *console }
+
+func (p proseWriter) Write(text []byte) (int, error) {
+	if p.screen == nil {
+		return p.console.Write(text)
+	}
+	cols, _ := sizeOf(p.screen)
+	_, err := p.console.Write([]byte(wrap(string(text), cols)))
+	return len(text), err
+}
+
 // alone keeps others from writing and from asking the user, until it is resumed.
 func (c *console) alone() (resume func()) {
 	c.asking.Lock()
@@ -51,7 +67,7 @@ func (c *console) alone() (resume func()) {
 // warn tells the user about something that did not keep the command from its work.
 func (c *console) warn(warning string) {
 	if !c.silent {
-		io.WriteString(c, "urlget: "+fetch.Printable(warning)+"\n")
+		io.WriteString(c.prose(), "urlget: "+fetch.Printable(warning)+"\n")
 	}
 }
 

@@ -118,7 +118,7 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 			err = a.all(ctx, args, list, b)
 		}
 		if act.op == fetch.OpGet && a.set.output != "-" && !a.set.quiet && !a.set.json && !act.offline {
-			io.WriteString(a.con, a.tally.summary(time.Since(begun), a.con.paint))
+			io.WriteString(a.con.prose(), a.tally.summary(time.Since(begun), a.con.paint))
 		}
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
@@ -105,10 +106,15 @@ func printError(w io.Writer, paint painter, place, subject string, err error) {
 	if subject != "" {
 		line += fetch.Printable(subject) + ": "
 	}
-	if own := (*fetch.Error)(nil); errors.As(err, &own) && own.URL != "" && own.URL != subject {
+	own := (*fetch.Error)(nil)
+	if errors.As(err, &own) && own.URL != "" && own.URL != subject {
 		line += fetch.Printable(own.URL) + ": " // where a redirect led
 	}
-	line += render.Message(err) + "\n"
+	text := render.Message(err)
+	if own != nil && own.Reason.Kind == fetch.ReasonHostKey {
+		text = strings.TrimPrefix(text, fetch.ErrTLS.Error()+": ") // SSH has trust, but no TLS
+	}
+	line += text + "\n"
 	if use != "" {
 		line += paint.note("hint:") + " " + fetch.Printable(use) + "\n"
 	}

@@ -167,7 +167,7 @@ func (a *app) hooks(ctx context.Context, j *job.Job, t *transfer) *job.Hooks {
 			t.retry(wait, render.Message(err))
 			a.emit(render.Retry(url, failed+1, wait, err))
 			a.hosts.Failed(hostOf(j.URL), err)
-			a.say("%s: %s; trying again in %v", url, render.Message(err), wait.Round(time.Millisecond))
+			a.say("%s: %s; trying again in %s", url, render.Message(err), waitTime(wait))
 		},
 		Reuse: func(proof string) {
 			if a.set.verbose {
@@ -271,7 +271,7 @@ func sizeText(n int64) string {
 // say prints one line for people about the transfer, if they want to know.
 func (a *app) say(format string, args ...any) {
 	if !a.set.quiet && a.events == nil {
-		fmt.Fprintf(a.con, format+"\n", args...)
+		fmt.Fprintf(a.con.prose(), format+"\n", args...)
 	}
 }
 

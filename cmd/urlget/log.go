@@ -66,7 +66,7 @@ func (a *app) openLog(args []string) (detached bool, err error) {
 	if a.logFile, err = os.OpenFile(name, flags, 0o666); err != nil {
 		return false, fileError(err)
 	}
-	a.std.err, a.con.w = a.logFile, a.logFile
+	a.std.err, a.con.w, a.con.screen = a.logFile, a.logFile, nil
 	return false, nil
 }
 

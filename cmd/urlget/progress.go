@@ -262,8 +262,10 @@ func (c *console) erase() string {
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
 }
 
-func (c *console) size() (cols, rows int) {
-	cols, rows, err := term.GetSize(int(c.tty.Fd()))
+func (c *console) size() (cols, rows int) { return sizeOf(c.tty) }
+
+func sizeOf(terminal *os.File) (cols, rows int) {
+	cols, rows, err := term.GetSize(int(terminal.Fd()))
 	if err != nil || cols < 1 || rows < 1 {
 		return 80, 24
 	}

@@ -79,6 +79,35 @@ func runeColumns(r rune) int {
 	return 1
 }
 
+// wrap breaks the lines of text that are longer than most columns at blanks, and indents what goes on
+// in the next line. A word that is longer than that stays whole, so that it can be copied.
+func wrap(text string, most int) string {
+	const indent = "  "
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if columns(strings.TrimSuffix(line, "\n")) <= most {
+			b.WriteString(line)
+			continue
+		}
+		room := most
+		for i, word := range strings.Split(line, " ") {
+			width := columns(strings.TrimSuffix(word, "\n"))
+			switch {
+			case i == 0:
+				room -= width
+			case width+1 <= room:
+				b.WriteByte(' ')
+				room -= width + 1
+			default:
+				b.WriteString("\n" + indent)
+				room = most - len(indent) - width
+			}
+			b.WriteString(word)
+		}
+	}
+	return b.String()
+}
+
 // cut shortens s to the given number of columns by omitting its middle, because names tend to
 // differ at their ends.
 func cut(s string, most int) string {
@@ -137,6 +166,14 @@ func progressSize(done, total int64) string {
 	}
 	unit, bytes := scale(float64(total))
 	return sizeNumber(float64(done), bytes) + " of " + strings.TrimSuffix(sizeNumber(float64(total), bytes), ".0") + " " + unit
+}
+
+// waitTime formats a duration that somebody waits for.
+func waitTime(d time.Duration) string {
+	if d >= 10*time.Second {
+		return shortTime(d)
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(d.Seconds(), 'f', 1, 64), ".0") + " s"
 }
 
 // shortTime formats a duration in its two largest units.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
@@ -112,6 +113,9 @@ func interruptible(args []string, std stdio, more ...fetch.Loader) int {
 // the built-in ones.
 func run(ctx context.Context, args []string, std stdio, more ...fetch.Loader) int {
 	con := &console{w: std.err}
+	if term.IsTerminal(int(std.err.Fd())) {
+		con.screen = std.err
+	}
 	a := &app{std: std, words: args, more: more, con: con, prompt: prompt{std.err, con.alone}, input: input{from: std.in}}
 	root := a.command()
 	args, err := splitShort(args, root.Flags())
@@ -174,7 +178,7 @@ func (a *app) failed(number int, place, subject string, err error) {
 	if subject != "" {
 		a.tally.fail(subject)
 	}
-	printError(a.con, a.con.paint, place, subject, err)
+	printError(a.con.prose(), a.con.paint, place, subject, err)
 }
 
 // command returns the command and its subcommands.

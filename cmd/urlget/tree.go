@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -201,7 +202,7 @@ func (a *app) mirror(ctx context.Context) error {
 		Ended:        a.treeEnded,
 		Retry: func(u uri.URI, failed int, wait time.Duration, err error) {
 			a.emit(render.Retry(u.Redacted(), failed+1, wait, err))
-			a.say("%s: %s; trying again in %v", u.Redacted(), render.Message(err), wait.Round(time.Millisecond))
+			a.say("%s: %s; trying again in %s", u.Redacted(), render.Message(err), waitTime(wait))
 		},
 	}
 	if a.set.verbose {
@@ -217,7 +218,7 @@ func (a *app) mirror(ctx context.Context) error {
 		a.say("nothing was removed, as %s", report.Kept)
 	}
 	if !a.set.quiet && !a.set.json {
-		a.con.Write([]byte(a.tally.summary(time.Since(begun), a.con.paint)))
+		io.WriteString(a.con.prose(), a.tally.summary(time.Since(begun), a.con.paint))
 	}
 	if err != nil && (ctx.Err() != nil || fetch.CodeOf(err) == fetch.ErrFile) && report.Saved+report.Unchanged+report.Listed > 0 {
 		a.say("the same command goes on from here")

@@ -262,3 +262,23 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 }
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ text, want string }{
+		{"", ""},
+		{"short\n", "short\n"},
+		{"exactly ten\n", "exactly\n  ten\n"},
+		{"ten columns", "ten\n  columns"},
+		{"http://a.very.long.host/ is kept whole\n", "http://a.very.long.host/\n  is kept\n  whole\n"},
+		{"\x1b[31mred\x1b[0m is free\n", "\x1b[31mred\x1b[0m is\n  free\n"},
+		{"文字 文字 x\n", "文字 文字\n  x\n"},
+		{"one\ntwo three four\n", "one\ntwo three\n  four\n"},
+		{"  failed: x\n", "  failed:\n  x\n"},
+	}
+	for _, tt := range tests {
+		if got := wrap(tt.text, 10); got != tt.want {
+			t.Errorf("%q:\n got %q\nwant %q", tt.text, got, tt.want)
+		}
+	}
+}

@@ -20,7 +20,7 @@ func (s *seconds) String() string {
 	if *s == 0 {
 		return ""
 	}
-	return time.Duration(*s).String()
+	return strconv.FormatFloat(time.Duration(*s).Seconds(), 'f', -1, 64)
 }
 
 func (s *seconds) Type() string { return "seconds" }
