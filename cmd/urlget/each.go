@@ -98,7 +98,11 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 		}
 		a.files = &download.Downloader{Client: a.client, Tool: "urlget " + programVersion()}
 		if act.prepare != nil {
-			if err := act.prepare(template); err != nil {
+			err := act.prepare(template)
+			if wrong := (*job.FieldError)(nil); err == nil && errors.As(template.Validate(), &wrong) {
+				err = usage("-O: %s", wrong.Reason) // the rest was valid before
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 )
 
 // With the build tag gendoc, the command writes its own man pages to a directory: go run
@@ -41,7 +42,7 @@ func writePages(cmd *cobra.Command, dir string) error {
 	if err := doc.GenMan(cmd, header, &page); err != nil {
 		return err
 	}
-	text := page.String()
+	text := withOptions(page.String(), cmd)
 	sections := manSections
 	if cmd.HasParent() {
 		sections = "\n.SH EXIT STATUS\nAs that of \\fBurlget(1)\\fP, where ENVIRONMENT and FILES are too.\n"
@@ -54,6 +55,51 @@ func writePages(cmd *cobra.Command, dir string) error {
 	text = strings.Replace(text, "\n.SH EXAMPLE\n", "\n.SH EXAMPLES\n", 1)
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
 	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666)
+}
+
+// withOptions replaces the options of a page by those in their groups, as --help has them.
+func withOptions(text string, cmd *cobra.Command) string {
+	i := strings.Index(text, "\n.SH OPTIONS\n")
+	if i < 0 {
+		return text
+	}
+	rest := ""
+	if j := strings.Index(text[i+1:], "\n.SH "); j >= 0 {
+		rest = text[i+1+j:]
+		for strings.HasPrefix(rest, "\n.SH OPTIONS INHERITED") {
+			rest = rest[1:]
+			rest = rest[max(strings.Index(rest, "\n.SH "), 0):]
+		}
+	}
+	var b strings.Builder
+	b.WriteString(text[:i] + "\n.SH OPTIONS\n")
+	for _, g := range groupsOf(cmd.Flags()) {
+		fmt.Fprintf(&b, ".SS %s\n", g.title)
+		g.flags.VisitAll(func(f *pflag.Flag) {
+			if f.Hidden {
+				return
+			}
+			value, usage := pflag.UnquoteUsage(f)
+			name := `\fB\-\-` + roff(f.Name) + `\fP`
+			if f.Shorthand != "" {
+				name = `\fB\-` + f.Shorthand + `\fP, ` + name
+			}
+			if value != "" && f.Value.Type() != "bool" {
+				name += ` \fI` + roff(value) + `\fP`
+			}
+			fmt.Fprintf(&b, ".TP\n%s\n%s.\n", name, roff(strings.TrimSuffix(usage, ".")))
+		})
+	}
+	return b.String() + rest
+}
+
+// roff returns text as it stands in a page.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	if strings.HasPrefix(text, "'") || strings.HasPrefix(text, ".") {
+		text = `\&` + text
+	}
+	return text
 }
 
 // manSections are what the help does not tell, in roff.
@@ -110,6 +156,15 @@ The netrc file, in place of ~/.netrc.
 \fBNNTPSERVER\fP
 The news server of URLs that name none.
 .TP
+\fBMAIL\fP
+The mailbox in which messages are looked up if no --mailbox is given.
+.TP
+\fBURLGET_CONFIG\fP
+The configuration file.
+.TP
+\fBXDG_CONFIG_HOME\fP, \fBXDG_DATA_HOME\fP
+Where the configuration file and the known certificates are, in place of ~/.config and ~/.local/share.
+.TP
 \fBSSL_CERT_FILE\fP, \fBSSL_CERT_DIR\fP
 Authorities that are trusted, in place of those of the system.
 .TP
@@ -122,6 +177,9 @@ Anything in it turns colours off.
 \fBPATH\fP
 Is where the programs of experimental schemes are: urlget-x-NAME serves x-name.
 .SH FILES
+.TP
+~/.config/urlget/config
+One long flag a line, then sections for hosts and schemes.
 .TP
 ~/.netrc
 Logins, by host.

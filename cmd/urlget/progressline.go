@@ -170,8 +170,11 @@ func progressSize(done, total int64) string {
 
 // waitTime formats a duration that somebody waits for.
 func waitTime(d time.Duration) string {
-	if d >= 10*time.Second {
+	switch {
+	case d >= 10*time.Second:
 		return shortTime(d)
+	case d < 100*time.Millisecond:
+		return "a moment"
 	}
 	return strings.TrimSuffix(strconv.FormatFloat(d.Seconds(), 'f', 1, 64), ".0") + " s"
 }
