@@ -56,6 +56,9 @@ func splitCluster(arg string, flags *pflag.FlagSet) (rest, long string, takesNex
 		if arg[j] == 'n' {
 			long, ok := twoLetters[arg[j+1:]]
 			if !ok {
+				if err := unknownFlag("-"+arg[j:], flags); err != nil {
+					return "", "", false, err
+				}
 				return "", "", false, usage("unknown flag -%s", arg[j:])
 			}
 			return arg[:j], long, false, nil

@@ -58,6 +58,12 @@ var causes = []cause{
 	{dialing(syscall.EHOSTUNREACH, "no way leads to %s"), ""},
 	{dialing(syscall.ENETUNREACH, "no way leads to %s"), "is this machine connected, and to such addresses (-4, -6)?"},
 	{dialing(syscall.ETIMEDOUT, "%s does not answer"), ""},
+	{as(func(e *net.AddrError) string {
+		if e.Err != "no suitable address found" {
+			return ""
+		}
+		return e.Addr + " has no address of the kind that -4 or -6 asks for"
+	}), ""},
 	{system(syscall.ECONNRESET, "the server cut the connection"), ""},
 	{system(syscall.EPIPE, "the reader is gone"), ""},
 

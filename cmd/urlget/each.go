@@ -42,14 +42,14 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 				return &usageError{"-H " + fetch.Printable(u.Redacted()) + " is no field: want 'Name: value'", "wget's -H is --span-hosts"}
 			}
 		}
+		if len(args) == 0 && a.set.list.file == "" {
+			return noURL(cmd)
+		}
 		if detached, err := a.openLog(args); detached || err != nil {
 			return err
 		}
 		if a.set.insecure && !act.offline && !a.set.quiet {
 			a.con.warn("certificates are not checked (--insecure)")
-		}
-		if len(args) == 0 && a.set.list.file == "" {
-			return &usageError{"no URL", cmd.CommandPath() + " --help"}
 		}
 		if a.set.quiet && a.set.verbose {
 			return usage("-q and -v exclude each other")

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -67,7 +71,7 @@ var foreigners = []foreign{
 	{"curl", "--remove-on-error", "", "what is incomplete never has the name of the file"},
 	{"curl", "--etag-compare --etag-save", "-N", ""},
 	{"curl", "--max-filesize", "--max-size SIZE", ""},
-	{"curl", "--manual", "", "man urlget, or urlget help"},
+	{"curl", "-M --manual", "", "man urlget, or urlget help"},
 	{"curl", "--libcurl --xattr --metalink", "", ""},
 	{"wget", "--xattr", "", ""},
 	{"wget", "--backups --unlink", "", "a file is replaced only by -O, -c and -N, and then as a whole"},
@@ -168,7 +172,7 @@ var foreigners = []foreign{
 	{"curl", "--socks5-*", "", "the login of a SOCKS proxy is in its URL"},
 
 	// Trust and logins.
-	{"curl", "--cert-status --crlfile --engine --false-start --ssl-* --sslv2 --sslv3 --tlsauthtype --tlspassword --tlsuser", "", "TLS 1.2 and later are spoken, as the server likes best"},
+	{"curl", "--cert-status --crlfile --engine --false-start --ssl-* -1 -2 -3 --sslv2 --sslv3 --tlsauthtype --tlspassword --tlsuser", "", "TLS 1.2 and later are spoken, as the server likes best"},
 	{"aria2", "--min-tls-version", "", "TLS 1.2 and later are spoken, as the server likes best"},
 	{"curl", "--hostpubmd5 --hostpubsha256", "--known-hosts FILE", ""},
 	{"aria2", "--ssh-host-key-md", "--known-hosts FILE", ""},
@@ -266,6 +270,32 @@ var otherValues = map[string]string{
 	"segments": "curl's -s is -q",
 	"level":    "curl's -l is urlget ls",
 	"tries":    "curl's -t is for telnet and has no equivalent here",
+}
+
+// swallowed are hints for flags that took the URL as their value, as their letter has none, or another
+// one, in another tool.
+var swallowed = map[string]string{
+	"accept":          "curl's -A is -U AGENT",
+	"append-output":   "nothing is uploaded, as by curl's -a",
+	"base":            "for curl's -B, end the URL in ;type=a",
+	"data":            "wget's -d is --trace",
+	"domains":         "curl's -D is -S",
+	"execute":         "curl's -e is --referer URL",
+	"form":            "wget's -F is --force-html",
+	"output-file":     "curl's -o is -O FILE",
+	"reject":          "files have the time of the server without curl's -R",
+	"output-document": "curl's -O is the default here",
+}
+
+// noURL is the error for a command line without a URL. Perhaps a flag took it.
+func noURL(cmd *cobra.Command) error {
+	wrong := &usageError{"no URL", cmd.CommandPath() + " --help"}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if u, err := uri.ParseLoose(strings.Trim(f.Value.String(), "[]")); err == nil && u.IsAbs() && u.HasAuthority() && f.Name != "referer" && f.Name != "proxy" {
+			wrong = &usageError{"no URL: --" + f.Name + " took " + fetch.Printable(u.Redacted()) + " as its value", cmp.Or(swallowed[f.Name], wrong.hint)}
+		}
+	})
+	return wrong
 }
 
 // misread says what an argument that is no URL would be as the value of a flag that has none here,

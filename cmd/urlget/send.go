@@ -42,7 +42,7 @@ func addSendFlags(f *pflag.FlagSet, s *settings) {
 // texts is the value of a flag that may be given several times, and under several names.
 type texts []string
 
-func (t *texts) String() string { return "" }
+func (t *texts) String() string { return strings.Join(*t, "&") }
 func (t *texts) Type() string   { return "text" }
 
 func (t *texts) Set(text string) error {
@@ -57,7 +57,12 @@ type formFlag struct {
 	file bool
 }
 
-func (f *formFlag) String() string { return "" }
+func (f *formFlag) String() string {
+	if f.to == nil || len(*f.to) == 0 {
+		return ""
+	}
+	return (*f.to)[len(*f.to)-1].text
+}
 func (f *formFlag) Type() string   { return "field" }
 
 func (f *formFlag) Set(text string) error {
