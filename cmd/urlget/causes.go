@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -65,6 +66,8 @@ var causes = []cause{
 		return e.Addr + " has no address of the kind that -4 or -6 asks for"
 	}), ""},
 	{system(syscall.ECONNRESET, "the server cut the connection"), ""},
+	{eofAfter("bytes"), ""},
+	{eofAfter("answer"), ""},
 	{system(syscall.EPIPE, "the reader is gone"), ""},
 
 	// This machine.
@@ -150,6 +153,18 @@ func dialing(errno syscall.Errno, format string) func(error) (string, string) {
 			return "", ""
 		}
 		return e.Error(), fmt.Sprintf(format, e.Addr)
+	}
+}
+
+// eofAfter leaves the names of Go for the end of a stream out of a sentence whose last word says it.
+func eofAfter(last string) func(error) (string, string) {
+	return func(err error) (string, string) {
+		for _, eof := range []error{io.EOF, io.ErrUnexpectedEOF} {
+			if text := " " + last + ": " + eof.Error(); errors.Is(err, eof) && strings.HasSuffix(messageOf(err), text) {
+				return text, " " + last
+			}
+		}
+		return "", ""
 	}
 }
 

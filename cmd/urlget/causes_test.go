@@ -6,6 +6,7 @@ import (
 	"crypto/x509/pkix"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -58,6 +59,9 @@ func TestCausesAreInWords(t *testing.T) {
 		{fetch.ErrProtocol, errors.New(`malformed reply: "SSH-2.0-OpenSSH_9.2"`), "", "sftp://h.example/x"},
 		{fetch.ErrProtocol, errors.New(`the server does not speak HTTP, but said "(vsFTPd"`), "", "ftp://h.example/x"},
 		{fetch.ErrProtocol, errors.New(`the server does not speak HTTP, but said "what?"`), "", "another service"},
+		{fetch.ErrTruncated, fmt.Errorf("the connection ended after 1 of 2 bytes: %w", io.ErrUnexpectedEOF), "transfer incomplete: the connection ended after 1 of 2 bytes", ""},
+		{fetch.ErrNetwork, fmt.Errorf("closed without an answer: %w", io.EOF), "network failure: closed without an answer", ""},
+		{fetch.ErrNetwork, fmt.Errorf("odd: %w", io.EOF), "network failure: odd: EOF", ""},
 		{fetch.ErrProtocol, errors.New("odd"), "protocol violation: odd", ""},
 	}
 	for _, tt := range tests {

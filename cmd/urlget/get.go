@@ -164,10 +164,10 @@ func (a *app) hooks(ctx context.Context, j *job.Job, t *transfer) *job.Hooks {
 		Match:    func(m *job.Job) error { return a.match(ctx, m) },
 		Progress: a.progress(j, t),
 		Retry: func(failed int, wait time.Duration, err error) {
-			t.retry(wait, render.Message(err))
+			t.retry(wait, render.Message(inWords(err)))
 			a.emit(render.Retry(url, failed+1, wait, err))
 			a.hosts.Failed(hostOf(j.URL), err)
-			a.say("%s: %s; trying again in %s", url, render.Message(err), waitTime(wait))
+			a.say("%s: %s; trying again in %s", url, render.Message(inWords(err)), waitTime(wait))
 		},
 		Reuse: func(proof string) {
 			if a.set.verbose {

@@ -63,7 +63,7 @@ func (f *formFlag) String() string {
 	}
 	return (*f.to)[len(*f.to)-1].text
 }
-func (f *formFlag) Type() string   { return "field" }
+func (f *formFlag) Type() string { return "field" }
 
 func (f *formFlag) Set(text string) error {
 	*f.to = append(*f.to, answer{text, f.file})

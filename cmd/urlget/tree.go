@@ -202,7 +202,7 @@ func (a *app) mirror(ctx context.Context) error {
 		Ended:        a.treeEnded,
 		Retry: func(u uri.URI, failed int, wait time.Duration, err error) {
 			a.emit(render.Retry(u.Redacted(), failed+1, wait, err))
-			a.say("%s: %s; trying again in %s", u.Redacted(), render.Message(err), waitTime(wait))
+			a.say("%s: %s; trying again in %s", u.Redacted(), render.Message(inWords(err)), waitTime(wait))
 		},
 	}
 	if a.set.verbose {
