@@ -98,10 +98,15 @@ func (b *batch) read(ctx context.Context, args []string, l *list) {
 	if l == nil {
 		return
 	}
+	empty := true
 	b.wrong = l.each(b.app.retrievable, func(g given) bool {
+		empty = false
 		b.app.con.expect(1)
 		return pass(g)
 	})
+	if empty && b.wrong == nil {
+		b.app.say("there is no URL in %s", fetch.Printable(l.name))
+	}
 }
 
 // retrievable reports whether there is a way to retrieve what has that scheme.

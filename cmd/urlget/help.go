@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // helpWidth is how many columns the help takes at most.
@@ -63,6 +65,60 @@ const shortHelp = `Urlget retrieves what URLs name, whatever their scheme.
   urlget --help all        every flag, in groups
   urlget COMMAND --help    the flags of a command
 `
+
+// helpCommand returns the command that prints the help of root and of its other commands.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Print the help of a command, or with \"all\" every flag",
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return append(commandNames(root), "all"), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] == "all" {
+				help(root, args)
+				return nil
+			}
+			cmd, _, err := root.Find(args)
+			if err != nil || cmd == root {
+				names := commandNames(root)
+				wrong := &usageError{`there is no command "` + args[0] + `"`, "the commands are " + strings.Join(names, ", ")}
+				if near := uri.NearestScheme(args[0], names); near != "" {
+					wrong.hint = "did you mean urlget help " + near + " ?"
+				}
+				return wrong
+			}
+			help(cmd, nil)
+			return nil
+		},
+	}
+}
+
+// commandNames returns the names of the commands below root.
+func commandNames(root *cobra.Command) []string {
+	var names []string
+	for _, cmd := range root.Commands() {
+		if !cmd.Hidden {
+			names = append(names, cmd.Name())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// wantShell makes it a mistake to ask for completions without naming a shell.
+func wantShell(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			shells := strings.Join(commandNames(cmd), ", ")
+			cmd.Args = cobra.ArbitraryArgs
+			cmd.RunE = func(*cobra.Command, []string) error {
+				return &usageError{"completion: want one of " + shells, "urlget completion SHELL --help tells how to use it"}
+			}
+		}
+	}
+}
 
 // help prints the short help, or that of all flags: of commands, and after "--help all".
 func help(cmd *cobra.Command, args []string) {

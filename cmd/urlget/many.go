@@ -86,6 +86,8 @@ func (m *many) check(s *settings) error {
 		return usage("--keep-going and --fail-fast exclude each other")
 	case m.eight && s.given("jobs"):
 		return usage("-Z means -j 8; one of them is enough")
+	case s.driver.web.HTTP1 && s.driver.web.HTTP2:
+		return usage("--http1 and --http2 exclude each other")
 	case m.randomWait && m.wait == 0:
 		return usage("--random-wait without --wait")
 	}

@@ -120,6 +120,7 @@ func run(ctx context.Context, args []string, std stdio, more ...fetch.Loader) in
 	root := a.command()
 	args, err := splitShort(args, root.Flags())
 	if err == nil {
+		wantShell(root)
 		root.SetArgs(args)
 		root.SetIn(std.in)
 		help := &writer{w: std.out}
@@ -287,6 +288,7 @@ the terminal. "urlget schemes" lists the schemes.`,
 	}
 	schemes.Flags().BoolVar(&a.set.json, "json", false, "print JSON Lines")
 	root.SetHelpFunc(help)
+	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(get, cat, ls, stat, explain, schemes, a.serveCommand(), a.versionCommand(), a.warcCommand())
 	return root
 }

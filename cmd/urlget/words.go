@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,13 +31,7 @@ func (s *settings) checkFirstWord(root *cobra.Command, args []string) error {
 		return nil // the hint will be its URL
 	}
 	wrong := &usageError{text: `"` + word + `" is neither a command nor a URL`}
-	var names []string
-	for _, cmd := range root.Commands() {
-		if !cmd.Hidden {
-			names = append(names, cmd.Name())
-		}
-	}
-	slices.Sort(names)
+	names := commandNames(root)
 	near := uri.NearestScheme(word, names)
 	switch {
 	case otherWords[word] != "":
