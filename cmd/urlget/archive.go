@@ -33,6 +33,12 @@ type archiveSettings struct {
 
 // addArchiveFlags defines the flags about archives.
 func addArchiveFlags(f *pflag.FlagSet, s *settings) {
+	addWarcFlags(f, s)
+	addReplayFlags(f, s)
+}
+
+// addWarcFlags defines the flags about the archive that is written.
+func addWarcFlags(f *pflag.FlagSet, s *settings) {
 	r := &s.archive
 	f.StringVar(&r.warc, "warc", "", "record everything in `FILE` (.warc.gz); -c goes on with one that is there")
 	f.StringVar(&r.warc, "warc-file", "", "the same as --warc")
@@ -41,6 +47,11 @@ func addArchiveFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVar(&r.cdx, "warc-cdx", false, "write an index (CDXJ) beside the archive")
 	f.StringVar(&r.dedup, "warc-dedup", "", "do not record again what the index in `FILE` (CDXJ) has")
 	f.BoolVar(&r.plain, "no-warc-compression", false, "do not compress the archive")
+}
+
+// addReplayFlags defines the flags about what is answered by archives.
+func addReplayFlags(f *pflag.FlagSet, s *settings) {
+	r := &s.archive
 	f.Var((*several)(&r.replay), "replay", "answer from the archive in `FILE` what it has")
 	f.BoolVar(&r.only, "replay-only", false, "with --replay: answer nothing else, and send nothing")
 	f.Var((*date)(&r.at), "replay-at", "with --replay: as it was at `DATE`, such as 2026-01-31, not the last time")
@@ -60,6 +71,7 @@ func (r *archiveSettings) check() error {
 // archives are those that are open during a run.
 type archives struct {
 	writer  *warc.Writer
+	seen    *capture.Seen
 	capture *capture.Capture
 	replay  *replay.Archive
 }
@@ -106,7 +118,7 @@ func (a *app) openArchives(ctx context.Context, args []string, offline bool) (co
 		return ctx, fileError(err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	a.archives.writer = w
+	a.archives.writer, a.archives.seen = w, seen
 	a.archives.capture = capture.New(w, seen, func(err error) {
 		cancel(&fetch.Error{Code: fetch.ErrFile, Err: errors.New("the archive cannot be written: " + err.Error())})
 	})

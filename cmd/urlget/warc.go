@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/archive"
 	"github.com/urlget/urlget/fetch/warc"
 )
 
@@ -51,6 +53,33 @@ func (a *app) warcCommand() *cobra.Command {
 		Args:  files,
 		RunE:  each(a.index),
 	})
+	into := &cobra.Command{
+		Use:   "import --warc FILE FROM...",
+		Short: "Put archives, mailboxes (mbox, Maildir) and mirrors into an archive",
+		Args:  files,
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.importInto(cmd, args) },
+	}
+	merge := &cobra.Command{
+		Use:   "merge --warc FILE FROM...",
+		Short: "Make one archive of several, without what they have twice",
+		Args:  files,
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.importInto(cmd, args, archive.WARC) },
+	}
+	for _, c := range []*cobra.Command{into, merge} {
+		a.defineNamed(c, addWarcFlags, func(f *pflag.FlagSet, s *settings) {
+			f.BoolVarP(&s.resume, "continue", "c", false, "go on with an archive that is there")
+		})
+	}
+	extract := &cobra.Command{
+		Use:   "extract FILE [URL|ID]...",
+		Short: "Save what is in an archive as files, or print records by identifier",
+		Args:  files,
+		RunE:  a.extract,
+	}
+	a.defineNamed(extract, func(f *pflag.FlagSet, s *settings) {
+		f.StringVarP(&s.dir, "directory-prefix", "P", "", "save files below `DIR`")
+	})
+	cmd.AddCommand(into, merge, extract)
 	return cmd
 }
 

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetch/warc"
 )
 
@@ -68,10 +69,25 @@ func (c *Capture) Recorder(_ context.Context, req *fetch.Request) *fetch.Exchang
 	return x
 }
 
+// Add records content that was retrieved by other means at some time, and what is known of it, as the
+// answer to a request for u. It returns why it could not be read or written.
+func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader) error {
+	r := &recording{Capture: c, begin: at, added: true, req: &fetch.Request{URL: u}, target: Target(u), peers: make(map[int]peer),
+		dialogue: &dialogue{}, content: warc.NewSpool(c.w.Dir())}
+	if _, err := io.Copy(r.content, content); err != nil {
+		r.content.Close()
+		return err
+	}
+	r.response(&fetch.Response{Meta: *m})
+	r.end(nil)
+	return c.w.Err()
+}
+
 // A recording is an exchange on its way into the file.
 type recording struct {
 	*Capture
 	begin  time.Time
+	added  bool // it was not recorded, so that nothing is known of its duration
 	req    *fetch.Request
 	target string
 
@@ -301,7 +317,10 @@ func (r *recording) parseEntries(err error) {
 
 // exchange returns the record that says what came of it.
 func (r *recording) exchange(x *Exchange) *warc.Draft {
-	x.URL, x.Op, x.Time, x.Seconds = r.target, r.req.Op, r.begin.UTC(), time.Since(r.begin).Seconds()
+	x.URL, x.Op, x.Time = r.target, r.req.Op, r.begin.UTC()
+	if !r.added {
+		x.Seconds = time.Since(r.begin).Seconds()
+	}
 	x.Range, x.View, x.Form, x.Conditional = r.req.Range, r.req.View, FormDigest(r.req.Form), !r.req.IfChanged.IsZero()
 	s := warc.NewSpool(r.w.Dir())
 	text, err := json.Marshal(x)

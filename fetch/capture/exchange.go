@@ -30,7 +30,7 @@ type Exchange struct {
 	URL     string      `json:"url"` // without password and fragment
 	Op      fetch.Op    `json:"op"`
 	Time    time.Time   `json:"time"`
-	Seconds float64     `json:"seconds"`
+	Seconds float64     `json:"seconds"` // 0 if it is not known
 	Range   fetch.Range `json:"range,omitzero"`
 	View    string      `json:"view,omitempty"`
 	// Form is FormDigest of the answers that were sent.

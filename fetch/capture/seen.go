@@ -54,6 +54,17 @@ func (s *Seen) Load(index io.Reader) error {
 	return err
 }
 
+// Revisit reports whether the payload with that digest is in an archive already, and then makes the
+// header that of a revisit record, whose block has to be left out or shortened to the head of an
+// answer. If it is not, the record that the header is of is remembered.
+func (s *Seen) Revisit(h *warc.Header, digest string) bool {
+	e, ok := s.first(digest, h.TargetURI(), h.Date(), h.ID())
+	if ok {
+		e.refer(h)
+	}
+	return ok
+}
+
 // first returns the record that has the payload with that digest already. If there is none, the one
 // described is.
 func (s *Seen) first(digest, url string, date time.Time, id string) (earlier, bool) {

@@ -184,6 +184,8 @@ type memo struct {
 	Page      bool            `json:"page,omitempty"`  // it may be converted
 	To        string          `json:"to,omitempty"`    // a redirect: where it led
 	Final     string          `json:"final,omitempty"` // the URL that links are relative to
+	// Scheme is that of the URL if the crawl knows it by that of another one (see crawl.Key).
+	Scheme string `json:"scheme,omitempty"`
 }
 
 func readMemo(b []byte) (v memo) {

@@ -303,6 +303,9 @@ func (m *mirror) saved(p *crawl.Page, v *visited, res *download.Result, old, now
 	if info, err := m.d.Root.Lstat(now.Path); err == nil {
 		now.Size, now.Saved = info.Size(), info.ModTime()
 	}
+	if scheme := p.URL.Scheme(); scheme != crawl.Family(p.URL) {
+		now.Scheme = scheme
+	}
 	p.Memo = now.bytes()
 	return m.follow(p, now, now.Path, parse)
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -57,7 +58,10 @@ type place struct {
 }
 
 // An origin is how a revisit refers to a record that has no identifier in common.
-type origin struct{ url, date string }
+type origin struct {
+	url  string
+	date time.Time
+}
 
 // A captured is one exchange that can be replayed.
 type captured struct {
@@ -247,7 +251,7 @@ func (s *scanner) record(rec *warc.Record) {
 		c.kind, c.op, c.rng, c.view, c.form = exchangeRecord, x.Op, x.Range, x.View, x.Form
 		c.failed = x.Failure != nil && (x.Failure.Retry || x.Failure.Class == fetch.ErrInterrupted || x.Failure.Class == fetch.ErrNotModified)
 	case c.kind == warc.Resource:
-		a.origins[origin{rec.TargetURI(), rec.Get("WARC-Date")}] = here
+		a.origins[origin{rec.TargetURI(), rec.Date()}] = here
 		c.bare = true
 		s.bare = append(s.bare, c)
 		return
@@ -255,7 +259,7 @@ func (s *scanner) record(rec *warc.Record) {
 		return
 	}
 	if c.kind == warc.Response {
-		a.origins[origin{rec.TargetURI(), rec.Get("WARC-Date")}] = here
+		a.origins[origin{rec.TargetURI(), rec.Date()}] = here
 	}
 	s.add(u, c)
 }
@@ -443,4 +447,20 @@ func (a *Archive) Captures(u uri.URI, most int) []Capture {
 		list = append(list, one)
 	}
 	return list
+
+// All yields the URLs that there are captures of, in the order of their text for those of files
+// without an index, and each of them once for each file that has an index.
+func (a *Archive) All() iter.Seq[uri.URI] {
+	return func(yield func(uri.URI) bool) {
+		for _, key := range slices.Sorted(maps.Keys(a.scanned.captures)) {
+			if u, err := uri.Parse(key); err == nil && !yield(u) {
+				return
+			}
+		}
+		for _, x := range a.indexes {
+			if !x.urls(yield) {
+				return
+			}
+		}
+	}
 }

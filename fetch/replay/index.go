@@ -112,23 +112,51 @@ func (x *index) load() error {
 	return nil
 }
 
+// urls yields the URLs of the index, and reports false if it was told to stop.
+func (x *index) urls(yield func(uri.URI) bool) bool {
+	told := make(map[string]bool) // those of one hash
+	for i, l := range x.lines {
+		if i > 0 && x.lines[i-1].hash != l.hash {
+			clear(told)
+		}
+		e, ok := x.entry(l)
+		if !ok {
+			continue
+		}
+		u, err := uri.Parse(e.URL)
+		if err != nil || !u.IsAbs() || told[capture.Key(u)] {
+			continue
+		}
+		told[capture.Key(u)] = true
+		if !yield(u) {
+			return false
+		}
+	}
+	return true
+}
+
+// entry reads a line.
+func (x *index) entry(l line) (warc.IndexEntry, bool) {
+	text := make([]byte, 1024)
+	n, _ := x.file.ReadAt(text, l.offset)
+	if n == len(text) && !slices.Contains(text, '\n') {
+		text = make([]byte, maxLine)
+		n, _ = x.file.ReadAt(text, l.offset)
+	}
+	text = text[:n]
+	if end := slices.Index(text, '\n'); end >= 0 {
+		text = text[:end]
+	}
+	return warc.ParseIndexEntry(text)
+}
+
 // find returns the lines for the URL with that key, and perhaps others.
 func (x *index) find(key string) []warc.IndexEntry {
 	hash := maphash.String(seed, key)
 	i, _ := slices.BinarySearchFunc(x.lines, hash, func(l line, h uint64) int { return cmp.Compare(l.hash, h) })
 	var list []warc.IndexEntry
 	for ; i < len(x.lines) && x.lines[i].hash == hash && len(list) < maxVersions; i++ {
-		text := make([]byte, 1024)
-		n, _ := x.file.ReadAt(text, x.lines[i].offset)
-		if n == len(text) && !slices.Contains(text, '\n') {
-			text = make([]byte, maxLine)
-			n, _ = x.file.ReadAt(text, x.lines[i].offset)
-		}
-		text = text[:n]
-		if end := slices.Index(text, '\n'); end >= 0 {
-			text = text[:end]
-		}
-		if e, ok := warc.ParseIndexEntry(text); ok {
+		if e, ok := x.entry(x.lines[i]); ok {
 			list = append(list, e)
 		}
 	}

@@ -198,7 +198,7 @@ func (a *Archive) origin(rec *warc.Record) place {
 	if p, ok := a.byID(rec.Refers("WARC-Refers-To")); ok {
 		return p
 	}
-	return a.byOrigin(origin{rec.Refers("WARC-Refers-To-Target-URI"), rec.Get("WARC-Refers-To-Date")})
+	return a.byOrigin(origin{rec.Refers("WARC-Refers-To-Target-URI"), warc.ParseDate(rec.Get("WARC-Refers-To-Date"))})
 }
 
 // openResource answers with a resource record of which no more is known.

@@ -103,7 +103,7 @@ func TestArchivesOfOthers(t *testing.T) {
 		response("http://h.example/cut-close", "HTTP/1.0 200 OK\r\n\r\npe", "WARC-Truncated: disconnect\r\n"),
 		record("revisit", "http://h.example/again", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", "WARC-Refers-To: <urn:1>\r\n"),
 		record("revisit", "http://h.example/by-date", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n",
-			"WARC-Refers-To-Target-URI: <http://h.example/a>\r\n", "WARC-Refers-To-Date: 2026-01-01T00:00:00Z\r\n"),
+			"WARC-Refers-To-Target-URI: <http://h.example/a>\r\n", "WARC-Refers-To-Date: 2026-01-01T00:00:00.000Z\r\n"),
 		record("revisit", "http://h.example/lost", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\n\r\n", "WARC-Refers-To: <urn:none>\r\n"),
 		record("request", "http://h.example/form", "application/http; msgtype=request", "POST /form HTTP/1.1\r\nHost: h.example\r\n\r\n", "WARC-Concurrent-To: <urn:form>\r\n"),
 		response("http://h.example/form", answer("posted"), id("form")),

@@ -90,6 +90,8 @@ var layers = []layer{
 			"fetch/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "fetch/mirror", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/job",
 			"fetch/crawl"}},
+		{packages: "fetch/archive", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/capture", "fetch/message",
+			"fetch/download", "fetch/crawl", "fetch/mirror", "internal/mailbox")},
 		{packages: "fetch/replay", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/capture", "protocols/http")},
 		{packages: "fetch/serve", imports: append(core[:len(core):len(core)], "fetch/uri/find", "fetch/links", "fetch/message",
 			"fetch/fetchhttp", "fetch/replay"), modules: []string{"golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},

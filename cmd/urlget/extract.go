@@ -1,0 +1,162 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/archive"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/warc"
+)
+
+// importInto puts what there is into an archive, if it is of one of the kinds; nil means any.
+func (a *app) importInto(cmd *cobra.Command, args []string, kinds ...archive.Kind) error {
+	a.set.flags = cmd.Flags()
+	if a.set.archive.warc == "" {
+		return &usageError{"no archive to write to", "--warc FILE"}
+	}
+	for _, name := range args {
+		kind, err := archive.KindOf(name)
+		if err == nil && kinds != nil && !slices.Contains(kinds, kind) {
+			err = fmt.Errorf("it is a %s", kind)
+		}
+		if err != nil {
+			return fileError(fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	ctx, err := a.openArchives(cmd.Context(), nil, false)
+	if err != nil {
+		return err
+	}
+	v := &a.archives
+	m := archive.New(v.writer, v.seen, func(err error) { a.say("%s", fetch.Printable(err.Error())) })
+	for _, name := range args {
+		if err := importOne(ctx, m, name); err != nil {
+			return fileError(err)
+		}
+	}
+	r := m.Report()
+	a.say("%d records, %d of them revisits; %d left out, as they were there already", r.Records, r.Revisits, r.Known)
+	return nil
+}
+
+func importOne(ctx context.Context, m *archive.Importer, name string) error {
+	kind, err := archive.KindOf(name)
+	switch {
+	case err != nil:
+		return err
+	case kind == archive.Mailbox:
+		return m.Mailbox(ctx, name)
+	case kind == archive.Mirror:
+		return m.Mirror(ctx, name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return m.WARC(ctx, f, name)
+}
+
+// extract saves what is in an archive, or some of it.
+func (a *app) extract(cmd *cobra.Command, args []string) error {
+	a.set.flags = cmd.Flags()
+	name := args[0]
+	var urls []uri.URI
+	var ids []string
+	for _, text := range args[1:] {
+		u, err := uri.ParseLoose(text)
+		switch {
+		case err != nil || !u.IsAbs():
+			return usage("%s is neither a URL nor the identifier of a record", text)
+		case archive.IsRecordID(u):
+			ids = append(ids, text)
+		default:
+			urls = append(urls, u)
+		}
+	}
+	if ids != nil {
+		if err := a.printRecords(name, ids); err != nil || urls == nil {
+			return err
+		}
+	}
+	a.set.archive.replay, a.set.archive.only = []string{name}, true
+	ctx, err := a.openArchives(cmd.Context(), nil, false)
+	if err != nil {
+		return err
+	}
+	if a.client, err = a.newClient(); err != nil {
+		return err
+	}
+	root, err := openRoot(cmp.Or(a.set.dir, "."))
+	if err != nil {
+		return fileError(err)
+	}
+	defer root.Close()
+	d := &download.Downloader{Client: a.client, Root: root}
+	all := urls == nil
+	if all {
+		urls = slices.Collect(a.archives.replay.All())
+	}
+	saved := 0
+	for _, u := range urls {
+		if err := fetch.ContextError(ctx); err != nil {
+			return err
+		}
+		done, err := archive.Extract(ctx, d, u)
+		switch {
+		case done:
+			saved++
+		case err != nil && (!all || fetch.CodeOf(err) == fetch.ErrFile):
+			a.fail(u.Redacted(), err)
+		}
+	}
+	a.say("%d files saved, of %d URLs", saved, len(urls))
+	return fileError(d.Flush())
+}
+
+// printRecords prints the blocks of records.
+func (a *app) printRecords(name string, ids []string) error {
+	return readArchive(name, func(r *warc.Reader) error {
+		left := make(map[string]bool)
+		for _, id := range ids {
+			left[id] = true
+		}
+		for len(left) > 0 {
+			rec, err := r.Next()
+			var damage *warc.DamageError
+			switch {
+			case err == io.EOF:
+				for id := range left {
+					a.fail("", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%s has no record %s", name, id)})
+				}
+				return nil
+			case errors.As(err, &damage):
+				continue
+			case err != nil:
+				return fileError(err)
+			case !left[rec.ID()]:
+				continue
+			}
+			delete(left, rec.ID())
+			var out io.Writer = a.std.out
+			if term.IsTerminal(int(a.std.out.Fd())) {
+				out = &textOnly{w: a.std.out}
+			}
+			if _, err := io.Copy(out, rec.Block); err != nil {
+				return fileError(err)
+			}
+		}
+		return nil
+	})
+}

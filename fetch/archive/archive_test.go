@@ -1,0 +1,184 @@
+package archive_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/archive"
+	"github.com/urlget/urlget/fetch/capture"
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/mirror"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/internal/warccheck"
+	"github.com/urlget/urlget/protocols"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// imported returns the records that an import writes, without the first, and what it told.
+func imported(t *testing.T, do func(*archive.Importer) error) (list []*warccheck.Record, told []string, report archive.Report) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "out.warc.gz")
+	w, err := warc.Create(path, warc.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := archive.New(w, capture.NewSeen(), func(err error) { told = append(told, err.Error()) })
+	if err := errors.Join(do(m), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err = warccheck.Read(file); err != nil {
+		t.Fatal(err)
+	}
+	return list[1:], told, m.Report()
+}
+
+func record(id, kind, date, target, contentType, block string) string {
+	return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-00000000000%s>\r\nWARC-Date: %s\r\nWARC-Target-URI: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
+		kind, id, date, target, contentType, len(block), block)
+}
+
+func TestArchivesBecomeOne(t *testing.T) {
+	t.Parallel()
+	const web = "application/http;msgtype=response"
+	chunked := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n"
+	plain := "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"
+	one := record("1", "response", "2020-01-01T00:00:00Z", "<http://h/1>", web, plain) +
+		record("2", "request", "2020-01-01T00:00:00Z", "<http://h/1>", "application/http;msgtype=request", "GET /1 HTTP/1.1\r\n\r\n")
+	two := record("3", "response", "20210101000000", "http://h/2", web, chunked) +
+		record("1", "response", "2020-01-01T00:00:00Z", "http://h/1", web, plain) +
+		record("4", "resource", "2022-01-01T00:00:00Z", "ftp://h/4", "text/plain", "pear") +
+		"rubbish\r\n" +
+		record("5", "response", "2022-01-01T00:00:00Z", "http://h/5", web, strings.Replace(plain, "200 OK", "404 No", 1)) +
+		record("6", "response", "2022-01-01T00:00:00Z", "http://h/6", web+"\r\nWARC-Truncated: disconnect", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npear") +
+		record("7", "metadata", "2022-01-01T00:00:00Z", "http://h/1", "application/warc-fields", "a: b\r\n")
+	list, told, report := imported(t, func(m *archive.Importer) error {
+		return errors.Join(m.WARC(t.Context(), strings.NewReader(one), "one"), m.WARC(t.Context(), strings.NewReader(two), "two"))
+	})
+	var got []string
+	for _, r := range list {
+		got = append(got, r.Type+" "+r.Field("WARC-Target-URI"))
+	}
+	want := []string{"response http://h/1", "request http://h/1", "revisit http://h/2", "revisit ftp://h/4", "response http://h/5", "response http://h/6", "metadata http://h/1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	again := list[2]
+	if string(again.Block) != "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" || again.Field("WARC-Refers-To-Target-URI") != "http://h/1" ||
+		again.Field("WARC-Refers-To") != "<urn:uuid:00000000-0000-4000-8000-000000000001>" || again.Field("WARC-Refers-To-Date") != "2020-01-01T00:00:00.000000Z" || again.Field("WARC-Date") != "2021-01-01T00:00:00.000000Z" {
+		t.Errorf("%v: %q", again.Fields, again.Block)
+	}
+	if len(list[3].Block) != 0 {
+		t.Errorf("%q", list[3].Block)
+	}
+	if report != (archive.Report{Records: 7, Revisits: 2, Known: 1}) || len(told) != 1 || !strings.Contains(told[0], "two: damaged at byte") {
+		t.Errorf("%+v %q", report, told)
+	}
+	for name, content := range map[string]string{"nothing": "", "no archive": "Dear diary\n"} {
+		m := archive.New(nil, nil, func(error) {})
+		if err := m.WARC(t.Context(), strings.NewReader(content), name); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
+// A mirror is put into an archive under the URLs of its files, but for files that were changed.
+func TestMirrors(t *testing.T) {
+	t.Parallel()
+	day := time.Date(1994, time.December, 20, 12, 0, 0, 0, time.UTC)
+	s := httptest.NewTLSServer(http.FileServerFS(fstest.MapFS{
+		"index.html": {Data: []byte(`<a href="pear.txt">pear</a> <a href="/apple.txt">apple</a>`), ModTime: day},
+		"pear.txt":   {Data: []byte("A pear is a fruit.\n"), ModTime: day},
+		"apple.txt":  {Data: []byte("An apple a day.\n"), ModTime: day},
+	}))
+	defer s.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	for _, originals := range []bool{false, true} {
+		c := fetch.New(&fetch.Options{TLS: &tls.Config{RootCAs: roots}}, protocols.All)
+		dir := t.TempDir()
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = mirror.Run(context.Background(), &download.Downloader{Client: c, Root: root}, []uri.URI{uri.MustParse(s.URL + "/")},
+			&mirror.Options{Newer: true, Convert: true, Originals: originals, Crawl: crawl.Options{Scope: crawl.Scope{MaxDepth: -1}}})
+		c.Close()
+		root.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		host := strings.ReplaceAll(strings.TrimPrefix(s.URL, "https://"), ":", "+")
+		if err := os.WriteFile(filepath.Join(dir, host, "apple.txt"), []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if kind, err := archive.KindOf(dir); kind != archive.Mirror || err != nil {
+			t.Errorf("%s, %v", kind, err)
+		}
+		for range 2 { // it is left as it was
+			list, told, _ := imported(t, func(m *archive.Importer) error { return m.Mirror(t.Context(), dir) })
+			got := make(map[string]string)
+			for _, r := range list {
+				if r.Type == warc.Resource {
+					got[strings.TrimPrefix(r.Field("WARC-Target-URI"), s.URL)] = string(r.Block)
+				}
+			}
+			want := map[string]string{"/pear.txt": "A pear is a fruit.\n"}
+			problems := 2
+			if originals {
+				want["/"] = `<a href="pear.txt">pear</a> <a href="/apple.txt">apple</a>`
+				problems = 1
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) || len(told) != problems {
+				t.Errorf("got %q\nwant %q\n%q", got, want, told)
+			}
+		}
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, tt := range map[string]struct {
+		content string
+		want    archive.Kind
+	}{
+		"a": {"WARC/1.0\r\n", archive.WARC}, "b": {"\x1f\x8b\x08\x00\x00", archive.WARC}, "c": {"From a b", archive.Mailbox},
+		"d": {"Dear diary", ""}, "e": {"", ""}, "f": {"WAR", ""},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := archive.KindOf(path); got != tt.want || (err != nil) != (tt.want == "") {
+			t.Errorf("%q: %q, %v", tt.content, got, err)
+		}
+	}
+	if _, err := archive.KindOf(dir); !errors.Is(err, archive.ErrKind) {
+		t.Error(err)
+	}
+	if _, err := archive.KindOf(filepath.Join(dir, "none")); err == nil {
+		t.Error("what is not there was taken")
+	}
+}
