@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/fetch/warc/wacz"
 )
 
 // importInto puts what there is into an archive, if it is of one of the kinds; nil means any.
@@ -60,12 +62,41 @@ func importOne(ctx context.Context, m *archive.Importer, name string) error {
 	case kind == archive.Mirror:
 		return m.Mirror(ctx, name)
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return err
+	return eachWARC(name, func(name string, file io.ReaderAt) error { return m.WARC(ctx, file, name) })
+}
+
+// pack makes a WACZ file of archives.
+func (a *app) pack(args []string) error {
+	if len(args) < 2 || !isPacked(args[0]) {
+		return &usageError{"the first FILE is the one that is made, and ends in .wacz", "urlget warc pack ALL.wacz ONE.warc.gz TWO.warc.gz"}
 	}
-	defer f.Close()
-	return m.WARC(ctx, f, name)
+	out, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return fileError(err)
+	}
+	if err := packInto(out, args[1:]); err != nil {
+		out.Close()
+		os.Remove(args[0])
+		return fileError(err)
+	}
+	return fileError(out.Close())
+}
+
+func packInto(out io.Writer, names []string) error {
+	var list []wacz.Source
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		list = append(list, wacz.Source{Name: filepath.Base(name), ReaderAt: f, Size: info.Size()})
+	}
+	return wacz.Write(out, list, wacz.Options{Software: "urlget/" + programVersion()})
 }
 
 // extract saves what is in an archive, or some of it.
@@ -106,7 +137,18 @@ func (a *app) extract(cmd *cobra.Command, args []string) error {
 	d := &download.Downloader{Client: a.client, Root: root}
 	all := urls == nil
 	if all {
-		urls = slices.Collect(a.archives.replay.All())
+		list, more, err := a.archives.replay.URLs(func(string) bool { return true }, maxCounted)
+		if err != nil {
+			return fileError(err)
+		}
+		if more {
+			a.say("the archive has more than %d URLs; the first are saved", maxCounted)
+		}
+		for _, text := range list {
+			if u, err := uri.Parse(text); err == nil {
+				urls = append(urls, u)
+			}
+		}
 	}
 	saved := 0
 	for _, u := range urls {
@@ -127,19 +169,16 @@ func (a *app) extract(cmd *cobra.Command, args []string) error {
 
 // printRecords prints the blocks of records.
 func (a *app) printRecords(name string, ids []string) error {
-	return readArchive(name, func(r *warc.Reader) error {
-		left := make(map[string]bool)
-		for _, id := range ids {
-			left[id] = true
-		}
+	left := make(map[string]bool)
+	for _, id := range ids {
+		left[id] = true
+	}
+	err := readArchive(name, func(_ string, r *warc.Reader) error {
 		for len(left) > 0 {
 			rec, err := r.Next()
 			var damage *warc.DamageError
 			switch {
 			case err == io.EOF:
-				for id := range left {
-					a.fail("", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%s has no record %s", name, id)})
-				}
 				return nil
 			case errors.As(err, &damage):
 				continue
@@ -159,4 +198,10 @@ func (a *app) printRecords(name string, ids []string) error {
 		}
 		return nil
 	})
+	for _, id := range ids {
+		if left[id] && err == nil {
+			a.fail("", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%s has no record %s", name, id)})
+		}
+	}
+	return err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/urlget/urlget/fetch/capture"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/fetch/warc/wacz"
 )
 
 // orArchives returns the body of a command. If its first arguments are archives, it does alone to
@@ -58,27 +59,53 @@ func isArchive(name string) bool {
 	}
 	base := strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	info, err := os.Stat(name)
-	return strings.HasSuffix(base, ".warc") && err == nil && info.Mode().IsRegular()
+	return (strings.HasSuffix(base, ".warc") || isPacked(name)) && err == nil && info.Mode().IsRegular()
 }
 
-// readArchive calls f with a reader of an archive.
-func readArchive(name string, f func(*warc.Reader) error) error {
+// isPacked reports whether a file is called as those are that have archives in them (WACZ).
+func isPacked(name string) bool { return strings.HasSuffix(name, ".wacz") }
+
+// eachWARC calls f with an archive and its name, or with each of those in a file of them.
+func eachWARC(name string, f func(name string, file io.ReaderAt) error) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return fileError(err)
 	}
 	defer file.Close()
-	r, err := warc.NewReader(file)
+	if !isPacked(name) {
+		return f(name, file)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return fileError(err)
+	}
+	packed, err := wacz.NewReader(file, info.Size())
 	if err != nil {
 		return fileError(fmt.Errorf("%s: %w", name, err))
 	}
-	defer r.Close()
-	return f(r)
+	for _, inner := range packed.Files() {
+		if err := f(name+"/"+inner.Name, inner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readArchive calls f with a reader of an archive and its name, or of each in a file of them.
+func readArchive(name string, f func(name string, r *warc.Reader) error) error {
+	return eachWARC(name, func(name string, file io.ReaderAt) error {
+		r, err := warc.NewReader(file)
+		if err != nil {
+			return fileError(fmt.Errorf("%s: %w", name, err))
+		}
+		defer r.Close()
+		return f(name, r)
+	})
 }
 
 // listArchive lists the records of an archive. Damaged places are among them.
 func (a *app) listArchive(name string) error {
-	return readArchive(name, func(r *warc.Reader) error {
+	return readArchive(name, func(name string, r *warc.Reader) error {
 		path, err := filepath.Abs(name)
 		if err != nil {
 			return fileError(err)
@@ -183,7 +210,7 @@ func (a *app) describeArchive(name string) error {
 	if a.set.json {
 		return &usageError{"--json: an archive is described in words", "urlget ls --json " + name}
 	}
-	return readArchive(name, func(r *warc.Reader) error {
+	return readArchive(name, func(name string, r *warc.Reader) error {
 		types, schemes, seen := make(map[string]int), make(map[string]int), make(map[string]bool)
 		var first, last time.Time
 		var content int64

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/archive"
 	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/fetch/warc/wacz"
 )
 
 // warcCommand returns the command for what is done to archives.
@@ -79,7 +81,13 @@ func (a *app) warcCommand() *cobra.Command {
 	a.defineNamed(extract, func(f *pflag.FlagSet, s *settings) {
 		f.StringVarP(&s.dir, "directory-prefix", "P", "", "save files below `DIR`")
 	})
-	cmd.AddCommand(into, merge, extract)
+	pack := &cobra.Command{
+		Use:   "pack ALL.wacz FILE...",
+		Short: "Pack archives with an index and a list of pages (WACZ)",
+		Args:  files,
+		RunE:  func(_ *cobra.Command, args []string) error { return a.pack(args) },
+	}
+	cmd.AddCommand(into, merge, extract, pack)
 	return cmd
 }
 
@@ -112,14 +120,46 @@ func (a *app) index(name string) error {
 
 // verify prints what is wrong with an archive, and how much there is in it.
 func (a *app) verify(name string) error {
+	out := &writer{w: a.std.out}
+	if isPacked(name) {
+		if err := verifyPacked(out, name); err != nil {
+			return err
+		}
+	}
+	return eachWARC(name, func(name string, file io.ReaderAt) error { return verifyWARC(out, name, file) })
+}
+
+// verifyPacked compares what is in a WACZ file with what that says of it.
+func verifyPacked(out io.Writer, name string) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return fileError(err)
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fileError(err)
+	}
+	packed, err := wacz.NewReader(f, info.Size())
+	problems := 0
+	if err == nil {
+		err = packed.Verify(func(text string) {
+			problems++
+			fmt.Fprintf(out, "%s: %s\n", fetch.Printable(name), fetch.Printable(text))
+		})
+	}
+	switch {
+	case err != nil:
+		return fileError(fmt.Errorf("%s: %w", name, err))
+	case problems > 0:
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%d problems in %s", problems, name)}
+	}
+	return nil
+}
+
+func verifyWARC(out *writer, name string, file io.ReaderAt) error {
 	shown, problems := fetch.Printable(name), 0
-	out := &writer{w: a.std.out}
-	s, err := warc.Verify(f, func(p warc.Problem) {
+	s, err := warc.Verify(file, func(p warc.Problem) {
 		problems++
 		fmt.Fprintf(out, "%s: byte %d: %s\n", shown, p.Offset, fetch.Printable(p.Text))
 	})

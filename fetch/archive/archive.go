@@ -68,7 +68,7 @@ func KindOf(path string) (Kind, error) {
 	switch text := string(begin[:n]); {
 	case text == "From ":
 		return Mailbox, nil
-	case text == "WARC/", strings.HasPrefix(text, "\x1f\x8b"), strings.HasPrefix(text, "\x28\xb5\x2f\xfd"), strings.HasPrefix(text, "\x5d\x2a\x4d\x18"):
+	case text == "WARC/", strings.HasPrefix(text, "PK\x03\x04"), strings.HasPrefix(text, "\x1f\x8b"), strings.HasPrefix(text, "\x28\xb5\x2f\xfd"), strings.HasPrefix(text, "\x5d\x2a\x4d\x18"):
 		return WARC, nil
 	}
 	return "", ErrKind

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -23,6 +22,7 @@ import (
 	"github.com/urlget/urlget/fetch/capture"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/fetch/warc/wacz"
 )
 
 // maxDamage bounds the list of damaged places that is kept.
@@ -53,7 +53,7 @@ type Archive struct {
 
 // A place is where a record stands.
 type place struct {
-	file           *os.File
+	file           io.ReaderAt
 	offset, within int64
 }
 
@@ -84,7 +84,7 @@ type captured struct {
 
 const exchangeRecord = "exchange"
 
-// Open opens WARC files. If there is an index beside a file, NAME.cdxj for NAME.warc.gz, that says
+// Open opens WARC files, and WACZ files that have some. If there is an index beside a file, NAME.cdxj for NAME.warc.gz, that says
 // how much of it it covers, only the rest is read. Others are read once.
 func Open(paths ...string) (*Archive, error) { return open(maxRecords, paths) }
 
@@ -147,23 +147,44 @@ func (a *Archive) add(f *os.File) error {
 	if err != nil {
 		return err
 	}
+	begin := make([]byte, len(zipMagic))
+	if f.ReadAt(begin, 0); string(begin) == zipMagic {
+		return a.addPacked(f, info.Size())
+	}
 	covered, err := a.openIndex(f, info.Size())
 	if err != nil || covered == info.Size() && covered > 0 {
 		return err
 	}
-	return a.scan(f, covered)
+	return a.scan(f, f.Name(), covered)
+}
+
+// zipMagic is what a WACZ file begins with.
+const zipMagic = "PK\x03\x04"
+
+// addPacked reads the WARC files within a WACZ file.
+func (a *Archive) addPacked(f *os.File, size int64) error {
+	packed, err := wacz.NewReader(f, size)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	for _, inner := range packed.Files() {
+		if err := a.scan(inner, f.Name()+"/"+inner.Name, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // scan notes what is in a file from some byte on.
-func (a *Archive) scan(f *os.File, from int64) error {
+func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 	r, err := warc.NewReader(f)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name(), err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer r.Close()
 	if from > 0 {
 		if err := r.SeekRecord(from, 0); err != nil {
-			return fmt.Errorf("%s: %w", f.Name(), err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	s := newScanner(a, a.scanned, f)
@@ -174,18 +195,18 @@ func (a *Archive) scan(f *os.File, from int64) error {
 		switch {
 		case err == io.EOF:
 			if n == 0 && from == 0 && len(a.damage) > 0 {
-				return fmt.Errorf("%s is no WARC file: %w", f.Name(), a.damage[len(a.damage)-1])
+				return fmt.Errorf("%s is no WARC file: %w", name, a.damage[len(a.damage)-1])
 			}
 			s.settle()
 			return nil
 		case errors.As(err, &damage):
 			if len(a.damage) < maxDamage {
-				a.damage = append(a.damage, fmt.Errorf("%s: %w", f.Name(), err))
+				a.damage = append(a.damage, fmt.Errorf("%s: %w", name, err))
 			}
 		case err != nil:
 			return err
 		case a.left == 0:
-			return fmt.Errorf("%s: %w", f.Name(), ErrTooMany)
+			return fmt.Errorf("%s: %w", name, ErrTooMany)
 		default:
 			n++
 			a.left--
@@ -198,14 +219,14 @@ func (a *Archive) scan(f *os.File, from int64) error {
 type scanner struct {
 	archive  *Archive
 	table    *table
-	file     *os.File
+	file     io.ReaderAt
 	requests map[string]asked     // by the identifier of the answer, until that is met
 	answers  map[string]*captured // those whose request was not met
 	owned    map[string]bool      // resources that an exchange tells more about
 	bare     []*captured
 }
 
-func newScanner(a *Archive, t *table, f *os.File) *scanner {
+func newScanner(a *Archive, t *table, f io.ReaderAt) *scanner {
 	return &scanner{archive: a, table: t, file: f, requests: make(map[string]asked), answers: make(map[string]*captured)}
 }
 
@@ -447,20 +468,4 @@ func (a *Archive) Captures(u uri.URI, most int) []Capture {
 		list = append(list, one)
 	}
 	return list
-
-// All yields the URLs that there are captures of, in the order of their text for those of files
-// without an index, and each of them once for each file that has an index.
-func (a *Archive) All() iter.Seq[uri.URI] {
-	return func(yield func(uri.URI) bool) {
-		for _, key := range slices.Sorted(maps.Keys(a.scanned.captures)) {
-			if u, err := uri.Parse(key); err == nil && !yield(u) {
-				return
-			}
-		}
-		for _, x := range a.indexes {
-			if !x.urls(yield) {
-				return
-			}
-		}
-	}
 }

@@ -112,29 +112,6 @@ func (x *index) load() error {
 	return nil
 }
 
-// urls yields the URLs of the index, and reports false if it was told to stop.
-func (x *index) urls(yield func(uri.URI) bool) bool {
-	told := make(map[string]bool) // those of one hash
-	for i, l := range x.lines {
-		if i > 0 && x.lines[i-1].hash != l.hash {
-			clear(told)
-		}
-		e, ok := x.entry(l)
-		if !ok {
-			continue
-		}
-		u, err := uri.Parse(e.URL)
-		if err != nil || !u.IsAbs() || told[capture.Key(u)] {
-			continue
-		}
-		told[capture.Key(u)] = true
-		if !yield(u) {
-			return false
-		}
-	}
-	return true
-}
-
 // entry reads a line.
 func (x *index) entry(l line) (warc.IndexEntry, bool) {
 	text := make([]byte, 1024)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -34,13 +33,6 @@ func indexed(t *testing.T, change func(index string) string, records ...string) 
 }
 
 func same(index string) string { return index }
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
 
 // sample is an archive with records of many kinds, and damage in the middle, by which it shows that
 // an archive was read.
@@ -109,6 +101,7 @@ func TestAnIndexIsUsed(t *testing.T) {
 			if n := len(a.Times(uri.MustParse("http://h.example/a"))); n != 1 || a.Len() == 0 {
 				t.Errorf("%d captures of %d", n, a.Len())
 			}
+			a.Close()
 			c := clientOf(t, replay.Options{}, path)
 			want := map[string]string{"http://h.example/a": "pear", "http://h.example/form": "! not_found", "http://h.example/by-date": "pear",
 				"http://h.example/by-id": "pear", "ftp://h.example/bare": "bare", "ftp://h.example/list/": "a\r\n", "ftp://h.example/gone": "! not_found",
@@ -128,15 +121,6 @@ func TestAnIndexIsUsed(t *testing.T) {
 			if got := get(c, post); got != "posted" {
 				t.Errorf("POST: %q", got)
 			}
-			var urls []string
-			for u := range a.All() {
-				urls = append(urls, u.String())
-			}
-			slices.Sort(urls)
-			if slices.Contains(urls, "") || !slices.Contains(urls, "http://h.example/a") || len(slices.Compact(urls)) != len(want)-1-btoi(tt.more == "") {
-				t.Errorf("URLs: %q", urls)
-			}
-			a.Close()
 			n := 0
 			for e, err := range c.List(t.Context(), "ftp://h.example/list/") {
 				if n++; err != nil || e.Name != "a" {

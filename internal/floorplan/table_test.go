@@ -79,6 +79,7 @@ var layers = []layer{
 		{packages: "fetch/fetchfs", imports: core},
 		{packages: "fetch/fetchhttp", imports: core},
 		{packages: "fetch/warc", modules: []string{"github.com/klauspost/compress", "golang.org/x/sys"}},
+		{packages: "fetch/warc/wacz", imports: []string{"fetch/warc"}},
 		{packages: "fetch/capture", imports: append(core[:len(core):len(core)], "fetch/warc")},
 	}},
 
@@ -92,7 +93,7 @@ var layers = []layer{
 			"fetch/crawl"}},
 		{packages: "fetch/archive", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/capture", "fetch/message",
 			"fetch/download", "fetch/crawl", "fetch/mirror", "internal/mailbox")},
-		{packages: "fetch/replay", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/capture", "protocols/http")},
+		{packages: "fetch/replay", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/warc/wacz", "fetch/capture", "protocols/http")},
 		{packages: "fetch/serve", imports: append(core[:len(core):len(core)], "fetch/uri/find", "fetch/links", "fetch/message",
 			"fetch/fetchhttp", "fetch/replay"), modules: []string{"golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},
 	}},
