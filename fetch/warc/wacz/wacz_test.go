@@ -1,0 +1,218 @@
+package wacz_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/fetch/warc/wacz"
+)
+
+func record(kind, target, contentType, block string) string {
+	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:%s>\r\nWARC-Date: 2026-01-02T03:04:05Z\r\nWARC-Target-URI: %s\r\nContent-Type: %s\r\n"+
+		"WARC-Payload-Digest: sha1:X\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", kind, target, target, contentType, len(block), block)
+}
+
+const web = "application/http;msgtype=response"
+
+func source(name string, records ...string) wacz.Source {
+	text := strings.Join(records, "")
+	return wacz.Source{Name: name, ReaderAt: strings.NewReader(text), Size: int64(len(text))}
+}
+
+func packed(t testing.TB) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	err := wacz.Write(&out, []wacz.Source{
+		source("a.warc", record("response", "http://h.example/page", web, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>"),
+			record("response", "http://h.example/gone", web, "HTTP/1.1 404 No\r\nContent-Type: text/html\r\n\r\n"),
+			record("response", "http://h.example/a.png", web, "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\nx")),
+		source("b.warc", record("resource", "gopher://h.example/1", "text/plain", "a menu"), record("resource", "dns:h.example", "text/dns", "x")),
+	}, wacz.Options{Title: "Pears", Software: "test", Created: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestWhatIsWrittenCanBeRead(t *testing.T) {
+	t.Parallel()
+	file := packed(t)
+	r, err := wacz.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Verify(func(text string) { t.Error(text) }); err != nil {
+		t.Error(err)
+	}
+	var names, targets []string
+	for _, f := range r.Files() {
+		names = append(names, f.Name)
+		in, err := warc.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			rec, err := in.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			targets = append(targets, rec.TargetURI())
+		}
+	}
+	if !slices.Equal(names, []string{"a.warc", "b.warc"}) || len(targets) != 5 {
+		t.Errorf("%q %q", names, targets)
+	}
+
+	// As a program sees it that knows the specification.
+	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := func(name string) []byte {
+		f, err := z.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		text, err := io.ReadAll(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	index, err := gzip.NewReader(bytes.NewReader(member("indexes/index.cdx.gz")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := io.ReadAll(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := strings.Split(strings.TrimSpace(string(lines)), "\n")
+	if len(list) != 5 || !slices.IsSorted(list) || !strings.Contains(string(lines), `"filename":"b.warc"`) {
+		t.Errorf("the index: %q", list)
+	}
+	pages := strings.Split(strings.TrimSpace(string(member("pages/pages.jsonl"))), "\n")
+	if want := []string{`{"format":"json-pages-1.0","id":"pages","title":"All pages"}`, `{"url":"http://h.example/page","ts":"2026-01-02T03:04:05Z"}`,
+		`{"url":"gopher://h.example/1","ts":"2026-01-02T03:04:05Z"}`}; !slices.Equal(pages, want) {
+		t.Errorf("the pages: %q", pages)
+	}
+	var about struct {
+		Profile, Title, Created string
+		Version                 string `json:"wacz_version"`
+		Resources               []struct{ Path, Hash string }
+	}
+	if err := json.Unmarshal(member("datapackage.json"), &about); err != nil || about.Profile != "data-package" || about.Version != "1.1.1" ||
+		about.Created != "2026-01-02T03:04:05Z" || len(about.Resources) != 4 || !strings.HasPrefix(about.Resources[0].Hash, "sha256:") {
+		t.Errorf("%+v, %v", about, err)
+	}
+}
+
+func TestWhatCannotBePacked(t *testing.T) {
+	t.Parallel()
+	one := record("resource", "x:1", "text/plain", "a")
+	var shared bytes.Buffer
+	z := gzip.NewWriter(&shared)
+	io.WriteString(z, one+one)
+	z.Close()
+	for name, list := range map[string][]wacz.Source{
+		"a path":         {source("../a.warc", one)},
+		"no name":        {source("", one)},
+		"a name twice":   {source("a.warc", one), source("a.warc", one)},
+		"shared members": {{Name: "a.warc.gz", ReaderAt: bytes.NewReader(shared.Bytes()), Size: int64(shared.Len())}},
+	} {
+		if err := wacz.Write(io.Discard, list, wacz.Options{}); err == nil {
+			t.Errorf("%s was packed", name)
+		}
+	}
+}
+
+// zipped makes a file of members, stored.
+func zipped(t testing.TB, method uint16, members ...string) []byte {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for i := 0; i < len(members); i += 2 {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: members[i], Method: method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, members[i+1])
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestFilesOfStrangers(t *testing.T) {
+	t.Parallel()
+	one := record("resource", "x:1", "text/plain", "a")
+	many := []string{"archive/a.warc", one}
+	for i := range 100_000 {
+		many = append(many, fmt.Sprint(i), "")
+	}
+	for name, file := range map[string][]byte{
+		"too many members":   zipped(t, zip.Store, many...),
+		"no zip":             []byte("Dear diary"),
+		"no archive":         zipped(t, zip.Store, "datapackage.json", "{}"),
+		"compressed twice":   zipped(t, zip.Deflate, "archive/a.warc", one),
+		"an end that is cut": packed(t)[:100],
+	} {
+		if _, err := wacz.NewReader(bytes.NewReader(file), int64(len(file))); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+	for name, file := range map[string][]byte{
+		"no description": zipped(t, zip.Store, "archive/a.warc", one),
+		"not described":  zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json", `{}`),
+		"rubbish":        zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json", `rubbish`),
+		"what is not there": zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json",
+			`{"resources":[{"path":"archive/a.warc","hash":"md5:x","bytes":`+fmt.Sprint(len(one))+`},{"path":"../../etc/passwd","bytes":5}]}`),
+		"a size that lies": zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json", `{"resources":[{"path":"archive/a.warc","bytes":-5}]}`),
+		"another digest": zipped(t, zip.Store, "archive/a.warc", one, "datapackage.json",
+			`{"resources":[{"path":"archive/a.warc","hash":"sha256:00","bytes":`+fmt.Sprint(len(one))+`}]}`),
+		"a digest of the description": zipped(t, zip.Store, "archive/a.warc", one, "datapackage-digest.json", `{"hash":"sha256:00"}`, "datapackage.json",
+			`{"resources":[{"path":"archive/a.warc","hash":"md5:x","bytes":`+fmt.Sprint(len(one))+`}]}`),
+		"a bit": bytes.Replace(packed(t), []byte("a menu"), []byte("a mEnu"), 1),
+	} {
+		r, err := wacz.NewReader(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		problems := 0
+		if err := r.Verify(func(string) { problems++ }); err != nil || problems == 0 {
+			t.Errorf("%s: %d problems, %v", name, problems, err)
+		}
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	f.Add(packed(f))
+	f.Add(zipped(f, zip.Store, "archive/a.warc", "x"))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		r, err := wacz.NewReader(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			return
+		}
+		for _, in := range r.Files() {
+			if in.Size() > int64(len(file)) {
+				t.Errorf("%d bytes of %d", in.Size(), len(file))
+			}
+			io.CopyN(io.Discard, in, 1<<20)
+		}
+		r.Verify(func(string) {})
+	})
+}
