@@ -188,9 +188,31 @@ type optioned interface{ options() []string }
 
 func (c *choice[T]) options() []string { return c.words }
 
-// completeValues lets the shell offer the words that flags take.
-func completeValues(cmd *cobra.Command) {
+// valuesOf are words that flags take besides others.
+var valuesOf = map[string][]string{
+	"checksum": {"sha256:", "sha512:", "sha1:", "md5:"},
+	"execute":  {"robots=off"},
+	"level":    {endless},
+	"method":   {"GET", "POST", "PUT", "PATCH", "DELETE"},
+	"segments": {"auto"},
+}
+
+// completeValues lets the shell offer the words that flags take. The schemes are those of --allow-redirect.
+func completeValues(cmd *cobra.Command, schemes func() []string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if words := valuesOf[f.Name]; words != nil {
+			if err := cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+				panic(err)
+			}
+		}
+		if f.Name == "allow-redirect" {
+			offer := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return schemes(), cobra.ShellCompDirectiveNoFileComp
+			}
+			if err := cmd.RegisterFlagCompletionFunc(f.Name, offer); err != nil {
+				panic(err)
+			}
+		}
 		if v, ok := f.Value.(optioned); ok {
 			words := cobra.FixedCompletions(v.options(), cobra.ShellCompDirectiveNoFileComp)
 			if err := cmd.RegisterFlagCompletionFunc(f.Name, words); err != nil {

@@ -308,7 +308,22 @@ func (a *app) define(cmd *cobra.Command, groups ...func(*pflag.FlagSet, *setting
 	for _, add := range groups {
 		add(f, &a.set)
 	}
-	completeValues(cmd)
+	completeValues(cmd, a.schemeNames)
+}
+
+// schemeNames returns the names of the schemes that there are drivers for.
+func (a *app) schemeNames() []string {
+	client, err := a.newClient()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, s := range client.Schemes() {
+		if s.Can(fetch.OpGet) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 func noArguments(args []string) error {
