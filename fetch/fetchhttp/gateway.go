@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -137,9 +138,14 @@ func (g *gateway) path(u uri.URI) string {
 }
 
 var (
-	pageHead = template.Must(template.New("").Parse("<!DOCTYPE html>\n<meta charset=utf-8>\n<title>{{.}}</title>\n<ul>\n"))
-	pageLine = template.Must(template.New("").Parse("<li>{{if .Path}}<a href=\"{{.Path}}\">{{.Name}}</a>{{else}}{{.Name}}{{if .URL}} ({{.URL}}){{end}}{{end}}\n"))
+	pageHead = parsed("<!DOCTYPE html>\n<meta charset=utf-8>\n<title>{{.}}</title>\n<ul>\n")
+	pageLine = parsed("<li>{{if .Path}}<a href=\"{{.Path}}\">{{.Name}}</a>{{else}}{{.Name}}{{if .URL}} ({{.URL}}){{end}}{{end}}\n")
 )
+
+// parsed returns a template, parsed when it is needed: not every program that can serve does.
+func parsed(text string) func() *template.Template {
+	return sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(text)) })
+}
 
 // listing writes entries as they arrive.
 func (g *gateway) listing(w http.ResponseWriter, r *http.Request, resp *fetch.Response) {
@@ -147,7 +153,7 @@ func (g *gateway) listing(w http.ResponseWriter, r *http.Request, resp *fetch.Re
 	if r.Method == http.MethodHead {
 		return
 	}
-	if pageHead.Execute(w, resp.URL.Redacted()) != nil {
+	if pageHead().Execute(w, resp.URL.Redacted()) != nil {
 		return // the client has gone
 	}
 	for e, err := range resp.Entries {
@@ -155,7 +161,7 @@ func (g *gateway) listing(w http.ResponseWriter, r *http.Request, resp *fetch.Re
 			panic(http.ErrAbortHandler)
 		}
 		line := struct{ Path, Name, URL string }{g.path(e.URL), strings.ToValidUTF8(e.Name, "\uFFFD"), e.URL.Redacted()}
-		if pageLine.Execute(w, line) != nil {
+		if pageLine().Execute(w, line) != nil {
 			return
 		}
 	}

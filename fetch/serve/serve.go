@@ -124,7 +124,10 @@ var static embed.FS
 //go:embed pages
 var pageFiles embed.FS
 
-var pages = template.Must(template.New("").ParseFS(pageFiles, "pages/*.html"))
+// pages returns the templates of all pages. Programs that show none do not parse them.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").ParseFS(pageFiles, "pages/*.html"))
+})
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
