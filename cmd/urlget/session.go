@@ -21,7 +21,7 @@ const escape = 0x1d
 
 // session attaches the terminal to an interactive service. If standard input is not a terminal, it
 // is sent, and what arrives is printed until the server closes the connection or, after the end of
-// the input, has been silent for the time given by -T.
+// the input, has been silent for the time given by -T. What arrives goes where -O says.
 func (a *app) session(ctx context.Context, u uri.URI) error {
 	if a.events != nil {
 		return usage("--json has no form for sessions")
@@ -42,9 +42,13 @@ func (a *app) session(ctx context.Context, u uri.URI) error {
 		return err
 	}
 	defer opened.Close()
-	s := &session{app: a, conn: opened.ReadWriteCloser, idle: idle}
+	out, end, err := a.sessionOutput(terminal)
+	if err != nil {
+		return err
+	}
+	s := &session{app: a, conn: opened.ReadWriteCloser, out: out, idle: idle}
 	if !terminal {
-		return s.run(ctx, s.pipe)
+		return end(s.run(ctx, s.pipe))
 	}
 	if opened.User != "" {
 		advice := "the URL suggests the user name " + opened.User
@@ -54,7 +58,7 @@ func (a *app) session(ctx context.Context, u uri.URI) error {
 		a.say("%s", fetch.Printable(advice))
 	}
 	a.say("connected to %s, escape character is ^]", fetch.Printable(u.Host()))
-	return s.attach(ctx)
+	return end(s.attach(ctx))
 }
 
 // sessionClient returns a client whose connections may be silent, because people need time to
@@ -76,6 +80,7 @@ func (a *app) sessionClient(terminal bool) (*fetch.Client, time.Duration, error)
 type session struct {
 	app  *app
 	conn io.ReadWriteCloser
+	out  io.Writer
 	idle time.Duration // 0 for none
 	gate sync.Mutex    // held to pause output
 }
@@ -171,7 +176,7 @@ func (s *session) receive(arrived chan<- struct{}) error {
 			default:
 			}
 			s.gate.Lock()
-			_, writeErr := s.app.std.out.Write(buf[:n])
+			_, writeErr := s.out.Write(buf[:n])
 			s.gate.Unlock()
 			if writeErr != nil {
 				return fileError(writeErr)
