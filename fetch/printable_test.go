@@ -46,3 +46,19 @@ func FuzzPrintable(f *testing.F) {
 		}
 	})
 }
+
+func TestReplyString(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[string]fetch.Reply{
+		"":                  {},
+		"226":               {Code: 226},
+		"550 no\\nfile":     {Code: 550, Text: "no\nfile\r\n"},
+		"51 Nothing":        {Code: 51, Text: "Nothing"}, // Gemini has two digits
+		"7":                 {Code: 7},
+		"it \\x1b[1m is on": {Text: "it \x1b[1m is on"},
+	} {
+		if got := r.String(); got != want {
+			t.Errorf("%+v: %q, want %q", r, got, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"net/textproto"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,9 +94,9 @@ func (r Reply) String() string {
 	case r.Code == 0:
 		return text
 	case text == "":
-		return fmt.Sprintf("%03d", r.Code)
+		return strconv.Itoa(r.Code)
 	}
-	return fmt.Sprintf("%03d %s", r.Code, text)
+	return fmt.Sprintf("%d %s", r.Code, text)
 }
 
 // A Kind says what sort of thing a Response is.

@@ -127,7 +127,7 @@ func (c *control) together(steps []step, trial bool) error {
 			}
 			return err
 		}
-		if r.Code == 421 {
+		if hangsUp(r.Code, r.Text()) {
 			c.lines.Break(net.ErrClosed)
 			return refusal(s.String(), r)
 		}
@@ -183,7 +183,7 @@ func (c *control) send(steps []step) error {
 // reply reads one more reply, such as that at the end of a transfer.
 func (c *control) reply() (wire.Reply, error) {
 	r, err := c.await(c.env.Timeouts().Reply)
-	if err == nil && r.Code == 421 {
+	if err == nil && hangsUp(r.Code, r.Text()) {
 		c.lines.Break(net.ErrClosed)
 	}
 	return r, err

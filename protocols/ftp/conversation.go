@@ -56,7 +56,7 @@ func (s step) String() string {
 // judge returns what the reply means for the task.
 func (s step) judge(r wire.Reply) error {
 	switch {
-	case r.Code == 421:
+	case hangsUp(r.Code, r.Text()):
 		return refusal(s.String(), r)
 	case s.then != nil:
 		return s.then(r)

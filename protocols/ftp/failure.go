@@ -45,8 +45,18 @@ func (e *unanswered) Unwrap() []error { return []error{errUnusable, e.err} }
 // isStale reports whether err is that of a connection that was kept for too long.
 func isStale(err error) bool {
 	var e *fetch.Error
-	return errors.Is(err, errUnusable) || errors.As(err, &e) && e.Reply.Code == 421
+	return errors.Is(err, errUnusable) || errors.As(err, &e) && hangsUp(e.Reply.Code, e.Reply.Text)
 }
+
+// hangsUp reports whether a reply is the last of its connection: 421, or "500 OOPS:", with which
+// vsftpd tells why the process of a session has died, whatever command was the last.
+func hangsUp(code int, text string) bool {
+	return code == 421 || code == 500 && strings.HasPrefix(text, "OOPS:")
+}
+
+// misconfigured are words for the deaths of vsftpd that will come again until somebody changes its
+// settings.
+var misconfigured = []string{"refusing to run", "cannot change directory", "chroot", "config", "bad bool", "unrecognised"}
 
 // refusal is the error that a reply to a command means.
 func refusal(command string, r wire.Reply) *fetch.Error {
@@ -79,6 +89,9 @@ func classify(r wire.Reply) (code fetch.Code, retry bool) {
 			return fetch.ErrBusy, true
 		}
 		return fetch.ErrRefused, false
+	}
+	if hangsUp(r.Code, r.Text()) {
+		return fetch.ErrServer, !contains(strings.ToLower(r.Text()), misconfigured)
 	}
 	switch r.Code / 100 {
 	case 4:
@@ -116,4 +129,6 @@ func isRefusal(err error) bool {
 }
 
 // isUnknown reports whether the server does not know a command, or not in this form.
-func isUnknown(r wire.Reply) bool { return r.Code >= 500 && r.Code <= 504 }
+func isUnknown(r wire.Reply) bool {
+	return r.Code >= 500 && r.Code <= 504 && !hangsUp(r.Code, r.Text())
+}

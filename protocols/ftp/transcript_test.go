@@ -75,6 +75,8 @@ func transcripts() []transcriptTest {
 		{file: "data-reset", err: fetch.ErrTruncated, also: retry(true)},
 		{file: "421-greeting", err: fetch.ErrBusy, also: retry(true)},
 		{file: "421-login", err: fetch.ErrBusy, also: retry(true)},
+		{file: "oops", err: fetch.ErrServer, also: retry(true)},
+		{file: "oops-settings", err: fetch.ErrServer, also: retry(false)},
 		{file: "450-busy", err: fetch.ErrBusy, also: retry(true)},
 		{file: "550-denied", err: fetch.ErrRefused, also: retry(false)},
 		{file: "550-vague", err: fetch.ErrNotFound, also: retry(false)},
