@@ -197,6 +197,7 @@ func (b *batch) understand(g given) (subject string, j *job.Job, err error) {
 	}
 	if g.from.IsZero() {
 		b.app.typed.add(u)
+		u = b.app.set.overruled(u)
 	}
 	j.URL, j.From = u, g.from
 	return subject, j, nil

@@ -42,6 +42,24 @@ func (a *app) login() error {
 	return nil
 }
 
+// overruled returns u without the parts of its login that flags replace, as in curl: --user goes
+// before the user and the password of a URL, a flag for the password before its password, and a
+// netrc file that is insisted on before a login with a password.
+func (s *settings) overruled(u uri.URI) uri.URI {
+	user, has := u.User()
+	_, hasPassword := u.Password()
+	switch {
+	case !has || strings.Contains(user, ";"): // ;AUTH= of mail says more than who
+	case s.user != "", hasPassword && (s.netrc || s.netrcFile != "") && !s.hasPassword && !s.ask:
+		return u.WithoutUserinfo()
+	case hasPassword && (s.hasPassword || s.ask):
+		if v, err := u.WithUser(user); err == nil {
+			return v
+		}
+	}
+	return u
+}
+
 // firstLine returns the first line of a file, without its line ending.
 func firstLine(name string) (string, error) {
 	f, err := os.Open(name)
@@ -60,19 +78,20 @@ func firstLine(name string) (string, error) {
 // file, the netrc file, the terminal. The client itself tries the URL first.
 func (a *app) credentials() fetch.Credentials {
 	s := &a.set
-	chain := []fetch.Credentials{&flagLogin{app: a}}
+	flags := &flagLogin{app: a}
+	chain := []fetch.Credentials{flags}
 	if a.config.sectioned() {
 		chain = append(chain, sectionLogin{a})
 	}
 	switch {
 	case s.netrcFile != "":
-		chain = append(chain, &netrcLogin{a, netrc.New(s.netrcFile)})
+		chain = append(chain, &netrcLogin{a, netrc.New(s.netrcFile), flags})
 	case s.netrc:
-		chain = append(chain, &netrcLogin{a, netrc.New(netrc.Default().Path())})
+		chain = append(chain, &netrcLogin{a, netrc.New(netrc.Default().Path()), flags})
 	case !s.noNetrc:
 		file := netrc.Default()
 		file.Warn = a.con.warn
-		chain = append(chain, &netrcLogin{a, file})
+		chain = append(chain, &netrcLogin{a, file, flags})
 	}
 	return fetch.ChainCredentials(append(chain, &terminalLogin{app: a})...)
 }
@@ -137,20 +156,26 @@ func (l *flagLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.C
 	if !s.ask {
 		return fetch.Credential{User: user, Password: s.password}, nil
 	}
+	password, err := l.ask(ctx, ch, user)
+	return fetch.Credential{User: user, Password: password}, err
+}
+
+// ask asks once for the password of a user at each origin.
+func (l *flagLogin) ask(ctx context.Context, ch fetch.Challenge, user string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	password, ok := l.answered[ch.URL.Origin()]
 	if !ok {
 		var err error
 		if password, err = l.app.askPassword(ctx, ch, user); err != nil {
-			return fetch.Credential{}, err
+			return "", err
 		}
 		if l.answered == nil {
 			l.answered = make(map[uri.Origin]string)
 		}
 		l.answered[ch.URL.Origin()] = password
 	}
-	return fetch.Credential{User: user, Password: password}, nil
+	return password, nil
 }
 
 func (l *flagLogin) Source(ch fetch.Challenge) string {
@@ -168,13 +193,23 @@ func (l *flagLogin) Source(ch fetch.Challenge) string {
 
 // netrcLogin answers from a netrc file, for the name in --user if that is given.
 type netrcLogin struct {
-	app  *app
-	file *netrc.Source
+	app   *app
+	file  *netrc.Source
+	flags *flagLogin
 }
 
 func (l *netrcLogin) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	ch.User = l.app.userFor(ctx, ch)
-	return l.file.Credential(ctx, ch)
+	cred, err := l.file.Credential(ctx, ch)
+	if err == nil && cred.Password == "" && l.app.named(ctx, ch) { // a flag fills what the file leaves open
+		switch s := &l.app.set; {
+		case s.hasPassword:
+			cred.Password = s.password
+		case s.ask:
+			cred.Password, err = l.flags.ask(ctx, ch, cred.User)
+		}
+	}
+	return cred, err
 }
 
 func (l *netrcLogin) Source(ch fetch.Challenge) string {
