@@ -35,7 +35,7 @@ func TestErrorText(t *testing.T) {
 		{"the cause says the class, more than once", fetch.Error{Code: fetch.ErrInterrupted, Err: fmt.Errorf("interrupted: %w", fetch.ErrInterrupted)}, "interrupted"},
 		{"the cause says the class and more", fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("interrupted: enough")}, "interrupted: enough"},
 		{"a reply without a number", fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: "out of paper"}}, "server failure (out of paper)"},
-		{"a number without words", fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: 42}}, "server failure (042)"},
+		{"a number without words", fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: 42}}, "server failure (42)"},
 		{"a server that plays with the terminal", fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: 500, Text: "\x1b[2Jboo\r\nhoo"}},
 			`server failure (500 \x1b[2Jboo\r\nhoo)`},
 		{"a cause of several lines", fetch.Error{Code: fetch.ErrServer, Err: errors.New("a\nb")}, `server failure: a\nb`},

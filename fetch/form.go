@@ -2,8 +2,8 @@ package fetch
 
 // A Form is a list of questions that a server asks before it answers.
 type Form struct {
-	Title  string
-	Fields []Field
+	Title  string  `json:"title,omitempty"`
+	Fields []Field `json:"fields"`
 }
 
 // A Field is one question of a Form.

@@ -75,6 +75,8 @@ type Meta struct {
 	Decoded bool
 	Reply   Reply                // the server's status
 	Header  textproto.MIMEHeader // header fields of the protocol
+	// Form is what the server asks before it gives the content, for OpStat; nil if nothing.
+	Form *Form
 }
 
 // A Reply is a server's status, such as "226 Transfer complete" or "200 OK". Code is 0 in protocols

@@ -28,6 +28,7 @@ import (
 	"github.com/urlget/urlget/protocols/pop"
 	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/protocols/telnet"
+	"github.com/urlget/urlget/protocols/wais"
 )
 
 // This file is the only one that may name schemes: it sets the options of drivers.
@@ -170,6 +171,7 @@ type driverSettings struct {
 	news       nntp.Options
 	programs   programs
 	ssh        sftp.Options
+	wais       wais.Options
 	login      bool
 	transcript transcript
 }
@@ -195,6 +197,7 @@ func addDriverFlags(f *pflag.FlagSet, d *driverSettings) {
 	}
 	f.BoolVar(&d.gopher.Attributes, "attributes", false, "ask Gopher+ servers for the attributes of items, not their content")
 	f.StringVar(&d.news.Server, "news-server", "", "look news up at `SERVER` (host, host:port or URL); else $NNTPSERVER")
+	f.Var((*number)(&d.wais.MaxHits), "max-hits", "ask WAIS servers for the best `N` documents of a search, not 100")
 	f.Var((*number)(&d.news.Newest), "newest", "list only the last `N` articles of a newsgroup")
 	f.Var((*date)(&d.news.Since), "since", "list only articles since `DATE`, such as 2026-01-31 or 2026-01-31T12:00:00Z")
 	f.BoolVar(&d.news.UnixLines, "unix-lines", false, "deliver news with LF at the ends of lines, not CR LF")
@@ -292,6 +295,7 @@ func (s *settings) config(piped bool, p prompt) protocols.Config {
 		NNTP:     &d.news,
 		POP:      &pop.Options{StartTLS: d.news.StartTLS, AllowPlaintext: d.news.AllowPlaintext},
 		SFTP:     &d.ssh,
+		WAIS:     &d.wais,
 		Telnet:   &telnet.Options{CRLF: piped, Login: d.login, Transcript: d.transcript.writer()},
 	}
 }

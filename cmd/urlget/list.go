@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -25,7 +26,19 @@ func (a *app) printListing(j *job.Job, resp *fetch.Response) error {
 	defer a.stdout.Unlock()
 	defer a.con.pause()()
 	if resp.Entries != nil {
-		return a.printEntries(j.URL, resp.Entries)
+		n := 0
+		err := a.printEntries(j.URL, func(yield func(fetch.Entry, error) bool) {
+			for e, err := range resp.Entries {
+				n++
+				if !yield(e, err) {
+					return
+				}
+			}
+		})
+		if err == nil && n == 0 {
+			a.say("%s: %s", j.URL.Redacted(), emptyWords(resp.URL))
+		}
+		return err
 	}
 	return a.printBody(resp)
 }
@@ -45,6 +58,15 @@ func (a *app) printBody(resp *fetch.Response) error {
 	}
 	_, err := io.Copy(a.std.out, resp.Body)
 	return fileError(err)
+}
+
+// emptyWords says that a listing has no entries, which says nothing by itself.
+func emptyWords(u uri.URI) string {
+	_, asked := u.Query()
+	if asked || u.Scheme() == "cso" || strings.Contains(u.String(), "%09") {
+		return "nothing was found"
+	}
+	return "the listing is empty"
 }
 
 // printEntries prints the entries of the listing at u: to a terminal as they come.

@@ -180,6 +180,9 @@ func (a *app) failed(number int, place, subject string, err error) {
 		a.tally.fail(subject)
 	}
 	printError(a.con.prose(), a.con.paint, place, subject, err)
+	if wanted := (*fetch.FormError)(nil); errors.As(err, &wanted) {
+		render.Form(a.con, &wanted.Form)
+	}
 }
 
 // command returns the command and its subcommands.

@@ -20,6 +20,7 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 )
 
 // quickExit keeps the race detector from waiting a second whenever the command ends.
@@ -213,10 +214,15 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(os.WriteFile(ts.MkAbs("others"), []byte(s.Addr+" sha256 "+strings.Repeat("0a", 32)+" 2126-01-01T00:00:00Z\n"), 0o600))
 		case "gopher":
 			ts.Setenv("GOPHER", gopherd.Start(t, gopherd.Options{Plus: true, Text: true,
-				Tree:       fstest.MapFS{"docs/hello.txt": {Data: []byte("hello\r\n")}},
-				Attributes: map[string]string{"/docs/hello.txt": "+VIEWS:\r\n text/html De_DE: <1k>\r\n"},
-				Replies:    map[string]string{"/docs/hello.txt\t+text/html De_DE": "+-2\r\n<p>hallo"},
+				Tree: fstest.MapFS{"docs/hello.txt": {Data: []byte("hello\r\n")}, "docs/order": {Data: []byte("ordered\r\n")}},
+				Attributes: map[string]string{"/docs/hello.txt": "+VIEWS:\r\n text/html De_DE: <1k>\r\n",
+					"/docs/order": "+INFO: 0Order\t/docs/order\th\t70\t?\r\n+ASK:\r\n Note: Fill this in.\r\n Ask: Name:\tJoe\r\n Choose: Colour\tred\tblue\r\n"},
+				Replies: map[string]string{"/docs/hello.txt\t+text/html De_DE": "+-2\r\n<p>hallo"},
 			}).Addr)
+		case "wais":
+			ts.Setenv("WAIS", waisd.Start(t, waisd.Options{Tree: fstest.MapFS{
+				"fruit/pear.txt": {Data: []byte("a pear\n")}, "fruit/both.txt": {Data: []byte("a pear and an apple\n")},
+			}}).Addr)
 		default:
 			ts.Fatalf("serve: no server %q", kind)
 		}

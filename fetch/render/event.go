@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -42,6 +43,8 @@ type Event struct {
 	Exit        int     `json:"exit,omitempty"`         // failed: the exit status it stands for
 	Message     string  `json:"message,omitempty"`      // failed
 	Hint        string  `json:"hint,omitempty"`         // failed: what can be done about it
+
+	Form *fetch.Form `json:"form,omitempty"` // failed: the form that wants to be answered
 }
 
 // Start is the event that work on url begins.
@@ -106,6 +109,9 @@ func Failed(url string, err error, exit int) Event {
 		if e.URL != url {
 			ev.FinalURL = e.URL
 		}
+	}
+	if wanted := (*fetch.FormError)(nil); errors.As(err, &wanted) {
+		ev.Form = &wanted.Form
 	}
 	return ev
 }

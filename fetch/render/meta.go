@@ -28,18 +28,19 @@ type meta struct {
 	Status      int                 `json:"status,omitempty"`
 	Reply       string              `json:"reply,omitempty"`
 	Header      map[string][]string `json:"header,omitempty"`
+	Form        *fetch.Form         `json:"form,omitempty"`
 }
 
 // MetaJSON writes what is known of the resource at url as one line of JSON: event ("described"), url,
 // time, final_url if redirects led there, kind ("object", "listing" or "session"), name,
-// content_type, size, mtime, etag or validator, status, reply and header. What is unknown is absent.
+// content_type, size, mtime, etag or validator, status, reply, header and form. What is unknown is absent.
 func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {
 	if final == url {
 		final = ""
 	}
 	return writeLine(w, meta{Event: "described", URL: url, Time: stamp(time.Now()), FinalURL: final, Kind: m.Kind.String(),
 		Name: m.Name, ContentType: m.ContentType, Size: known(m.Size), ModTime: stamp(m.ModTime), ETag: sentTag(m), Validator: madeTag(m),
-		Status: m.Reply.Code, Reply: said(m.Reply), Header: m.Header})
+		Status: m.Reply.Code, Reply: said(m.Reply), Header: m.Header, Form: m.Form})
 }
 
 // sentTag returns the entity tag that the server sent, or "".
@@ -60,7 +61,7 @@ func madeTag(m *fetch.Meta) string {
 }
 
 // MetaText writes what is known of the resource at url for people: the URL, then one line for each
-// known fact, and one for each native field if fields is set. Control characters are escaped.
+// known fact, one for each native field if fields is set, and the form if there is one. Control characters are escaped.
 func MetaText(w io.Writer, url string, m *fetch.Meta, fields bool) error {
 	f := Facts{{"kind", m.Kind.String()}, {"name", m.Name}, {"type", m.ContentType}}
 	if m.Size >= 0 {
@@ -76,7 +77,10 @@ func MetaText(w io.Writer, url string, m *fetch.Meta, fields bool) error {
 	if _, err := io.WriteString(w, fetch.Printable(url)+"\n"); err != nil {
 		return err
 	}
-	return f.Text(w)
+	if err := f.Text(w); err != nil || m.Form == nil {
+		return err
+	}
+	return Form(w, m.Form)
 }
 
 // Fields returns protocol-native fields as facts, sorted by name.

@@ -114,12 +114,12 @@ func TestExchangesThatAreErrors(t *testing.T) {
 		reply      string
 		retry      bool
 	}{
-		{"umn-error", "00/none%09%09+", fetch.ErrNotFound, "001 '/none' does not exist!!", false},
+		{"umn-error", "00/none%09%09+", fetch.ErrNotFound, "1 '/none' does not exist!!", false},
 		{"umn-missing", "00/none", fetch.ErrNotFound, "'/none' does not exist!!", false},
-		{"pygopherd-error", "0/nonexist%09%09+", fetch.ErrNotFound, "001 '/nonexist' does not exist (no handler found)", false},
+		{"pygopherd-error", "0/nonexist%09%09+", fetch.ErrNotFound, "1 '/nonexist' does not exist (no handler found)", false},
 		{"pygopherd-missing", "9/nonexist", fetch.ErrNotFound, "'/nonexist' does not exist (no handler found)", false},
-		{"busy", "1/x%09%09+", fetch.ErrBusy, "002 Too many users.", true},
-		{"nowhere", "0/old%09%09+", fetch.ErrRedirect, "003 Test Administrator <admin@example.org>", false},
+		{"busy", "1/x%09%09+", fetch.ErrBusy, "2 Too many users.", true},
+		{"nowhere", "0/old%09%09+", fetch.ErrRedirect, "3 Test Administrator <admin@example.org>", false},
 		{"short", "9/x%09%09+", fetch.ErrTruncated, "", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -132,6 +132,9 @@ func described(req *fetch.Request, g uri.Gopher, list []Attribute) *fetch.Respon
 	resp := &fetch.Response{URL: req.URL}
 	resp.Size, resp.Name = -1, fetch.SafeName(g.Selector)
 	resp.Header, resp.ModTime = fields(list), modTime(list)
+	if form, ok := parseForm(list); ok {
+		resp.Form = &form
+	}
 	g.Plus = strings.TrimPrefix(g.Plus, "?")
 	what := expected(g)
 	resp.ContentType = what.media

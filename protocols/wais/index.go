@@ -56,7 +56,7 @@ func (s *session) index(w uri.WAIS, maxHits int) (*fetch.Response, error) {
 		return nil, err
 	}
 	if len(hits) >= maxHits && w.Database != "" {
-		s.log.Warn(fmt.Sprintf("the search found more than the %d documents that were asked for", maxHits))
+		s.log.Warn("the search found as many documents as were asked for, and there may be more")
 	}
 	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list", Size: -1}}
 	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
