@@ -420,6 +420,10 @@ func addNetworkFlags(f *pflag.FlagSet, s *settings) {
 	f.Var(&s.connect, "connect-timeout", "wait at most `SECONDS` for a connection")
 	f.Var(&s.read, "read-timeout", "wait at most `SECONDS` for a reply or more data")
 	f.Var(&s.maxTime, "max-time", "give up a URL that is not done within `SECONDS`")
+	s.retryWait = seconds(time.Minute)
+	s.tries = defaultTries
+	f.VarP(&count{&s.tries, 0, 0}, "tries", "t", "try `N` times; 0 is without end")
+	f.Var(&s.retryWait, "retry-max-wait", "give up if a server asks to wait longer than `SECONDS`")
 
 	f.BoolVar(&s.insecure, "insecure", false, "do not check certificates")
 	f.BoolVar(&s.insecure, "no-check-certificate", false, "the same as --insecure")
@@ -457,10 +461,6 @@ func addRetrievalFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVarP(&s.resume, "continue", "c", false, "continue a file that is incomplete")
 	f.BoolVarP(&s.newer, "timestamping", "N", false, "retrieve only what is newer than the file")
 	f.BoolVar(&s.keep, "no-clobber", false, "skip what exists as a file (also -nc)")
-	s.retryWait = seconds(time.Minute)
-	s.tries = defaultTries
-	f.VarP(&count{&s.tries, 0, 0}, "tries", "t", "try `N` times; 0 is without end")
-	f.Var(&s.retryWait, "retry-max-wait", "give up if a server asks to wait longer than `SECONDS`")
 	f.StringVar(&s.rng, "range", "", "retrieve only the bytes `A-B`, counted from 0; A- from A on, -N the last N")
 	f.StringVar(&s.checksum, "checksum", "", "check the file, as in `ALGO:HEX`, or by a file or URL of checksums")
 	f.BoolVar(&s.errorContent, "content-on-error", false, "save the page that comes with an error too; it stays an error")

@@ -63,7 +63,7 @@ func (a *app) printBody(resp *fetch.Response) error {
 // emptyWords says that a listing has no entries, which says nothing by itself.
 func emptyWords(u uri.URI) string {
 	_, asked := u.Query()
-	if asked || u.Scheme() == "cso" || strings.Contains(u.String(), "%09") {
+	if asked || strings.Contains(u.String(), "%09") {
 		return "nothing was found"
 	}
 	return "the listing is empty"
