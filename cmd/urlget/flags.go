@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -240,13 +241,19 @@ func (t *transcript) writer() io.Writer {
 	return t
 }
 
-// Write appends to the file, which only its owner may read: it holds what was typed. It stays open
-// as long as the program runs.
+// Write appends to the file, which only its owner may read, also if it was there before: it holds
+// what was typed. It stays open as long as the program runs.
 func (t *transcript) Write(p []byte) (int, error) {
 	if t.file == nil {
 		file, err := os.OpenFile(t.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 		if err != nil {
 			return 0, err
+		}
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			if err := file.Chmod(0o600); err != nil && runtime.GOOS != "windows" {
+				file.Close()
+				return 0, err
+			}
 		}
 		t.file = file
 	}

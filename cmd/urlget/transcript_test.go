@@ -36,7 +36,7 @@ func TestTranscriptFile(t *testing.T) {
 func TestTranscriptReplacesAnOlderOne(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "kept")
-	if err := os.WriteFile(name, []byte("an older and longer session"), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte("an older and longer session"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	kept := &transcript{name: name}
@@ -46,6 +46,9 @@ func TestTranscriptReplacesAnOlderOne(t *testing.T) {
 	defer kept.file.Close()
 	if got, err := os.ReadFile(name); string(got) != "new" || err != nil {
 		t.Errorf("%q, %v", got, err)
+	}
+	if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; only the owner may read what was typed", info.Mode(), err)
 	}
 }
 

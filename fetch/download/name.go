@@ -125,7 +125,8 @@ func extension(contentType string) string {
 }
 
 // CheckName returns an error if name is not valid for [Downloader.Do] or [Options.Dir]: "" or a
-// path of safe elements separated by slashes.
+// path of safe elements separated by slashes. If it is only too long for file systems, the error is of
+// class fetch.ErrFile.
 func CheckName(name string) error {
 	if name == "" {
 		return nil
@@ -146,7 +147,7 @@ func CheckName(name string) error {
 }
 
 // errLongName reports a name that the file system would refuse, but only after the transfer.
-var errLongName = errors.New("the file name is too long")
+var errLongName error = &fetch.Error{Code: fetch.ErrFile, Err: errors.New("the file name is too long")}
 
 // maxName is the maximum length of file names, in bytes.
 const maxName = 255

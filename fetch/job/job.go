@@ -268,7 +268,7 @@ func (j *Job) checkOutput() *FieldError {
 		return &FieldError{"output", "neither a file nor a directory"}
 	}
 	for _, path := range []string{dir, name} {
-		if err := download.CheckName(path); err != nil {
+		if err := download.CheckName(path); err != nil && fetch.CodeOf(err) != fetch.ErrFile { // the download will say so
 			return &FieldError{"output", err.Error()}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +41,7 @@ func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {
 	}
 	return writeLine(w, meta{Event: "described", URL: url, Time: stamp(time.Now()), FinalURL: final, Kind: m.Kind.String(),
 		Name: m.Name, ContentType: m.ContentType, Size: known(m.Size), ModTime: stamp(m.ModTime), ETag: sentTag(m), Validator: madeTag(m),
-		Status: m.Reply.Code, Reply: said(m.Reply), Header: m.Header, Form: m.Form})
+		Status: m.Reply.Code, Reply: said(m.Reply), Header: withoutSecrets(m.Header), Form: m.Form})
 }
 
 // sentTag returns the entity tag that the server sent, or "".
@@ -83,10 +84,31 @@ func MetaText(w io.Writer, url string, m *fetch.Meta, fields bool) error {
 	return Form(w, m.Form)
 }
 
-// Fields returns protocol-native fields as facts, sorted by name.
+// withoutSecrets returns header with the values of cookies masked, which are as good as a login.
+func withoutSecrets(header map[string][]string) map[string][]string {
+	shown := header
+	for _, name := range []string{"Set-Cookie", "Set-Cookie2"} {
+		values, ok := header[name]
+		if !ok {
+			continue
+		}
+		masked := make([]string, len(values))
+		for i, v := range values {
+			masked[i] = "xxxxx"
+			if key, _, ok := strings.Cut(v, "="); ok {
+				masked[i] = key + "=xxxxx"
+			}
+		}
+		shown = maps.Clone(shown)
+		shown[name] = masked
+	}
+	return shown
+}
+
+// Fields returns protocol-native fields as facts, sorted by name, without the values of cookies.
 func Fields(header map[string][]string) Facts {
 	var f Facts
-	for name, values := range header {
+	for name, values := range withoutSecrets(header) {
 		for _, v := range values {
 			f = append(f, Fact{name, v})
 		}

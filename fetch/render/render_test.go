@@ -243,6 +243,21 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+func TestCookiesAreMasked(t *testing.T) {
+	t.Parallel()
+	m := &fetch.Meta{Size: -1, Header: textproto.MIMEHeader{"Set-Cookie": {"id=s3cr3t; Path=/", "s3cr3t"}, "X-A": {"a=b"}}}
+	var b strings.Builder
+	if err := errors.Join(render.MetaText(&b, "http://h/x", m, true), render.MetaJSON(&b, "http://h/x", "", m)); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.String(); strings.Contains(s, "s3cr3t") || !strings.Contains(s, `"Set-Cookie":["id=xxxxx",`) || !strings.Contains(s, "a=b") {
+		t.Error(s)
+	}
+	if m.Header.Get("Set-Cookie") != "id=s3cr3t; Path=/" {
+		t.Errorf("the header itself was changed: %q", m.Header)
+	}
+}
+
 func TestMeta(t *testing.T) {
 	t.Parallel()
 	m := &fetch.Meta{Kind: fetch.KindObject, Name: "x", ContentType: "text/plain", Size: 0, Reply: fetch.Reply{Code: 200, Text: "OK"},
