@@ -108,8 +108,8 @@ func (m *menu) entry(line string) fetch.Entry {
 		e.Kind, e.ContentType = itemTypes[typ].kind, itemTypes[typ].media
 		if e.Kind != fetch.EntryText && e.Kind != fetch.EntryError {
 			u, err := m.link(typ, item)
-			if err != nil {
-				e.Kind = fetch.EntryError // an item that leads nowhere
+			if err != nil || isBadPort(line) && urlSelector(item.Selector).IsZero() {
+				e.Kind, u = fetch.EntryError, uri.URI{} // an item that leads nowhere
 			}
 			e.URL = u
 		}
@@ -145,8 +145,16 @@ func parseItem(line string) (title string, item Item) {
 	return title, item
 }
 
+// isBadPort reports whether a line of a menu names a port that is none: what it leads to is not at
+// the port of Gopher either.
+func isBadPort(line string) bool {
+	f := strings.SplitN(line, "\t", 5)
+	return len(f) > 3 && strings.Trim(f[3], " 0") != "" && parsePort(f[3]) == 0
+}
+
 // parsePort returns 0 for what is not a port.
 func parsePort(s string) uint16 {
+	s = strings.TrimSpace(s)
 	n := 0
 	for i := range len(s) {
 		c := s[i]

@@ -52,8 +52,8 @@ func TestLinesOfAMenu(t *testing.T) {
 		{plain, "0No host\t/x", fetch.EntryObject, "No host", "gopher://menu.example/0/x"},
 		{plain, "0No port\t/x\th.example", fetch.EntryObject, "No port", "gopher://h.example/0/x"},
 		{plain, "0Port 0\t/x\th.example\t0", fetch.EntryObject, "Port 0", "gopher://h.example/0/x"},
-		{plain, "0Port err\t/x\th.example\terr", fetch.EntryObject, "Port err", "gopher://h.example/0/x"},
-		{plain, "0Port big\t/x\th.example\t70000", fetch.EntryObject, "Port big", "gopher://h.example/0/x"},
+		{plain, "0Port err\t/x\th.example\terr", fetch.EntryError, "Port err", ""},
+		{plain, "0Port big\t/x\th.example\t70000", fetch.EntryError, "Port big", ""},
 		{plain, "0Bad host\t/x\ta b/c@d\t70", fetch.EntryError, "Bad host", ""},
 		{plain, "0Mail\tHELO x\tm.example\t25", fetch.EntryObject, "Mail", "gopher://m.example:25/0HELO%20x"},
 		{plain, "0Controls\ta\x00b\rc\th.example\t70", fetch.EntryObject, "Controls", "gopher://h.example/0a%00b%0Dc"},
@@ -133,7 +133,7 @@ func TestAnEndlessLineEndsAMenu(t *testing.T) {
 func TestBadItemsAreErrorsAmongTheOthers(t *testing.T) {
 	t.Parallel()
 	text := "iok\r\n0No fields\r\n0Port\t/x\th\t99999\r\n0NUL\t/\x00x\th\t70\r\n0" + strings.Repeat("x", 20_000) + "\t/x\th\t70\r\n" +
-		"0Host\t/x\ta b\t70\r\n0After\t/x\th\t70\r\n"
+		"0Host\t/x\ta b\t70\r\n0After\t/x\th\t70 \r\n0Word\t/x\th\tport\r\n0None\t/x\th\t\r\n0Zero\t/x\th\t0\r\nhURL\tURL:http://w/\th\t-\r\n"
 	var got []string
 	for e, err := range newMenu(uri.Gopher{Scheme: "gopher", Host: "h", Port: 70}).entries(strings.NewReader(text)) {
 		if err != nil {
@@ -141,8 +141,8 @@ func TestBadItemsAreErrorsAmongTheOthers(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%s %.9s %s", e.Kind, e.Name, e.URL))
 	}
-	want := []string{"text ok ", "text 0No field ", "object Port gopher://h/0/x", "object NUL gopher://h/0/%00x", "error 0xxxxxxxx ",
-		"error Host ", "object After gopher://h/0/x"}
+	want := []string{"text ok ", "text 0No field ", "error Port ", "object NUL gopher://h/0/%00x", "error 0xxxxxxxx ",
+		"error Host ", "object After gopher://h/0/x", "error Word ", "object None gopher://h/0/x", "object Zero gopher://h/0/x", "object URL http://w/"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
