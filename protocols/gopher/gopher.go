@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -167,6 +168,7 @@ func elsewhere(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
 // item retrieves an item of a Gopher server.
 func (d *driver) item(ctx context.Context, req *fetch.Request, g uri.Gopher) (*fetch.Response, error) {
 	data := formData(g)
+	var changed time.Time
 	if needsAttributes(req, g) {
 		list, err := d.attributes(ctx, g)
 		if err != nil {
@@ -177,6 +179,10 @@ func (d *driver) item(ctx context.Context, req *fetch.Request, g uri.Gopher) (*f
 			resp.Body = fetch.NoBody
 			return resp, nil
 		}
+		changed = modTime(list)
+		if known := req.IfChanged.ModTime; !known.IsZero() && !changed.IsZero() && !changed.After(known) {
+			return nil, &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("its attributes tell no later change")}
+		}
 		if g.Plus, data, err = complete(req, list); err != nil {
 			return nil, err
 		}
@@ -185,7 +191,11 @@ func (d *driver) item(ctx context.Context, req *fetch.Request, g uri.Gopher) (*f
 	if err != nil {
 		return nil, err
 	}
-	return d.get(ctx, req, g, out)
+	resp, err := d.get(ctx, req, g, out)
+	if err == nil && resp.ModTime.IsZero() {
+		resp.ModTime = changed
+	}
+	return resp, err
 }
 
 // withWords returns the URL of a search with words in it. People used to the web put them after a
@@ -204,7 +214,7 @@ func withWords(u uri.URI) string {
 }
 
 // needsAttributes reports whether the attributes of g must be known first: for its metadata, to
-// fill in its form, or to choose the best of its views.
+// fill in its form, to choose the best of its views, or to see whether it has changed.
 func needsAttributes(req *fetch.Request, g uri.Gopher) bool {
 	switch {
 	case g.Form != nil:
@@ -212,7 +222,7 @@ func needsAttributes(req *fetch.Request, g uri.Gopher) bool {
 	case req.Op == fetch.OpStat:
 		return strings.HasPrefix(g.Plus, "+") || g.Plus == "?"
 	}
-	return req.Form != nil || g.Plus == "?" || g.Plus == "+" && hasPreference(req)
+	return req.Form != nil || g.Plus == "?" || g.Plus == "+" && (hasPreference(req) || !req.IfChanged.ModTime.IsZero())
 }
 
 // complete returns what to ask for, now that the attributes of an item are known: the Gopher+

@@ -59,6 +59,32 @@ func TestStatAsksForAttributesOfPlusItems(t *testing.T) {
 	}
 }
 
+func TestAnUnchangedPlusItemIsNotRetrieved(t *testing.T) {
+	t.Parallel()
+	const attributes = "C\"/x\\t!\\r\\n\"\nS: +-1\nS: +INFO: 0x\t/x\th\t70\t+\nS: +ADMIN:\nS:  Mod-Date: x <20261121004819>\nS: .\nS!close\n"
+	const document = "C\"/x\\t+\\r\\n\"\nS: +2\nS\"hi\"\nS!close\n"
+	for _, tt := range []struct {
+		known  time.Time
+		script string
+		err    error
+	}{
+		{modified, "-- a --\n" + attributes, fetch.ErrNotModified},
+		{modified.Add(time.Hour), "-- a --\n" + attributes, fetch.ErrNotModified},
+		{modified.Add(-time.Second), "-- a --\n" + attributes + "-- b --\n" + document, nil},
+	} {
+		req := &fetch.Request{URL: uri.MustParse(play(t, tt.script) + "0/x%09%09+"), IfChanged: fetch.Validator{ModTime: tt.known}}
+		resp, err := client(t, gopher.Options{}, nil).Do(t.Context(), req)
+		if !errors.Is(err, tt.err) {
+			t.Errorf("%v: %v", tt.known, err)
+		}
+		if err == nil {
+			if resp.Body.Close(); !resp.ModTime.Equal(modified) {
+				t.Errorf("%v: changed %v", tt.known, resp.ModTime)
+			}
+		}
+	}
+}
+
 func TestAttributesOfAMenu(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
