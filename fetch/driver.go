@@ -37,6 +37,14 @@ type Explainer interface {
 	Explain(req *Request) ([]string, error)
 }
 
+// An Expecter is a Driver that can tell from a URL what it names. Expect returns the Kind, the Name
+// and the ContentType that the response to req, which is for content, will have if all goes well,
+// and Form if the URL names a form without answers. It returns false if the URL does not tell, and
+// does not use the network.
+type Expecter interface {
+	Expect(req *Request) (Meta, bool)
+}
+
 // A Loader creates drivers for a client and registers them. It must not do I/O. Clients never share
 // drivers, and so never share connections, secrets or rules.
 type Loader func(env *Env, reg *Registry)

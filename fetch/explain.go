@@ -20,6 +20,8 @@ type Explanation struct {
 	Credentials string
 	Refused     error    // the policy's objection, or nil
 	Steps       []string // protocol steps; nil if the driver does not explain them
+	// Expected is what the driver's Expect tells of a request for content; nil if that is nothing.
+	Expected *Meta
 }
 
 // Explain reports what Do would do for req, without sending anything. The error is what Do would
@@ -52,6 +54,11 @@ func (c *Client) Explain(req *Request) (*Explanation, error) {
 		}
 	}
 	x.Credentials = c.credentialSource(p.req)
+	if d, ok := p.scheme.Driver.(Expecter); ok && p.req.Op == OpGet {
+		if m, ok := d.Expect(p.req); ok {
+			x.Expected = &m
+		}
+	}
 	if d, ok := p.scheme.Driver.(Explainer); ok {
 		req := *p.req
 		if req.Range.Offset < 0 && !p.scheme.RangeSets {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -110,10 +111,17 @@ func (a *app) outputName(x *fetch.Explanation) string {
 		return "standard output"
 	case out.stream != "":
 		return out.stream
+	case out.name == "" && x.Expected != nil && x.Expected.Form != nil:
+		return "none: the URL names a form that wants answers"
 	case out.name == "" && isAnswer(x.URL.Scheme()) && a.set.dir == "":
 		return "standard output"
+	case out.name == "" && x.Expected != nil && x.Expected.Kind == fetch.KindListing:
+		if strings.Contains(x.URL.Path(), "*") {
+			return filepath.Join(out.dir, "*")
+		}
+		return "standard output, as a listing"
 	case out.name == "":
-		out.name = download.Name(x.URL, nil)
+		out.name = download.Name(x.URL, x.Expected)
 	}
 	return filepath.Join(out.dir, out.name)
 }

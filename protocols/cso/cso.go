@@ -81,6 +81,12 @@ func command(u uri.URI) (string, error) {
 	return "query " + words, nil
 }
 
+// Expect implements fetch.Expecter.
+func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+	_, err := command(req.URL)
+	return fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain"}, err == nil
+}
+
 // Explain implements fetch.Explainer.
 func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	query, err := command(req.URL)
@@ -93,4 +99,5 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 var (
 	_ fetch.Driver    = (*driver)(nil)
 	_ fetch.Explainer = (*driver)(nil)
+	_ fetch.Expecter  = (*driver)(nil)
 )

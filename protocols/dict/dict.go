@@ -184,6 +184,16 @@ func failure(r wire.Reply, q query) error {
 	return e
 }
 
+// Expect implements fetch.Expecter.
+func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+	q, err := parseURL(req.URL)
+	m := fetch.Meta{Name: fetch.SafeName(q.word + ".txt")}
+	if q.verb != define {
+		m.Kind = fetch.KindListing
+	}
+	return m, err == nil
+}
+
 // Explain implements fetch.Explainer.
 func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	q, err := parseURL(req.URL)
@@ -200,4 +210,5 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 var (
 	_ fetch.Driver    = (*driver)(nil)
 	_ fetch.Explainer = (*driver)(nil)
+	_ fetch.Expecter  = (*driver)(nil)
 )

@@ -125,6 +125,12 @@ func (b *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Expect implements fetch.Expecter.
+func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+	query, err := request(req.URL)
+	return fetch.Meta{Name: fetch.SafeName(query), ContentType: "text/plain"}, err == nil
+}
+
 // Explain implements fetch.Explainer.
 func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	query, err := request(req.URL)
@@ -137,4 +143,5 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 var (
 	_ fetch.Driver    = (*driver)(nil)
 	_ fetch.Explainer = (*driver)(nil)
+	_ fetch.Expecter  = (*driver)(nil)
 )

@@ -241,6 +241,18 @@ func (d *driver) perform(ctx context.Context, l lease, t *task) (*fetch.Response
 	return respond(t, x, b), nil
 }
 
+// Expect implements fetch.Expecter.
+func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+	t, err := d.newTask(req)
+	if err != nil {
+		return fetch.Meta{}, false
+	}
+	if t.kind != retrieve {
+		return fetch.Meta{Kind: fetch.KindListing}, true
+	}
+	return fetch.Meta{ContentType: t.mediaType()}, true
+}
+
 // Explain implements fetch.Explainer. It shows what a new connection to a server that knows all
 // commands would be told.
 func (d *driver) Explain(req *fetch.Request) ([]string, error) {
@@ -271,4 +283,5 @@ var (
 	_ fetch.Driver     = (*driver)(nil)
 	_ fetch.IdleCloser = (*driver)(nil)
 	_ fetch.Explainer  = (*driver)(nil)
+	_ fetch.Expecter   = (*driver)(nil)
 )

@@ -266,6 +266,28 @@ func (d *driver) get(ctx context.Context, req *fetch.Request, g uri.Gopher, out 
 	return resp, nil
 }
 
+// Expect implements fetch.Expecter.
+func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+	g, err := d.parse(req)
+	if err != nil {
+		return fetch.Meta{}, false
+	}
+	if to, err := elsewhere(req, g); err != nil || !to.IsZero() {
+		return fetch.Meta{}, false
+	}
+	what := expected(g)
+	m := fetch.Meta{Name: fetch.SafeName(g.Selector), ContentType: what.media}
+	switch {
+	case g.Plus == "?" && req.Form == nil && g.Form == nil:
+		m.Form = &fetch.Form{}
+	case isMenu(what.media):
+		m.Kind = fetch.KindListing
+	case what.media == attributesMedia:
+		m.Name = attributesName(m.Name)
+	}
+	return m, true
+}
+
 // Explain implements fetch.Explainer.
 func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	g, err := d.parse(req)
@@ -306,4 +328,5 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 var (
 	_ fetch.Driver    = (*driver)(nil)
 	_ fetch.Explainer = (*driver)(nil)
+	_ fetch.Expecter  = (*driver)(nil)
 )

@@ -118,13 +118,19 @@ func attributesReply(c *conn, req *fetch.Request, g uri.Gopher, content io.Reade
 		return nil, err
 	}
 	resp := described(req, g, list)
-	if resp.Name != "" {
-		resp.Name += ".attributes" // not to be taken for the item
-	}
+	resp.Name = attributesName(resp.Name)
 	resp.ContentType, resp.Size = attributesMedia+charset(data), int64(len(data))
 	resp.Body = io.NopCloser(bytes.NewReader(data))
 	c.Close()
 	return resp, nil
+}
+
+// attributesName returns a file name for attributes that is not to be taken for that of the item.
+func attributesName(item string) string {
+	if item == "" {
+		return ""
+	}
+	return item + ".attributes"
 }
 
 // described returns a response with the metadata in the attributes of g.

@@ -115,6 +115,18 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 // CloseIdleConnections implements fetch.IdleCloser.
 func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
 
+// Expect implements fetch.Expecter.
+func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+	t, err := d.target(req)
+	switch {
+	case err != nil:
+		return fetch.Meta{}, false
+	case t.isArticle():
+		return fetch.Meta{Name: articleName(t), ContentType: "message/rfc822"}, true
+	}
+	return fetch.Meta{Kind: fetch.KindListing}, true
+}
+
 // Explain implements fetch.Explainer.
 func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	t, err := d.target(req)
@@ -150,4 +162,5 @@ var (
 	_ fetch.Driver     = (*driver)(nil)
 	_ fetch.IdleCloser = (*driver)(nil)
 	_ fetch.Explainer  = (*driver)(nil)
+	_ fetch.Expecter   = (*driver)(nil)
 )

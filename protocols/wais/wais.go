@@ -113,13 +113,32 @@ func (s *session) describe(req *fetch.Request, w uri.WAIS) (*fetch.Response, err
 		if hasType(h, typeSource) {
 			resp, err := s.document(req, document{database: w.Database, id: h.ID, docType: typeSource, size: -1})
 			if err == nil {
-				resp.Name = fetch.SafeName(w.Database + ".src")
+				resp.Name = sourceName(w)
 			}
 			return resp, err
 		}
 	}
 	return nil, notFound(found, "the server has no description of database "+strconv.Quote(w.Database))
 }
+
+// Expect implements fetch.Expecter.
+func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+	w, err := parse(req.URL)
+	if err != nil {
+		return fetch.Meta{}, false
+	}
+	switch {
+	case w.HasSearch || w.Database == "":
+		return fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list"}, true
+	case !w.IsDocument():
+		return fetch.Meta{Name: sourceName(w)}, true
+	}
+	doc, err := documentOf(w, req)
+	return fetch.Meta{Name: doc.name(), ContentType: mediaType(doc.docType)}, err == nil
+}
+
+// sourceName returns a file name for the description of a database.
+func sourceName(w uri.WAIS) string { return fetch.SafeName(w.Database + ".src") }
 
 // Explain implements fetch.Explainer.
 func (d *driver) Explain(req *fetch.Request) ([]string, error) {
@@ -174,5 +193,6 @@ func describeResponse(found apdu.Response) string {
 var (
 	_ fetch.Driver    = (*driver)(nil)
 	_ fetch.Explainer = (*driver)(nil)
+	_ fetch.Expecter  = (*driver)(nil)
 	_ io.ReadCloser   = (*documentBody)(nil)
 )

@@ -172,6 +172,12 @@ func server(value, q string) (uri.URI, bool) {
 	return u, err == nil && u.Host() != ""
 }
 
+// Expect implements fetch.Expecter.
+func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+	q, err := question(req.URL)
+	return fetch.Meta{Name: fetch.SafeName(q + ".txt"), ContentType: "text/plain"}, err == nil
+}
+
 // Explain implements fetch.Explainer.
 func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	q, err := question(req.URL)
@@ -184,4 +190,5 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 var (
 	_ fetch.Driver    = (*driver)(nil)
 	_ fetch.Explainer = (*driver)(nil)
+	_ fetch.Expecter  = (*driver)(nil)
 )
