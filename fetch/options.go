@@ -45,6 +45,9 @@ type Options struct {
 	// MaxRedirects bounds the hops of a request, counting redirects and URLs opened by drivers
 	// together. 0 means 10; a negative value means no limit.
 	MaxRedirects int
+	// TextLineEnds says how the lines of text end that protocols send as lines (Meta.Text). Such
+	// text has no parts and no known size, unless its lines are to stay as they come.
+	TextLineEnds LineEnds
 	// NoRedirects makes the first hop an error.
 	NoRedirects bool
 	Middleware  []Middleware // outermost first

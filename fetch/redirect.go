@@ -80,7 +80,14 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 		rec.response(resp)
 		if len(resp.Location) == 0 {
 			resp.Via = append(via, resp.Via...)
+			if err := c.opts.TextLineEnds.check(resp); err != nil {
+				resp.Body.Close()
+				e := asError(op, resp.URL, err)
+				rec.end(e)
+				return nil, e
+			}
 			c.guard(ctx, resp, p, rec)
+			c.opts.TextLineEnds.apply(resp)
 			return resp, nil
 		}
 		resp.Body.Close()

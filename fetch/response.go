@@ -68,6 +68,9 @@ type Meta struct {
 	// otherwise 0.
 	Total int64
 	Validator
+	// Text is set if the protocol sends the content as lines of text, which end on the network with
+	// CR LF whatever they end with at the server (see Options.TextLineEnds).
+	Text    bool
 	Name    string // a safe path element suggested by the server, or ""
 	Framing Framing
 	// Decoded is true if the content was sent in a content coding that Body removes. Header

@@ -44,6 +44,7 @@ func (a *app) options() (*fetch.Options, error) {
 		Identity:     fetch.Identity{UserAgent: s.agent},
 		Timeouts:     s.timeouts(),
 		MaxRedirects: s.maxRedirect,
+		TextLineEnds: s.lineEnds,
 		Middleware:   a.middleware(),
 	}
 	opts.NoRedirects = s.maxRedirect == 0

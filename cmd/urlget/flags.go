@@ -135,6 +135,7 @@ type settings struct {
 	insecure         bool
 	ca, cert, key    string
 	maxSize, rate    size
+	lineEnds         fetch.LineEnds
 	maxRedirect      int
 	proxy            string
 	tunnel           bool
@@ -162,7 +163,6 @@ func (s *settings) given(name string) bool { return s.flags != nil && s.flags.Ch
 
 // driverSettings are what flags say to drivers.
 type driverSettings struct {
-	lineEnds   bool
 	conns      int // with one server that there may be at once; where it matters, more than a few
 	web        http.Options
 	ftp        ftp.Options
@@ -190,7 +190,6 @@ func addDriverFlags(f *pflag.FlagSet, d *driverSettings) {
 		[]string{ftp.PipeliningAuto: "auto", ftp.PipeliningOn: "on", ftp.PipeliningOff: "off"}},
 		"ftp-pipelining", "send FTP commands ahead of replies: `MODE` is auto, on or off")
 	f.BoolVar(&d.ftp.GuessType, "ftp-guess-type", false, "retrieve by FTP as text what its suffix says is text")
-	f.BoolVar(&d.ftp.TextLineEnds, "ftp-text", false, "give text retrieved by FTP local line ends")
 	f.StringVar(&d.gemini.Certificates, "tofu", knownCertificates(), "remember the certificates of Gemini servers in `FILE`")
 	if home, err := os.UserHomeDir(); err == nil { // help and man pages are for everybody
 		tofu := f.Lookup("tofu")
@@ -201,7 +200,6 @@ func addDriverFlags(f *pflag.FlagSet, d *driverSettings) {
 	f.Var((*number)(&d.wais.MaxHits), "max-hits", "ask WAIS servers for the best `N` documents of a search, not 100")
 	f.Var((*number)(&d.news.Newest), "newest", "list only the last `N` articles of a newsgroup")
 	f.Var((*date)(&d.news.Since), "since", "list only articles since `DATE`, such as 2026-01-31 or 2026-01-31T12:00:00Z")
-	f.BoolVar(&d.news.UnixLines, "unix-lines", false, "deliver news with LF at the ends of lines, not CR LF")
 	f.BoolVar(&d.news.StartTLS, "starttls", false, "begin TLS with news, mail and LDAP servers before anything else is said")
 	f.BoolVar(&d.news.AllowPlaintext, "allow-plaintext-login", false, "let passwords travel to news, mail and LDAP servers without TLS")
 	f.Var((*several)(&d.mailboxes), "mailbox", "find messages in `FILE`, an mbox or Maildir")
@@ -282,9 +280,6 @@ func (s *settings) config(piped bool, p prompt) protocols.Config {
 	}
 	d.ssh.Passphrase = func(ctx context.Context, file string) (string, error) {
 		return p.ask(ctx, "Passphrase of "+fetch.Printable(file)+": ", true)
-	}
-	if d.lineEnds {
-		d.ftp.TextLineEnds, d.news.UnixLines = true, filepath.Separator == '/'
 	}
 	if d.conns > minConns {
 		d.ftp.MaxConns, d.news.MaxConns = d.conns, d.conns
@@ -384,6 +379,7 @@ func addFlags(f *pflag.FlagSet, s *settings) {
 	f.StringVar(&s.netrcFile, "netrc-file", "", "take logins from `FILE`")
 	f.BoolVar(&s.noNetrc, "no-netrc", false, "do not read the netrc file")
 
+	f.Var((*lineEnds)(&s.lineEnds), "text-line-ends", "let the lines of text end as `HOW` says, in every protocol: lf, crlf or as-is")
 	f.StringVar(&s.view, "view", "", "ask for the view `TYPE` of what has several, as in 'text/html;lang=De_DE'")
 	addSendFlags(f, s)
 	addCookieFlags(f, s)
@@ -474,7 +470,6 @@ func addRetrievalFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVar(&s.parts, "parts", false, "list the parts of a message")
 	f.Var(&s.part, "part", "retrieve part `N` of a message, decoded")
 	f.BoolVar(&s.text, "text", false, "retrieve the readable text of a message")
-	f.BoolVar(&s.driver.lineEnds, "text-line-ends", false, "end the lines of text as this system does, where the protocol has a way of its own")
 	f.BoolVar(&s.compose, "compose", false, "print the message that a mail address proposes; send nothing")
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/urlget/urlget/fetch"
 )
 
 // endless is what a flag may take in place of a number where 0 means that there is no end.
@@ -184,5 +186,23 @@ func (d *date) Set(text string) error {
 		return errors.New("want a date such as 2026-01-31 or 2026-01-31T12:00:00Z")
 	}
 	*d = date(t)
+	return nil
+}
+
+// lineEnds is the value of --text-line-ends.
+type lineEnds fetch.LineEnds
+
+func (l *lineEnds) String() string { return string(*l) }
+func (l *lineEnds) Type() string   { return "how" }
+
+func (l *lineEnds) Set(text string) error {
+	switch text {
+	case "lf", "crlf":
+		*l = lineEnds(text)
+	case "as-is":
+		*l = lineEnds(fetch.LineEndsAsIs)
+	default:
+		return errors.New("want lf, crlf or as-is")
+	}
 	return nil
 }

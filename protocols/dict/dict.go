@@ -52,7 +52,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, err
 	}
 	resp := &fetch.Response{Body: a, Meta: fetch.Meta{
-		ContentType: "text/plain; charset=utf-8", Size: -1, Name: fetch.SafeName(q.word + ".txt"),
+		ContentType: "text/plain; charset=utf-8", Size: -1, Text: true, Name: fetch.SafeName(q.word + ".txt"),
 		Reply: fetch.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())},
 	}}
 	switch {

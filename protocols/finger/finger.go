@@ -56,7 +56,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	resp := &fetch.Response{URL: req.URL, Body: b}
 	resp.ContentType, resp.Size, resp.Framing = "text/plain", -1, fetch.FramedByClose
-	resp.Name = fetch.SafeName(query)
+	resp.Text, resp.Name = true, fetch.SafeName(query)
 	if req.Op == fetch.OpStat {
 		b.Close()
 		resp.Body = fetch.NoBody

@@ -11,15 +11,15 @@ import (
 	"github.com/urlget/urlget/protocols/ftp"
 )
 
-// Names of text are retrieved as text, with the line ends of this machine.
+// Names of text are retrieved as text, with the line ends that are wanted.
 func ExampleWith() {
 	s, err := ftpd.New(ftpd.Options{Tree: fstest.MapFS{"motd.txt": {Data: []byte("welcome\r\n")}}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	for _, opts := range []ftp.Options{{}, {GuessType: true, TextLineEnds: true}} {
-		c := fetch.New(nil, ftp.With(opts))
+	for _, ends := range []fetch.LineEnds{fetch.LineEndsAsIs, fetch.LineEndsLF} {
+		c := fetch.New(&fetch.Options{TextLineEnds: ends}, ftp.With(ftp.Options{GuessType: true}))
 		text, err := c.ReadAll(context.Background(), s.URL+"/motd.txt", 0)
 		fmt.Printf("%q %v\n", text, err)
 		c.Close()

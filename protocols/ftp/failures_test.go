@@ -51,6 +51,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 		server     ftpd.Options
 		again      bool // a second time, on the connection of the first
 		unsized    bool // nobody knows how much is to come
+		ends       fetch.LineEnds
 	}{
 		{name: "get", path: "/etc/motd"},
 		{name: "get again", path: "/etc/motd", again: true},
@@ -61,7 +62,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 		{name: "list", path: "/etc/", op: fetch.OpList, unsized: true},
 		{name: "list by LIST", path: "/etc/", op: fetch.OpList, unsized: true, server: ftpd.Options{Unknown: []string{"FEAT", "MLSD"}}},
 		{name: "glob", path: "/pub/*.txt", unsized: true},
-		{name: "text", path: "/pub/a.txt;type=a", unsized: true, client: Options{TextLineEnds: true}},
+		{name: "text", path: "/pub/a.txt;type=a", unsized: true, ends: fetch.LineEndsLF},
 		{name: "no size", path: "/etc/motd", unsized: true, server: ftpd.Options{Unknown: []string{"SIZE"}}},
 		{name: "PASV", path: "/etc/motd", server: ftpd.Options{Unknown: []string{"EPSV"}}},
 		{name: "active", path: "/etc/motd", client: Options{Active: true}},
@@ -74,7 +75,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 			tt.server.Tree = small
 			s := ftpd.Start(t, tt.server)
 			f := fetchtest.Failures{Unframed: tt.unsized, Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
-				o.TLS = trusting().TLS
+				o.TLS, o.TextLineEnds = trusting().TLS, tt.ends
 				c := fetch.New(o, With(tt.client))
 				defer c.Close()
 				req := request(tt.op, "ftp://"+s.Addr+tt.path)

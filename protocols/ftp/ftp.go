@@ -29,8 +29,6 @@ type Options struct {
 	// GuessDir lists a directory if the server refuses to retrieve its name as a file and the URL
 	// has no type code.
 	GuessDir bool
-	// TextLineEnds turns the CRLF line ends of text (TYPE A, TYPE E) into LF.
-	TextLineEnds bool
 	// Pipelining says whether commands are sent together.
 	Pipelining Pipelining
 	// MaxConns bounds the control connections to one server for one user. 0 means 6.

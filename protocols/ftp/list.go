@@ -30,8 +30,8 @@ func respond(t *task, x *transfer, b *transferBody) *fetch.Response {
 		resp.Body, resp.Parse = fetch.NewListing(t.matches(b, x.meta.ContentType), b.Close)
 	case t.kind != retrieve:
 		resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] { return t.entries(r, x.meta.ContentType) }
-	case t.localText:
-		resp.Body = newLocalText(b)
+	default:
+		resp.Text = t.isText()
 	}
 	return resp
 }

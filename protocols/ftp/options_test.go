@@ -3,11 +3,9 @@ package ftp
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
@@ -29,39 +27,21 @@ func TestText(t *testing.T) {
 	for _, tt := range []struct {
 		name, url, want string
 		opts            Options
+		ends            fetch.LineEnds
 	}{
-		{"as it comes", "/pub/a.txt;type=a", "one\r\ntwo\r\n", Options{}},
-		{"local", "/pub/a.txt;type=a", "one\ntwo\n", Options{TextLineEnds: true}},
-		{"image", "/pub/a.txt", "one\r\ntwo\r\n", Options{TextLineEnds: true}},
-		{"guessed", "/pub/a.txt", "one\ntwo\n", Options{TextLineEnds: true, GuessType: true}},
+		{"as it comes", "/pub/a.txt;type=a", "one\r\ntwo\r\n", Options{}, ""},
+		{"local", "/pub/a.txt;type=a", "one\ntwo\n", Options{}, fetch.LineEndsLF},
+		{"image", "/pub/a.txt", "one\r\ntwo\r\n", Options{}, fetch.LineEndsLF},
+		{"guessed", "/pub/a.txt", "one\ntwo\n", Options{GuessType: true}, fetch.LineEndsLF},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := ftpd.Start(t, ftpd.Options{Tree: small})
-			c := newClient(t, tt.opts, nil)
+			c := newClient(t, tt.opts, &fetch.Options{TextLineEnds: tt.ends})
 			if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+tt.url)); body != tt.want || err != nil {
 				t.Errorf("%q, %v, want %q", body, err, tt.want)
 			}
 		})
-	}
-}
-
-func TestLocalText(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"": "", "a": "a", "\r\n": "\n", "a\r\nb": "a\nb", "\r": "\r", "a\rb": "a\rb", "\r\r\n": "\r\n", "\n\r": "\n\r",
-	} {
-		for _, wrap := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.DataErrReader, iotest.HalfReader} {
-			got, err := io.ReadAll(newLocalText(io.NopCloser(wrap(strings.NewReader(in)))))
-			if string(got) != want || err != nil {
-				t.Errorf("%q becomes %q, %v, want %q", in, got, err, want)
-			}
-		}
-	}
-	broken := errors.New("broken")
-	r := newLocalText(io.NopCloser(io.MultiReader(strings.NewReader("a\r"), iotest.ErrReader(broken))))
-	if got, err := io.ReadAll(r); string(got) != "a\r" || !errors.Is(err, broken) {
-		t.Errorf("%q, %v", got, err)
 	}
 }
 

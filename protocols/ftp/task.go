@@ -24,8 +24,6 @@ type task struct {
 	base    uri.URI  // of the response
 	// rawIAC sends the byte 255 as it is, where RFC 959, section 2.3, doubles it.
 	rawIAC bool
-	// localText converts the line ends of text to LF.
-	localText bool
 }
 
 // A kind of task.
@@ -67,10 +65,12 @@ func (d *driver) newTask(req *fetch.Request) (*task, error) {
 		return t.asDirectory()
 	default:
 		t.kind, t.typ = retrieve, d.typeOf(u)
-		t.localText = d.opts.TextLineEnds && (t.typ[0] == 'A' || t.typ[0] == 'E')
 	}
 	return t, nil
 }
+
+// isText reports whether the server sends text, with CR LF at the ends of lines.
+func (t *task) isText() bool { return t.typ != "" && (t.typ[0] == 'A' || t.typ[0] == 'E') }
 
 // asDirectory returns the task that lists what t takes for a file.
 func (t *task) asDirectory() (*task, error) {

@@ -72,6 +72,7 @@ func (d *driver) reply(c *conn, req *fetch.Request, g uri.Gopher) (*fetch.Respon
 	}
 	resp.ContentType = what.contentType(head)
 	resp.Name = fetch.SafeName(g.Selector)
+	resp.Text = what.text
 	resp.Size, resp.Framing = h.size, fetch.FramedByProtocol
 	if h.size < 0 {
 		resp.Size = -1

@@ -1,7 +1,6 @@
 package nntp
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -44,9 +43,6 @@ func (d *driver) openArticle(ctx context.Context, req *fetch.Request, t *target)
 	}
 	resp := articleResponse(t, reply, b.head)
 	resp.Body = b
-	if d.opts.UnixLines {
-		resp.Body = &unixLines{Closer: b, br: bufio.NewReaderSize(b, 64<<10)}
-	}
 	return resp, nil
 }
 
@@ -128,6 +124,7 @@ func articleResponse(t *target, reply wire.Reply, head []byte) *fetch.Response {
 		Reply:       fetch.Reply{Code: reply.Code, Text: reply.Text()},
 		Header:      h,
 		Name:        articleName(t),
+		Text:        true,
 	}
 	meta.ETag = h.Get("Message-Id")
 	meta.ModTime, _ = parseDate(h.Get("Date"))

@@ -36,7 +36,6 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 		{name: "an article", urls: []string{"news://$/1@x.invalid"}, server: plain},
 		{name: "articles", urls: []string{"nntp://$/test.a/1", "nntp://$/test.a/2", "news://$/3@x.invalid"}, server: plain},
 		{name: "a header", urls: []string{"nntp://$/test.a/1"}, op: fetch.OpStat, server: plain},
-		{name: "Unix line ends", urls: []string{"news://$/1@x.invalid"}, server: plain, client: Options{UnixLines: true}},
 		{name: "a group", urls: []string{"news://$/test.a"}, op: fetch.OpList, server: plain},
 		{name: "a group's last", urls: []string{"news://$/test.a"}, op: fetch.OpList, client: Options{Newest: 3},
 			server: nntpd.Options{Groups: sparse}},

@@ -26,8 +26,6 @@ type Options struct {
 	// Since limits the listing of a group to articles that are not dated earlier; zero means no
 	// limit. Articles without a readable date are listed.
 	Since time.Time
-	// UnixLines delivers articles with LF for CR LF.
-	UnixLines bool
 	// StartTLS begins TLS on the connections of news and nntp before anything else is sent (RFC
 	// 4642). Without it that is done only when the server asks for a login or for TLS.
 	StartTLS bool

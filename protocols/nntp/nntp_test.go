@@ -125,7 +125,7 @@ func TestUnixLines(t *testing.T) {
 	g := groups(1)
 	g[0].Articles[0].Text += "a\rb\r\n\rend"
 	s := nntpd.Start(t, nntpd.Options{Groups: g})
-	_, body, err := get(t, client(t, Options{Server: s.Addr, UnixLines: true}, nil), "news:1@x.invalid")
+	_, body, err := get(t, client(t, Options{Server: s.Addr}, &fetch.Options{TextLineEnds: fetch.LineEndsLF}), "news:1@x.invalid")
 	if want := sample + "a\rb\n\rend\n"; err != nil || body != want {
 		t.Errorf("got %q, %v; want %q", body, err, want)
 	}

@@ -23,7 +23,7 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 		if err != nil {
 			return err
 		}
-		meta = fetch.Meta{ContentType: "message/rfc822", Size: -1, Name: messageName(number, uid)}
+		meta = fetch.Meta{ContentType: "message/rfc822", Size: -1, Text: true, Name: messageName(number, uid)}
 		meta.ETag = uid
 		switch {
 		case uid != "" && req.IfChanged.ETag == uid && req.Op == fetch.OpGet && req.Range.IsZero():

@@ -87,7 +87,7 @@ func (s *session) document(req *fetch.Request, doc document) (*fetch.Response, e
 	}
 	s.wait(s.times.Idle)
 	resp := &fetch.Response{
-		Meta: fetch.Meta{ContentType: mediaType(doc.docType), Size: -1, Range: req.Range, Name: doc.name()},
+		Meta: fetch.Meta{ContentType: mediaType(doc.docType), Size: -1, Text: mediaType(doc.docType) == "text/plain", Range: req.Range, Name: doc.name()},
 		Body: b,
 	}
 	if req.Op == fetch.OpStat {

@@ -54,7 +54,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, err
 	}
 	resp := &fetch.Response{
-		Meta: fetch.Meta{ContentType: "text/plain", Size: -1, Framing: fetch.FramedByClose, Name: fetch.SafeName(q + ".txt")},
+		Meta: fetch.Meta{ContentType: "text/plain", Size: -1, Text: true, Framing: fetch.FramedByClose, Name: fetch.SafeName(q + ".txt")},
 		Body: a,
 	}
 	if next, ok := a.referral(req.URL, q); ok {
