@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -32,6 +33,9 @@ type Failures struct {
 	// Unframed is set where the end of the connection is the end of the content: then a beginning of
 	// it is as right as all of it.
 	Unframed bool
+	// Datagrams is set for protocols over UDP, which ask again for what is lost and take what comes
+	// twice for one: neither is a failure. The client must have the ListenPacket of o too.
+	Datagrams bool
 	// Codes are the classes of errors that are right besides ErrNetwork and ErrTruncated.
 	Codes []fetch.Code
 }
@@ -52,7 +56,7 @@ func (f failure) String() string { return [...]string{"the end", "a reset", "sil
 // RunFailures tries once over a network that works, and then once for every dial, read and write of
 // that, and for every way in which that one operation can fail: the peer has closed the connection,
 // it was reset, or it falls silent. In a fourth way a single byte moves and the rest later, which is
-// no failure. Whatever happens, the content must be right, or a beginning of what is right with an
+// no failure. Datagrams are lost and come twice in place of the end and of single bytes. Whatever happens, the content must be right, or a beginning of what is right with an
 // error of a class that fits; the trial must end, every connection be closed, and no goroutine be
 // left. One operation that fails is not always one too many: drivers may try again.
 func RunFailures(t testing.TB, f Failures) {
@@ -119,7 +123,7 @@ func (f Failures) try(t testing.TB, n *network) tried {
 	if n.how == silence && n.at >= 0 {
 		limit = short
 	}
-	o := &fetch.Options{DialContext: n.dial, Timeouts: fetch.Timeouts{Connect: limit, Reply: limit, Idle: limit}}
+	o := &fetch.Options{DialContext: n.dial, ListenPacket: n.listen, Timeouts: fetch.Timeouts{Connect: limit, Reply: limit, Idle: limit}}
 	done := make(chan tried, 1)
 	go func() {
 		content, err := f.Try(t, o)
@@ -155,7 +159,9 @@ func (f Failures) judge(how failure, right, got tried) string {
 		return fmt.Sprintf("error %v, want a *fetch.Error", got.err)
 	case right.err != nil && e.Code == fetch.CodeOf(right.err):
 		return ""
-	case how == trickle || e.Code != fetch.ErrNetwork && e.Code != fetch.ErrTruncated && !slices.Contains(f.Codes, e.Code):
+	case f.Datagrams && slices.Contains(f.Codes, e.Code):
+		return ""
+	case how == trickle, how == ending && f.Datagrams, e.Code != fetch.ErrNetwork && e.Code != fetch.ErrTruncated && !slices.Contains(f.Codes, e.Code):
 		return fmt.Sprintf("error %v of class %q", got.err, e.Code)
 	}
 	return ""
@@ -191,7 +197,8 @@ func (n *network) count(open int) {
 }
 
 func (n *network) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	if n.fails("dial "+addr) && n.how != trickle {
+	datagrams := strings.HasPrefix(network, "udp") // which need nobody to connect to
+	if !datagrams && n.fails("dial "+addr) && n.how != trickle {
 		err := error(syscall.ECONNREFUSED)
 		if n.how == silence {
 			<-ctx.Done()
@@ -204,6 +211,9 @@ func (n *network) dial(ctx context.Context, network, addr string) (net.Conn, err
 		return nil, err
 	}
 	n.count(1)
+	if datagrams {
+		return &failingDatagrams{Conn: c, failingSocket: failingSocket{n: n}}, nil
+	}
 	return &failingConn{Conn: c, n: n}, nil
 }
 

@@ -158,6 +158,8 @@ func failure(l codec.Line) error {
 		e.Code = fetch.ErrNotFound
 	case "ERROR":
 		e.Code = fetch.ErrProtocol
+	case "AUTHENTICATE", "AUTHENTICATOR", "DIRECTORY", "LIST", "GET-OBJECT-INFO":
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sends back what it gets")}
 	case "FAILURE":
 		switch reason := l.At(1); {
 		case reason == "NOT-A-DIRECTORY":

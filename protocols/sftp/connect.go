@@ -300,7 +300,7 @@ func (l *login) explain(err error) error {
 		return err
 	}
 	var network net.Error
-	if errors.As(err, &network) || errors.Is(err, net.ErrClosed) {
+	if errors.As(err, &network) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
 		return lost(err)
 	}
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New(text)}

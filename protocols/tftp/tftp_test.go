@@ -261,7 +261,7 @@ func TestAnswers(t *testing.T) {
 		"\x00\x05\x00\x00Busy":            {Code: fetch.ErrServer, Reply: fetch.Reply{Text: "Busy"}},
 		"\x00\x05\x00\x02No":              {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 2, Text: "No"}},
 		"\x00\x05\x00\x05?":               {Code: fetch.ErrNetwork, Retry: true, Reply: fetch.Reply{Code: 5, Text: "?"}},
-		"\x00\x03\x00\x02data":            {Code: fetch.ErrProtocol},
+		"\x00\x03\x00\x02data":            {Code: fetch.ErrProtocol, Retry: true},
 		"\x00\x04\x00\x00":                {Code: fetch.ErrProtocol},
 		"\x00":                            {Code: fetch.ErrProtocol},
 		"\x00\x06blksize\x0065464\x00":    {Code: fetch.ErrProtocol},

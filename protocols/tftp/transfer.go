@@ -179,7 +179,7 @@ func (t *transfer) repeat() error {
 }
 
 // refuse ends the transfer because of what the server sent.
-func (t *transfer) refuse(why string) error {
+func (t *transfer) refuse(why string) *fetch.Error {
 	p := tftp.Packet{Op: tftp.Error, Code: tftp.IllegalOperation, Text: "not understood"}
 	t.conn.Write(p.Encode()) // a courtesy: nobody waits for it
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New(why)}
@@ -225,7 +225,9 @@ func (t *transfer) data(p tftp.Packet) error {
 	}
 	if !t.begun {
 		if p.Block != 1 {
-			return t.refuse("the first block has another number than 1")
+			err := t.refuse("the first block has another number than 1")
+			err.Retry = true // it may belong to an earlier transfer, to somebody who had this port
+			return err
 		}
 		t.start()
 	}

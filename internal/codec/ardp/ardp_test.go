@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -204,6 +206,60 @@ func TestSilence(t *testing.T) {
 		if !bytes.Equal(buf[:n], first) {
 			t.Errorf("repetition %d differs: %q", i, buf[:n])
 		}
+	}
+}
+
+// TestPacketsOutOfOrderAreNoProgress: what cannot be read yet does not make the wait longer.
+func TestPacketsOutOfOrderAreNoProgress(t *testing.T) {
+	t.Parallel()
+	client, server := pair(t)
+	x, err := Start(client, []byte("request"), 1<<20, Timing{First: time.Hour, Limit: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf [100]byte
+	n, from, err := server.ReadFrom(buf[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _, _ := Parse(buf[:n])
+	until := x.until
+	for seq := range uint16(2 * Window) {
+		server.WriteTo(Header{CID: h.CID, Seq: seq + 2}.Append(nil, 7, []byte("x")), from)
+		if err := x.receive(); err != nil {
+			break // on a slow machine, the time is over
+		}
+	}
+	if !x.until.Equal(until) {
+		t.Errorf("packets without the first make the wait %v longer", x.until.Sub(until))
+	}
+}
+
+// TestTheQueueIsTold: a server that asks to wait may tell the place in its queue.
+func TestTheQueueIsTold(t *testing.T) {
+	t.Parallel()
+	client, server := pair(t)
+	var told []string
+	x, err := Start(client, []byte("request"), 1<<20, Timing{Waiting: func(wait time.Duration, position int) {
+		told = append(told, fmt.Sprint(wait, position))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf [100]byte
+	n, from, err := server.ReadFrom(buf[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _, _ := Parse(buf[:n])
+	for _, p := range [][]byte{Queued(h.CID, 5, 7), Patience(h.CID, 60), ReplyPackets(h.CID, []byte("ok"))[0]} {
+		server.WriteTo(p, from)
+	}
+	if got, err := io.ReadAll(x); string(got) != "ok" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if want := []string{"5s 7", "1m0s 0"}; !slices.Equal(told, want) {
+		t.Errorf("it was told %q, want %q", told, want)
 	}
 }
 

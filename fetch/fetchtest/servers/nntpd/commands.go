@@ -159,7 +159,7 @@ func (c *session) lookup(name string) (a Article, number int, refusal string) {
 		return a, 0, "501 what?"
 	case c.group == nil:
 		return a, 0, "412 no group"
-	case !c.group.exists(n):
+	case !c.group.exists(n), n-c.group.first() >= len(c.group.Articles): // synthetic ones have no text
 		return a, 0, "423 no such number"
 	}
 	return c.group.Articles[n-c.group.first()], n, ""

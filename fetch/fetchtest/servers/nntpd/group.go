@@ -11,8 +11,8 @@ type Group struct {
 	Name, Description string
 	First             int // 0 means 1
 	Articles          []Article
-	// Synthetic is a number of articles that exist as overview lines only, made when asked for.
-	// Articles is then ignored.
+	// Synthetic is a number of articles that exist as overview lines only, made when asked for:
+	// there is no such article. Articles is then ignored.
 	Synthetic int
 }
 

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var groups = []nntpd.Group{{Name: "g", Articles: []nntpd.Article{
 	{ID: "<1@x>", Text: "Subject: one\n\nfirst\n"}, {ID: "<2@x>", Text: "Subject: two\n\nsecond\n"},
-}}}
+}}, {Name: "made", Synthetic: 3}}
 
 const (
 	first  = "Subject: one\r\n\r\nfirst\r\n.\r\n"
@@ -38,6 +38,8 @@ func TestManners(t *testing.T) {
 			"201 nntpd ready, no posting\r\n500 what?\r\n502 no\r\n211 2 1 2 g\r\n"},
 		"a login": {nntpd.Options{User: "joe", Password: "secret"}, "GROUP g\r\nAUTHINFO USER joe\r\nAUTHINFO PASS secret\r\nGROUP g\r\n",
 			"200 nntpd ready\r\n480 who are you?\r\n381 password?\r\n281 welcome\r\n211 2 1 2 g\r\n"},
+		"synthetic articles": {nntpd.Options{}, "GROUP made\r\nARTICLE 2\r\nHEAD 3\r\n",
+			"200 nntpd ready\r\n211 3 1 3 made\r\n423 no such number\r\n423 no such number\r\n"},
 		"replies by verb": {nntpd.Options{Replies: map[string]string{"": "201 hello\r\n", "DATE": "111 19990101000000\r\n", "HELP": ""}}, "HELP\r\nDATE\r\n",
 			"201 hello\r\n111 19990101000000\r\n"},
 	} {

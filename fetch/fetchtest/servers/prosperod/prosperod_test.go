@@ -40,6 +40,35 @@ func ask(t *testing.T, s *prosperod.Server, tries int) (string, error) {
 	return string(got), err
 }
 
+// TestManyAtOnce: an answer is remembered until its client has all of it, however many others ask.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"file": {Data: contents}}})
+	const clients = 200
+	var all []*ardp.Exchange
+	for range clients {
+		conn, err := net.Dial("udp", s.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		x, err := ardp.Start(conn, []byte("VERSION 5\nGET-OBJECT-INFO CONTENTS ASCII /file 0\n"), 1<<20,
+			ardp.Timing{First: 100 * time.Millisecond, Tries: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(x, make([]byte, 10)); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, x)
+	}
+	for i, x := range all {
+		if rest, err := io.ReadAll(x); err != nil || len(rest) < len(contents) {
+			t.Fatalf("client %d of %d: %d bytes more, %v", i, clients, len(rest), err)
+		}
+	}
+}
+
 // TestFaults has the server fail in each way, once.
 func TestFaults(t *testing.T) {
 	t.Parallel()

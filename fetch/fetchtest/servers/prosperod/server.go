@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,12 +112,12 @@ type correspondence struct {
 
 	mu      sync.Mutex
 	answers map[string]*reply
-	order   []string // of answers, oldest first
+	order   []string // of answers, those first that were not asked for the longest time
 }
 
 const (
-	maxAnswers = 64 // that are remembered
-	maxParts   = 64 // packets of a request
+	maxAnswers = 1024 // that are remembered
+	maxParts   = 64   // packets of a request
 )
 
 func (c *correspondence) loop() {
@@ -140,6 +141,10 @@ func (c *correspondence) loop() {
 func (c *correspondence) packet(from net.Addr, h ardp.Header, payload []byte) {
 	key := fmt.Sprintf("%s %d", from, h.CID)
 	r := c.answers[key]
+	if r != nil { // it is still wanted
+		i := slices.Index(c.order, key)
+		c.order = append(slices.Delete(c.order, i, i+1), key)
+	}
 	if h.Seq == 0 {
 		if r != nil && r.complete && r.waits == 0 {
 			c.send(from, r, int(h.Received))

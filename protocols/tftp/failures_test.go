@@ -1,0 +1,44 @@
+package tftp
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/tftpd"
+)
+
+// TestRetrievalsOverAFailingNetwork loses and doubles each datagram in turn.
+func TestRetrievalsOverAFailingNetwork(t *testing.T) {
+	t.Parallel()
+	tree := fstest.MapFS{"long": {Data: []byte(strings.Repeat("0123456789", 3000))}, "short": {Data: []byte("x")}, "empty": {}}
+	for name, server := range map[string]tftpd.Options{
+		"options":    {},
+		"no options": {Without: []string{"*"}},
+	} {
+		for _, file := range []string{"long", "short", "empty", "none"} {
+			t.Run(name+", "+file, func(t *testing.T) {
+				t.Parallel()
+				opts := server
+				opts.Tree, opts.Patience = tree, 50*time.Millisecond
+				s := tftpd.Start(t, opts)
+				fetchtest.RunFailures(t, fetchtest.Failures{Datagrams: true,
+					Codes: []fetch.Code{fetch.ErrProtocol}, // a transfer that was given up may go on to a port that is used again
+					Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
+						c := fetch.New(o, quick)
+						defer c.Close()
+						resp, err := c.Get(t.Context(), s.URL+"/"+file)
+						if err != nil {
+							return nil, err
+						}
+						defer resp.Body.Close()
+						return io.ReadAll(resp.Body)
+					}})
+			})
+		}
+	}
+}
