@@ -31,14 +31,14 @@ func TestComingFrom(t *testing.T) {
 	t.Cleanup(tls.Close)
 	run := func(t *testing.T, line string) (status int, stderr string) {
 		dir := t.TempDir()
-		for name, content := range map[string][]byte{"list": []byte(site.URL + "/hello.txt\n"), "ca.pem": certificates(tls)["ca.pem"],
+		for name, content := range map[string][]byte{"list": []byte(site.URL + "/hello.txt\n"), "ca.pem": certificates(tls)["ca.pem"], "file.txt": []byte("x"), "page.html": []byte("<a href=hello.txt>x</a>"),
 			"cookies": []byte("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\n")} {
 			if err := os.WriteFile(dir+"/"+name, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for name, value := range map[string]string{"URL": site.URL + "/hello.txt", "FILE": "file.txt", "DIR": "dir", "LIST": "list",
-			"CA": "ca.pem", "COOKIES": "cookies"} {
+			"CA": "ca.pem", "PAGE": "page.html", "JAR": "jar", "LOG": "log", "COOKIES": "cookies"} {
 			line = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllLiteralString(line, value)
 		}
 		cmd := exec.Command("sh", "-c", line)

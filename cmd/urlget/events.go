@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"path"
 	"strings"
 	"time"
@@ -74,7 +75,7 @@ func (a *app) openDisplay(ctx context.Context) {
 	switch {
 	case a.set.quiet || a.set.json || a.set.log.brief || a.set.progress == progressNone || a.set.progress == progressJSON:
 	case a.set.output == "-" && term.IsTerminal(int(a.std.out.Fd())):
-	case a.set.progress == progressPlain:
+	case a.set.progress == progressPlain, terminal && os.Getenv("TERM") == "dumb": // which cannot take lines back
 		a.con.plain = true
 	case terminal:
 		a.con.tty = a.std.err

@@ -138,3 +138,16 @@ func TestProgressModes(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestADumbTerminalGetsNoControls is about TERM=dumb, as in editors: what is written there stays.
+func TestADumbTerminalGetsNoControls(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	t.Cleanup(site.Close)
+	cmd := exec.Command("sh", "-c", "TERM=dumb urlget --limit-rate 200k "+site.URL+"/big")
+	start(t, cmd).expectAll("saved big", func(text string) {
+		if strings.Contains(text, "\x1b") || strings.Contains(text, "[") {
+			t.Errorf("%q", text)
+		}
+	})
+}

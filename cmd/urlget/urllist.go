@@ -41,7 +41,7 @@ func addListingFlags(f *pflag.FlagSet, s *settings) {
 // check finds flags that contradict each other.
 func (l *listFlags) check() error {
 	if l.file == "" && (l.html || l.base != "") {
-		return usage("--force-html and --base are about a list: they need -i")
+		return &usageError{"--force-html and --base are about a list: they need -i", "wget's -F is --force-html here: -F NAME=VALUE answers a form"}
 	}
 	if l.base == "" {
 		return nil
