@@ -83,18 +83,30 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 		if err != nil {
 			return err
 		}
+		if a.client, err = a.newClient(); err != nil {
+			return err
+		}
+		// Mistakes in what describes the jobs are found before the first, and before a file is made.
+		template, err := a.template(act.op)
+		if err != nil {
+			return err
+		}
+		if act.prepare != nil {
+			a.openEvents()
+		}
+		if !a.understood(args) {
+			return nil // the user was told
+		}
 		ctx, err := a.openArchives(cmd.Context(), args, act.offline)
 		if err != nil {
 			return err
 		}
 		cmd.SetContext(ctx)
-		if a.client, err = a.newClient(); err != nil {
-			return err
-		}
-		// Mistakes in what describes the jobs are found before the first.
-		template, err := a.template(act.op)
-		if err != nil {
-			return err
+		if a.archives.capture != nil || a.archives.replay != nil {
+			a.client.Close() // which knew nothing of them
+			if a.client, err = a.newClient(); err != nil {
+				return err
+			}
 		}
 		a.files = &download.Downloader{Client: a.client, Tool: "urlget " + programVersion()}
 		if act.prepare != nil {
@@ -105,9 +117,6 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 			if err != nil {
 				return err
 			}
-		}
-		if !a.understood(args) {
-			return nil // the user was told
 		}
 		a.hosts = a.schedule()
 		begun := time.Now()
