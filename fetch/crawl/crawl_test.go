@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/crawl"
@@ -268,8 +267,7 @@ func TestTheQueueIsInTheFile(t *testing.T) {
 	for i := range crawl.MaxItems + 500 {
 		w.links[seed] = append(w.links[seed], fmt.Sprintf("x-sim://big/%d", i))
 	}
-	w.busy = func(string) bool { return false }
-	w.latency = func() time.Duration { return 0 }
+	w.refusal, w.latency = 0, 0
 	for _, to := range w.links[seed] {
 		w.links[to] = nil
 	}

@@ -27,3 +27,6 @@ func (s *State) InMemory() (items, hosts int) {
 
 // NoSync makes writing quick: nothing is durable then.
 func (s *State) NoSync() { s.db.NoSync = true }
+
+// OpenNoSync is Open and NoSync.
+func OpenNoSync(name string) (*State, error) { return open(name, true) }

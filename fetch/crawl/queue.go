@@ -140,6 +140,7 @@ func (s *State) load(h *hostQueue) error {
 			it.place = h.last
 			h.hot = append(h.hot, it)
 			s.queue.items++
+			s.touched(tx)
 		}
 		h.more = bytes.HasPrefix(k, prefix)
 		return nil

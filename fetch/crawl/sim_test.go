@@ -5,7 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -22,23 +24,39 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A world is a driver with made up hosts, whose pages lead to each other.
+// A world is a driver with made up hosts, whose pages lead to each other. What a host does depends
+// on nothing but the seed and what it was asked, so that a seed tells the same story again.
 type world struct {
+	seed    uint64
 	links   map[string][]string // by URL
-	latency func() time.Duration
-	busy    func(url string) bool // the host refuses this time
+	latency int                 // in milliseconds, at most
+	refusal int                 // one of so many exchanges is refused; 0 for none
+	step    func()              // is called at each step of an exchange
+
 	mu      sync.Mutex
+	tries   map[string]int // of each URL
 	asked   map[string]int // how often each URL was answered
 	running map[string]int // exchanges at once by host
 	most    map[string]int
 }
 
+// dice returns a number from 0 to below n for one try of a URL.
+func (w *world) dice(url string, try, n int) int {
+	h := fnv.New64a()
+	fmt.Fprint(h, w.seed, url, try, n)
+	return int(h.Sum64() >> 16 % uint64(n))
+}
+
 func (w *world) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	host, url := req.URL.Host(), req.URL.String()
+	w.step()
 	w.mu.Lock()
+	w.tries[url]++
+	try := w.tries[url]
 	w.running[host]++
 	w.most[host] = max(w.most[host], w.running[host])
-	pause, refused := w.latency(), w.busy(url)
+	pause := time.Duration(w.dice(url, try, w.latency+1)) * time.Millisecond
+	refused := w.refusal > 0 && w.dice(url, try, w.refusal) == 0
 	w.mu.Unlock()
 	defer func() {
 		w.mu.Lock()
@@ -50,8 +68,9 @@ func (w *world) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	w.step()
 	if refused {
-		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: time.Second}
+		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: time.Duration(w.dice(url, try, 4)) * time.Second}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +92,8 @@ func (w *world) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 }
 
 func newWorld(r *rand.Rand, hosts, pages int) *world {
-	w := &world{links: map[string][]string{}, asked: map[string]int{}, running: map[string]int{}, most: map[string]int{}}
+	w := &world{seed: r.Uint64(), links: map[string][]string{}, asked: map[string]int{}, running: map[string]int{}, most: map[string]int{},
+		tries: map[string]int{}, latency: r.IntN(1000), step: func() {}}
 	var all []string
 	for i := range pages {
 		all = append(all, fmt.Sprintf("x-sim://h%d/p%d", r.IntN(hosts), i))
@@ -87,8 +107,9 @@ func newWorld(r *rand.Rand, hosts, pages int) *world {
 			w.links[url] = append(w.links[url], all[i+1])
 		}
 	}
-	w.latency = func() time.Duration { return time.Duration(r.IntN(1000)) * time.Millisecond }
-	w.busy = func(string) bool { return r.IntN(20) == 0 }
+	if r.IntN(3) > 0 {
+		w.refusal = 5 + r.IntN(40)
+	}
 	return w
 }
 
@@ -112,112 +133,262 @@ func (w *world) client() *fetch.Client {
 	})
 }
 
-var simulations = flag.Int("simulations", 100, "how many worlds TestSimulation crawls")
+var (
+	simulations = flag.Uint64("simulations", 0, "how many worlds TestSimulation crawls; 0 means 1,000, or 100 with -short")
+	replay      = flag.Uint64("seed", 0, "simulate only the world of this seed")
+)
 
-// TestSimulation crawls made up worlds from seeds of a random number, with a process that ends at any
-// moment and begins again: nothing is lost, nothing is visited twice but what was under way, no host
-// gets more than it bears, and the crawl comes to its end.
+// TestSimulation crawls made up worlds, each from a seed, with a process that ends at any step and
+// begins again: nothing is lost, nothing is visited twice but what was under way, no host gets more
+// than it bears, none waits while others are served one after the other, and the crawl comes to its
+// end.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(*simulations)
-	for part := range uint64(4) {
+	first, last := uint64(1), uint64(1000)
+	switch {
+	case *replay != 0:
+		first, last = *replay, *replay
+	case *simulations != 0:
+		last = *simulations
+	case testing.Short():
+		last = 100
+	}
+	dir := t.TempDir()
+	empty := emptyState(t, dir)
+	for part := range uint64(2) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
-			for seed := part; seed < seeds; seed += 4 {
-				dir := t.TempDir()
-				synctest.Test(t, func(t *testing.T) { simulate(t, seed, dir) })
+			file := filepath.Join(dir, fmt.Sprint("state", part))
+			for seed := first + part; seed <= last; seed += 2 {
+				if err := os.WriteFile(file, empty, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Test(t, func(t *testing.T) { newSimulation(seed, file).run(t) })
 				if t.Failed() {
-					t.Fatalf("the seed is %d", seed)
+					t.Fatalf("seed %d, to be had again by go test ./fetch/crawl -run Simulation -seed %d", seed, seed)
 				}
 			}
 		})
 	}
 }
 
-func simulate(t *testing.T, seed uint64, dir string) {
+// emptyState returns what is in the file of a new state: making one anew takes long.
+func emptyState(t *testing.T, dir string) []byte {
+	name := filepath.Join(dir, "empty")
+	st, err := crawl.OpenNoSync(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.Close()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// A simulation is a world and the processes that crawl it, one after the other.
+type simulation struct {
+	*world
+	file    string
+	rand    *rand.Rand
+	first   uri.URI
+	opts    schedule.Options
+	crashes int
+
+	lock      sync.Mutex // for all below
+	left      int        // steps until the process ends; less than 0 for never
+	dead      bool
+	kill      func()
+	saved     map[string]int
+	here      map[string]bool // URLs that this process has met
+	waiting   map[string]bool // those of them that it has not begun to visit
+	waits     map[string]int  // how many, by host
+	visits    map[string]int  // under way, by host
+	pause     map[string]time.Time
+	since     map[string]time.Time      // since when a host could have been visited
+	overtaken map[string]map[string]int // visits of others since then
+	unfair    []string
+}
+
+func newSimulation(seed uint64, file string) *simulation {
 	r := rand.New(rand.NewPCG(seed, 1))
-	w := newWorld(r, 1+r.IntN(6), 1+r.IntN(60))
-	first := uri.MustParse(func() string {
-		for url := range w.links {
-			if uri.MustParse(url).Path() == "/p0" {
-				return url
-			}
+	s := &simulation{world: newWorld(r, 1+r.IntN(6), 1+r.IntN(60)), file: file, rand: r, saved: map[string]int{}}
+	for url := range s.links {
+		if u := uri.MustParse(url); u.Path() == "/p0" {
+			s.first = u
 		}
-		return ""
-	}())
-	want := w.reachable(first.String())
-	client := w.client()
+	}
+	s.opts = schedule.Options{Parallel: 1 + r.IntN(8), Host: schedule.Limits{Parallel: 1 + r.IntN(3)}, MaxPause: 10 * time.Second}
+	if r.IntN(4) == 0 {
+		s.opts.Waiting = 20 + r.IntN(50)
+	}
+	s.world.step = s.step
+	return s
+}
+
+var errDead = errors.New("the process has ended")
+
+// step is called wherever the process may end.
+func (s *simulation) step() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.left--; s.left == 0 {
+		s.dead = true
+		s.kill()
+	}
+}
+
+func (s *simulation) run(t *testing.T) {
+	client := s.client()
 	defer client.Close()
-	parallel, perHost := 1+r.IntN(8), 1+r.IntN(3)
-	crashes, begun := 0, time.Now()
-	saved := map[string]int{}
-	for {
-		st, err := crawl.Open(filepath.Join(dir, "state"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		st.NoSync()
-		ctx, cancel := context.WithCancel(t.Context())
-		if r.IntN(3) > 0 && crashes < 5 {
-			crashes++
-			time.AfterFunc(time.Duration(r.IntN(20_000))*time.Millisecond, func() {
-				st.Crash()
-				cancel()
-			})
-		}
-		_, err = crawl.Run(ctx, client, []uri.URI{first}, &crawl.Options{
-			State:    st,
-			Scope:    crawl.Scope{SpanHosts: true, MaxDepth: -1},
-			Schedule: schedule.Options{Parallel: parallel, Host: schedule.Limits{Parallel: perHost}},
-			Visit: func(ctx context.Context, p *crawl.Page) error {
-				for {
-					err := p.Read(ctx)
-					if !errors.Is(err, fetch.ErrBusy) {
-						return err
-					}
-					p.Busy(err)
-					select {
-					case <-time.After(time.Second):
-					case <-ctx.Done():
-						return ctx.Err()
-					}
-				}
-			},
-			Ended: func(p *crawl.Page, err error) {
-				if err == nil {
-					saved[p.URL.String()]++
-				}
-			},
-		})
-		cancel()
-		if err == nil {
-			if st.Continues() {
-				t.Error("the crawl ended, and the state says that it did not")
-			}
-			st.Close()
-			break
-		}
-		st.Close()
+	want, begun := s.reachable(s.first.String()), time.Now()
+	for s.process(t, client) {
 		if time.Since(begun) > time.Hour {
-			t.Fatalf("no end after an hour: %v", err)
+			t.Fatal("no end after an hour")
 		}
 	}
 	for url := range want {
-		if n := w.asked[url]; n == 0 || n > 1+crashes {
-			t.Errorf("%s was visited %d times, after %d crashes", url, n, crashes)
+		if n := s.asked[url]; n == 0 || n > 1+s.crashes {
+			t.Errorf("%s was visited %d times, after %d crashes", url, n, s.crashes)
 		}
-		if crashes == 0 && saved[url] != 1 {
-			t.Errorf("%s ended %d times", url, saved[url])
+		if s.crashes == 0 && s.saved[url] != 1 {
+			t.Errorf("%s ended %d times", url, s.saved[url])
 		}
 	}
-	for url := range w.asked {
+	for url := range s.asked {
 		if !want[url] {
 			t.Errorf("%s was visited, and nothing leads there", url)
 		}
 	}
-	for host, n := range w.most {
-		if n > min(perHost, parallel) {
-			t.Errorf("%s had %d visitors at once, more than %d", host, n, perHost)
+	for host, n := range s.most {
+		if n > min(s.opts.Host.Parallel, s.opts.Parallel) {
+			t.Errorf("%s had %d visitors at once, more than %d", host, n, s.opts.Host.Parallel)
+		}
+	}
+	for _, text := range s.unfair {
+		t.Error(text)
+	}
+}
+
+// process crawls until the end, or until it crashes, which it reports.
+func (s *simulation) process(t *testing.T, client *fetch.Client) (crashed bool) {
+	st, err := crawl.OpenNoSync(s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s.left, s.dead, s.kill = -1, false, cancel
+	s.here, s.waiting, s.waits, s.visits = map[string]bool{}, map[string]bool{}, map[string]int{}, map[string]int{}
+	s.pause, s.since, s.overtaken = map[string]time.Time{}, map[string]time.Time{}, map[string]map[string]int{}
+	if s.crashes < 5 && s.rand.IntN(3) > 0 {
+		s.left = 1 + s.rand.IntN(5*len(s.links))
+	}
+	_, err = crawl.Run(ctx, client, []uri.URI{s.first}, &crawl.Options{
+		State:    st,
+		Scope:    crawl.Scope{SpanHosts: true, MaxDepth: -1},
+		Schedule: s.opts,
+		Visit:    s.visit,
+		Settle: func() error {
+			s.step()
+			s.lock.Lock()
+			defer s.lock.Unlock()
+			if s.dead {
+				return errDead
+			}
+			return nil
+		},
+		Ended: func(p *crawl.Page, err error) {
+			if err == nil {
+				s.saved[p.URL.String()]++
+			}
+			s.step()
+		},
+	})
+	if s.dead {
+		s.crashes++
+		st.Crash()
+		return true
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Continues() {
+		t.Error("the crawl ended, and the state says that it did not")
+	}
+	st.Close()
+	return false
+}
+
+func (s *simulation) visit(ctx context.Context, p *crawl.Page) error {
+	host, url := p.URL.Host(), p.URL.String()
+	s.begins(host, url)
+	defer func() {
+		s.lock.Lock()
+		defer s.lock.Unlock()
+		s.visits[host]--
+	}()
+	for {
+		err := p.Read(ctx)
+		s.step()
+		if !errors.Is(err, fetch.ErrBusy) {
+			if err == nil {
+				s.found(url)
+			}
+			return err
+		}
+		p.Busy(err)
+		s.lock.Lock()
+		s.pause[host] = time.Now().Add(s.opts.MaxPause)
+		s.lock.Unlock()
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// begins notes that a visit begins, and that hosts wait for it that could have been visited before.
+func (s *simulation) begins(host, url string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.waiting[url] {
+		delete(s.waiting, url)
+		s.waits[host]--
+	}
+	s.here[url] = true
+	s.visits[host]++
+	delete(s.since, host)
+	delete(s.overtaken, host)
+	now := time.Now()
+	for other, n := range s.waits {
+		switch {
+		case other == host:
+		case n <= 0 || s.visits[other] > 0 || now.Before(s.pause[other]):
+			delete(s.since, other)
+			delete(s.overtaken, other)
+		case s.since[other].IsZero():
+			s.since[other], s.overtaken[other] = now, map[string]int{}
+		case s.since[other].Before(now): // what begins at the same time is not seen in order
+			if s.overtaken[other][host]++; s.overtaken[other][host] > 2 {
+				s.unfair = append(s.unfair, fmt.Sprintf("%s is visited %d times, and %s waits since %v", host, s.overtaken[other][host], other, now.Sub(s.since[other])))
+			}
+		}
+	}
+}
+
+// found notes the links of a page that was read.
+func (s *simulation) found(url string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, to := range s.links[url] {
+		if s.asked[to] == 0 && !s.here[to] {
+			s.here[to], s.waiting[to] = true, true
+			s.waits[uri.MustParse(to).Host()]++
 		}
 	}
 }

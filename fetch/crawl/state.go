@@ -36,6 +36,7 @@ type State struct {
 	seeds   []string
 	queue   queue
 	claimed map[string]bool // the places of items that are visited without having been taken
+	touches int             // values of the file since its pages were let go of
 }
 
 // The buckets: URLs by key, the queue by host and number, what failed in this crawl, how many URLs
@@ -79,7 +80,10 @@ const (
 var ErrInUse = errors.New("another process is at work on it")
 
 // Open opens the state in the file name, and makes it if there is none. Errors are of class ErrFile.
-func Open(name string) (s *State, err error) {
+func Open(name string) (*State, error) { return open(name, false) }
+
+// open is Open. If noSync is true, nothing is durable.
+func open(name string, noSync bool) (s *State, err error) {
 	defer func() {
 		if r := recover(); r != nil { // bbolt trusts its file
 			s, err = nil, fileError(fmt.Errorf("%s: %w: %v", name, errDamaged, r))
@@ -88,7 +92,7 @@ func Open(name string) (s *State, err error) {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fileError(&fs.PathError{Op: "open", Path: name, Err: errors.New("it is not a regular file")})
 	}
-	db, err := bolt.Open(name, 0o600, &bolt.Options{Timeout: 50 * time.Millisecond, FreelistType: bolt.FreelistMapType})
+	db, err := bolt.Open(name, 0o600, &bolt.Options{Timeout: 50 * time.Millisecond, FreelistType: bolt.FreelistMapType, NoSync: noSync})
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fileError(fmt.Errorf("%s: %w", name, ErrInUse))
@@ -177,6 +181,7 @@ func (s *State) write() error {
 				if err != nil {
 					return err
 				}
+				s.touched(tx)
 			}
 		}
 		return nil
@@ -205,6 +210,7 @@ func (s *State) get(bucket []byte, key string) (value []byte, err error) {
 	}
 	err = s.db.View(func(tx *bolt.Tx) error {
 		value = bytes.Clone(tx.Bucket(bucket).Get([]byte(key)))
+		s.touched(tx)
 		return nil
 	})
 	return value, fileError(err)

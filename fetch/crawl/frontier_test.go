@@ -1,0 +1,98 @@
+package crawl
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+var (
+	frontierFlag = flag.Int("frontier", 0, "how many URLs TestFrontierMemory queues; 0 skips it")
+	frontierDir  = flag.String("frontier.dir", "", "where it has its file")
+)
+
+// TestFrontierMemory measures what a crawl of many URLs takes of memory: most of them wait, and those
+// that are found are everywhere in the order of keys. Such as
+//
+//	go test ./fetch/crawl -run FrontierMemory -frontier 10000000 -timeout 1h -v
+func TestFrontierMemory(t *testing.T) {
+	total := *frontierFlag
+	if total == 0 {
+		t.Skip("-frontier N measures it")
+	}
+	dir := *frontierDir
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	st, err := Open(filepath.Join(dir, "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	st.NoSync()
+	if _, err := st.begin([]string{"http://h0.example/"}); err != nil {
+		t.Fatal(err)
+	}
+	const hosts, perDirectory = 5000, 20
+	begun := time.Now()
+	var most int64
+	room := func(string) bool { return true }
+	for page := 0; page*perDirectory < total; page++ {
+		// The directories come in no order, the pages of one together.
+		mixed := uint64(page) * 0x9e3779b97f4a7c15
+		for i := range perDirectory {
+			u := uri.MustParse(fmt.Sprintf("http://h%d.example/articles/%016x/page-%d.html", mixed>>32%hosts, mixed, i))
+			it := &item{url: u, from: uri.MustParse(fmt.Sprintf("http://h%d.example/articles/", mixed>>32%hosts)), depth: 2, rel: "a", size: -1, save: true}
+			if _, err := st.add(it, -1, shape(u), 1<<30); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 5 {
+			it, err := st.take(room)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if it == nil {
+				break
+			}
+			if err := st.end(it, done, []byte("etag \"0123456789abcdef\" 2026"), -1); err != nil {
+				t.Fatal(err)
+			}
+			st.leave(it)
+		}
+		if n := (page + 1) * perDirectory; n%(total/20) < perDirectory {
+			m := memory(t)
+			most = max(most, m["VmHWM"])
+			info, _ := os.Stat(filepath.Join(dir, "state"))
+			t.Logf("%d URLs after %v: own memory %d MiB, of the file %d MiB, peak of both %d MiB; the file has %d MiB", n, time.Since(begun).Round(time.Second),
+				m["RssAnon"]>>10, m["RssFile"]>>10, m["VmHWM"]>>10, info.Size()>>20)
+		}
+	}
+	if most>>10 >= 200 {
+		t.Errorf("%d MiB", most>>10)
+	}
+}
+
+// memory returns what Linux says of the process, in KiB.
+func memory(t *testing.T) map[string]int64 {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		t.Skipf("%s does not tell: %v", runtime.GOOS, err)
+	}
+	defer f.Close()
+	m := map[string]int64{}
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		name, value, _ := strings.Cut(sc.Text(), ":")
+		m[name], _ = strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+	}
+	return m
+}

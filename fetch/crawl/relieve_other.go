@@ -1,0 +1,5 @@
+//go:build !linux
+
+package crawl
+
+func unmap(uintptr, int64) {}
