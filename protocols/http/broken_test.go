@@ -39,6 +39,7 @@ func TestBrokenServers(t *testing.T) {
 		{"line without a colon", ok + "nonsense\r\n\r\n", fetch.ErrProtocol, false},
 		{"two lengths", ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", fetch.ErrProtocol, false},
 		{"negative length", ok + "Content-Length: -1\r\n\r\nab", fetch.ErrProtocol, false},
+		{"length of more than 63 bits", ok + "Content-Length: 99999999999999999999\r\n\r\nab", fetch.ErrProtocol, false},
 		{"unknown transfer coding", ok + "Transfer-Encoding: gzip\r\n\r\nab", fetch.ErrProtocol, false},
 		{"flood of fields", ok + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 300) + "\r\n", fetch.ErrProtocol, false},
 		{"endless line", ok + "X: " + strings.Repeat("y", 300<<10), fetch.ErrProtocol, false},
@@ -50,6 +51,9 @@ func TestBrokenServers(t *testing.T) {
 			_, _, err := get(t, newClient(t, nil, urlhttp.Options{}), raw(t, tt.answer, false))
 			if e := asError(t, err); e.Code != tt.code || e.Retry != tt.retry || fetch.Printable(e.Error()) != e.Error() {
 				t.Errorf("%v (retry %v), want class %q, retry %v", err, e.Retry, tt.code, tt.retry)
+			}
+			if strings.Contains(err.Error(), "net/http") && strings.Contains(err.Error(), "Content-Length") {
+				t.Errorf("%v: the words of a library", err)
 			}
 		})
 	}

@@ -136,8 +136,14 @@ func notHTTP(err error) error {
 			return fmt.Errorf("the server does not speak HTTP, but said %s", said)
 		}
 	}
+	if _, said, ok := strings.Cut(err.Error(), "bad Content-Length "); ok {
+		return fmt.Errorf("the server announces a length that no content has: %s", said)
+	}
 	if strings.Contains(err.Error(), "readLoopPeekFailLocked") { // what came was not waited for
 		return errors.New("the server does not speak HTTP, but speaks before it is asked")
+	}
+	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: ") {
+		return inner
 	}
 	return err
 }
