@@ -81,6 +81,9 @@ func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string, op
 	}
 	own := *req
 	p := &progress{want: -1}
+	if name == "" && opts.Exists == Newer {
+		name = d.expected(&own)
+	}
 	f := newToFile(d, &own, name, opts, sums, p)
 	defer f.close()
 	t := newTransfer(d.Client, &own, opts, sums, p, f, f)

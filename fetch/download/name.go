@@ -62,6 +62,17 @@ func nameFor(req *fetch.Request, meta *fetch.Meta) string {
 	return name
 }
 
+// expected returns the name that a resource will have because its driver knows what the URL names,
+// or "". Then a request can ask for changes since the file of that name, which matters where the
+// time of a change costs a request of its own.
+func (d *Downloader) expected(req *fetch.Request) string {
+	x, err := d.Client.Explain(req)
+	if err != nil || x.Expected == nil || x.Expected.Name == "" || x.Expected.Kind != fetch.KindObject || x.Expected.Form != nil {
+		return ""
+	}
+	return nameFor(req, x.Expected)
+}
+
 // lastElement returns the last element of the path of u as a file name, or "". URLs without
 // slashes, such as data and news URLs, have no elements. A dot or dash at the beginning stays.
 func lastElement(u uri.URI) string {
