@@ -24,6 +24,7 @@ import (
 	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/mirror"
+	"github.com/urlget/urlget/fetch/replay"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetch/warc"
 	"github.com/urlget/urlget/internal/warccheck"
@@ -181,4 +182,83 @@ func TestKindOf(t *testing.T) {
 	if _, err := archive.KindOf(filepath.Join(dir, "none")); err == nil {
 		t.Error("what is not there was taken")
 	}
+}
+
+// Whatever the URLs and names in an archive are, files are made below the directory alone.
+func TestExtractStaysInside(t *testing.T) {
+	t.Parallel()
+	const web = "application/http;msgtype=response"
+	var records []string
+	targets := []string{"http://h.example/../../out", "http://h.example/%2e%2e/%2e%2e/out", "http://h.example/..%2f..%2fout", `http://h.example/..\..\out`,
+		"http://../out", "http://%2e%2e/out", "ftp://h.example/%2F..%2F../out", "ftp://h.example/../../out", "gopher://h.example/0/../../out",
+		"gopher://h.example/0..%2f..%2fout", "gemini://h.example/../../out", "http://h.example/.urlget/x", "http://h.example/a%00b", "http://h.example/CON", "file:///out"}
+	for i, target := range targets {
+		kind, contentType, block := "resource", "text/plain", "pear"
+		if strings.HasPrefix(target, "http") {
+			kind, contentType, block = "response", web, "HTTP/1.1 200 OK\r\nContent-Disposition: attachment; filename=\"../../out\"\r\nContent-Length: 4\r\n\r\npear"
+		}
+		records = append(records, record(fmt.Sprintf("%x", i), kind, "2020-01-01T00:00:00Z", target, contentType, block))
+	}
+	parent := t.TempDir()
+	inside := filepath.Join(parent, "a", "b")
+	if err := os.MkdirAll(inside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(parent, filepath.Join(inside, "h.example")); err != nil {
+		t.Skip(err)
+	}
+	path := filepath.Join(t.TempDir(), "x.warc")
+	if err := os.WriteFile(path, []byte(strings.Join(records, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	saved := 0
+	for _, link := range []bool{true, false} {
+		if !link {
+			os.Remove(filepath.Join(inside, "h.example"))
+		}
+		saved += extractAll(t, path, inside)
+	}
+	if saved < 5 {
+		t.Errorf("%d files saved", saved)
+	}
+	for _, dir := range []string{parent, filepath.Join(parent, "a")} {
+		list, err := os.ReadDir(dir)
+		if err != nil || len(list) != 1 {
+			t.Errorf("outside: %v, %v", list, err)
+		}
+	}
+}
+
+func extractAll(t *testing.T, path, dir string) (saved int) {
+	t.Helper()
+	a, err := replay.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
+	defer c.Close()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	d := &download.Downloader{Client: c, Root: root}
+	list, _, err := a.URLs(func(string) bool { return true }, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range list {
+		u, err := uri.Parse(text)
+		if err != nil {
+			continue
+		}
+		if ok, _ := archive.Extract(t.Context(), d, u); ok {
+			saved++
+		}
+	}
+	if err := d.Flush(); err != nil {
+		t.Error(err)
+	}
+	return saved
 }

@@ -46,6 +46,7 @@ type Archive struct {
 	scanned *table
 	left    int       // records that may still be remembered
 	looked  [2]*table // what was looked up in indexes: lately, and before that
+	most    int       // URLs in each of them
 
 	web     sync.Once
 	drivers [2]fetch.Driver // of HTTP: for answers as they are, and for coded ones
@@ -90,7 +91,7 @@ func Open(paths ...string) (*Archive, error) { return open(maxRecords, paths) }
 
 // open remembers at most so many records.
 func open(limit int, paths []string) (*Archive, error) {
-	a := &Archive{left: limit, scanned: newTable(), looked: [2]*table{newTable(), newTable()}}
+	a := &Archive{left: limit, most: maxLooked, scanned: newTable(), looked: [2]*table{newTable(), newTable()}}
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err == nil {

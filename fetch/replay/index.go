@@ -156,7 +156,7 @@ func (a *Archive) look(key string) {
 	if a.looked[0].keys[key] {
 		return
 	}
-	if len(a.looked[0].keys) >= maxLooked {
+	if len(a.looked[0].keys) >= a.most {
 		a.looked[0], a.looked[1] = newTable(), a.looked[0]
 	}
 	a.looked[0].keys[key] = true
