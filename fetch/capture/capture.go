@@ -87,7 +87,8 @@ func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader)
 type recording struct {
 	*Capture
 	begin  time.Time
-	added  bool // it was not recorded, so that nothing is known of its duration
+	stamp  string // begin, as headers have it
+	added  bool   // it was not recorded, so that nothing is known of its duration
 	req    *fetch.Request
 	target string
 
@@ -195,10 +196,21 @@ func (r *recording) end(err error) {
 	}
 }
 
+// date returns the date of all records of the exchange.
+func (r *recording) date() string {
+	if r.stamp == "" {
+		r.stamp = warc.FormatDate(r.begin)
+	}
+	return r.stamp
+}
+
+// usualFields is how many fields most records have.
+const usualFields = 12
+
 // header begins the header of a record of this exchange.
 func (r *recording) header(kind, contentType string) warc.Header {
-	h := warc.Header{{Name: "WARC-Type", Value: kind}, {Name: "WARC-Record-ID", Value: "<" + warc.NewID() + ">"},
-		{Name: "WARC-Date", Value: warc.FormatDate(r.begin)}, {Name: "WARC-Target-URI", Value: r.target}}
+	h := append(make(warc.Header, 0, usualFields), warc.Field{Name: "WARC-Type", Value: kind}, warc.Field{Name: "WARC-Record-ID", Value: "<" + warc.NewID() + ">"},
+		warc.Field{Name: "WARC-Date", Value: r.date()}, warc.Field{Name: "WARC-Target-URI", Value: r.target})
 	h.Add("Content-Type", contentType)
 	return h
 }

@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"fmt"
+	"encoding/hex"
 	"hash"
 	"io"
 	"maps"
@@ -165,7 +165,7 @@ func (r *recording) answerRecord(m *message, err error) (d *warc.Draft, protocol
 	case !toEnd && size < resp.ContentLength:
 		bodyErr = io.ErrUnexpectedEOF
 	}
-	digest := fmt.Sprintf("sha256:%x", sum.Sum(nil))
+	digest := "sha256:" + hex.EncodeToString(sum.Sum(nil))
 	d.Header.Add("WARC-Payload-Digest", digest)
 	whole := bodyErr == nil && !(toEnd && err != nil)
 	if !whole {

@@ -3,7 +3,7 @@ package warc
 import (
 	"bytes"
 	"crypto/sha256"
-	"fmt"
+	"encoding/hex"
 	"hash"
 	"io"
 	"os"
@@ -96,7 +96,10 @@ func (s *Spool) Len() int64 { return s.size }
 // Digest returns the SHA-256 of all, as a header has it.
 func (s *Spool) Digest() string { return digest(s.sum) }
 
-func digest(sum hash.Hash) string { return fmt.Sprintf("sha256:%x", sum.Sum(nil)) }
+func digest(sum hash.Hash) string {
+	var b [sha256.Size]byte
+	return string(hex.AppendEncode([]byte("sha256:"), sum.Sum(b[:0])))
+}
 
 // Reader returns a reader of the bytes from offset on. The spool must not be written to meanwhile.
 func (s *Spool) Reader(offset int64) io.Reader {

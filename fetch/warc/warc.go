@@ -8,6 +8,7 @@ package warc
 
 import (
 	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -127,5 +128,12 @@ func NewID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	id := append(make([]byte, 0, 45), "urn:uuid:"...)
+	for i, end := range []int{4, 6, 8, 10, 16} {
+		if i > 0 {
+			id = append(id, '-')
+		}
+		id = hex.AppendEncode(id, b[[]int{0, 4, 6, 8, 10}[i]:end])
+	}
+	return string(id)
 }

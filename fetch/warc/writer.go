@@ -498,6 +498,13 @@ func complete(d *Draft) {
 
 // oneLine makes one line of a value that somebody else chose.
 func oneLine(s string) string {
+	plain := true
+	for i := 0; i < len(s) && plain; i++ {
+		plain = ' ' <= s[i] && s[i] < 0x7f
+	}
+	if plain {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
