@@ -252,13 +252,13 @@ func TestTheQueueIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, _, _ := Parse(buf[:n])
-	for _, p := range [][]byte{Queued(h.CID, 5, 7), Patience(h.CID, 60), ReplyPackets(h.CID, []byte("ok"))[0]} {
+	for _, p := range [][]byte{Queued(h.CID, 5, 7), Queued(h.CID, 5, 7), Queued(h.CID, 5, 6), Patience(h.CID, 60), ReplyPackets(h.CID, []byte("ok"))[0]} {
 		server.WriteTo(p, from)
 	}
 	if got, err := io.ReadAll(x); string(got) != "ok" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if want := []string{"5s 7", "1m0s 0"}; !slices.Equal(told, want) {
+	if want := []string{"5s 7", "5s 6", "1m0s 0"}; !slices.Equal(told, want) {
 		t.Errorf("it was told %q, want %q", told, want)
 	}
 }

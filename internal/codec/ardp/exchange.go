@@ -25,7 +25,7 @@ type Timing struct {
 	// meanwhile: also a server's request to wait longer. 0 means ten minutes.
 	Limit time.Duration
 	// Waiting, if not nil, is called when the server asks to wait, with the place in its queue from
-	// 1, or 0 if it does not tell.
+	// 1, or 0 if it does not tell. It is called again only when either has changed.
 	Waiting func(wait time.Duration, position int)
 }
 
@@ -51,6 +51,7 @@ type Exchange struct {
 	until    time.Time     // when to give up
 	asked    time.Duration // what the server asked to be waited for, at last
 	repeated int           // times since something new came
+	told     string        // to Timing.Waiting, at last
 	err      error
 }
 
@@ -155,7 +156,9 @@ func (x *Exchange) receive() error {
 	if h.Wait != 0 {
 		x.asked = time.Duration(h.Wait) * time.Second
 		x.due, x.repeated = time.Now().Add(x.asked), 0
-		if x.timing.Waiting != nil {
+		told := fmt.Sprint(h.Wait, h.Position)
+		if x.timing.Waiting != nil && told != x.told {
+			x.told = told
 			x.timing.Waiting(x.asked, int(h.Position))
 		}
 	}
