@@ -25,6 +25,7 @@ type responseBody struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	src      io.ReadCloser
+	plain    *plainConn // what src reads from, if it can be diverted; else nil
 	http2    bool
 	idle     time.Duration
 	timer    *time.Timer
@@ -35,6 +36,9 @@ type responseBody struct {
 func newBody(ex *exchange) *responseBody {
 	b := &responseBody{driver: ex.driver, closings: ex.driver.closings.Load(), ctx: ex.ctx, cancel: ex.cancel,
 		src: ex.resp.Body, http2: ex.resp.ProtoMajor == 2, idle: ex.driver.env.Timeouts().Idle, once: ex.target.once}
+	if ex.resp.ContentLength >= spliceLeast {
+		b.plain = ex.plain
+	}
 	if b.idle > 0 {
 		b.timer = time.AfterFunc(b.idle, b.starve)
 		b.timer.Stop()
@@ -56,18 +60,27 @@ func (b *responseBody) Read(p []byte) (int, error) {
 		b.timer.Stop()
 	}
 	if err != nil {
-		if err = b.explain(err); err != io.EOF {
-			err = b.once(err)
-		}
-		b.failed = err != io.EOF
+		err = b.ended(err)
 	}
 	return n, err
 }
 
+// ended returns what an error of net/http means for the caller.
+func (b *responseBody) ended(err error) error {
+	if err = b.explain(err); err != io.EOF {
+		err = b.once(err)
+	}
+	b.failed = err != io.EOF
+	return err
+}
+
 var copyBuffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
 
-// WriteTo copies in large pieces.
+// WriteTo copies in large pieces, or lets the kernel do it.
 func (b *responseBody) WriteTo(w io.Writer) (int64, error) {
+	if _, file := w.(io.ReaderFrom); file && b.plain != nil {
+		return b.splice(w)
+	}
 	buf := copyBuffers.Get().(*[copyBuffer]byte)
 	defer copyBuffers.Put(buf)
 	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf[:])

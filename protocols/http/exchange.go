@@ -23,6 +23,7 @@ type exchange struct {
 	resp   *http.Response
 	ctx    context.Context // of the answer's body
 	cancel context.CancelCauseFunc
+	plain  *plainConn // that the answer comes from; nil if it has TLS
 }
 
 // send sends the request and reads the header of the answer.
@@ -39,6 +40,7 @@ func (d *driver) send(ctx context.Context, req *fetch.Request, t *target, auth [
 	}
 	ex.sent = rec.follow(sent, t)
 	ex.resp, err = d.roundTripper(ctx).RoundTrip(ex.sent)
+	ex.plain = w.end()
 	if err != nil {
 		err = failure(ex.ctx, err)
 		ex.cancel(nil)

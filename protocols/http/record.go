@@ -3,10 +3,10 @@ package http
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
@@ -109,10 +109,11 @@ func (r *record) connected(info httptrace.GotConnInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.head, r.shown, r.sent, r.end = nil, false, false, nil
-	conn := fetch.ConnOf(info.Conn)
+	conn := connOf(info.Conn)
 	m := &masker{from: r.target.passwordFrom, to: r.target.passwordTo}
 	number, end := conn.Record(r.ctx, fetch.Taps{Mask: m.mask, Received: r.received})
-	if r.conn = number; info.Conn == net.Conn(conn) {
+	r.conn = number
+	if _, multiplexed := info.Conn.(*tls.Conn); !multiplexed {
 		r.end = end
 	}
 }

@@ -58,7 +58,7 @@ func (d *driver) newTransport() *http.Transport {
 			if err != nil {
 				return nil, err // not a nil *fetch.Conn in an interface
 			}
-			return conn, nil
+			return &plainConn{Conn: conn}, nil
 		},
 		DialTLSContext:         d.dialTLS,
 		DisableCompression:     true,
@@ -78,17 +78,13 @@ func (d *driver) newTransport() *http.Transport {
 	return t
 }
 
-// dial connects as the policy wants. The connection's own idle time must not cut short the wait for
-// a reply.
+// dial connects as the policy wants.
 func (d *driver) dial(ctx context.Context, network, addr string) (*fetch.Conn, error) {
 	conn, err := d.env.Dial(ctx, network, addr)
 	if err != nil {
 		return nil, d.blame(ctx, err)
 	}
-	timeouts := d.env.Timeouts()
-	if timeouts.Reply == 0 || timeouts.Reply > timeouts.Idle {
-		conn.SetIdle(timeouts.Reply)
-	}
+	conn.SetIdle(d.idleOfConn())
 	return conn, nil
 }
 

@@ -23,7 +23,8 @@ type wait struct {
 	cancel context.CancelCauseFunc
 
 	mu    sync.Mutex
-	fresh int // new connections so far
+	plain *plainConn // the connection; nil if it has TLS
+	fresh int        // new connections so far
 	timer *time.Timer
 	wrote bool // the head of the request was sent
 	ended bool
@@ -75,7 +76,8 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 	if w.ended {
 		return
 	}
-	if c := fetch.ConnOf(info.Conn); c != nil {
+	w.plain, _ = info.Conn.(*plainConn)
+	if c := connOf(info.Conn); c != nil {
 		c.Serve(w.ctx)
 	}
 	if !info.Reused {
@@ -99,12 +101,13 @@ func (w *wait) expire() {
 	w.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no complete answer within %v", w.limit)})
 }
 
-// end ends the wait.
-func (w *wait) end() {
+// end ends the wait and returns the connection of the answer, if it has no TLS; else nil.
+func (w *wait) end() *plainConn {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended = true
 	if w.timer != nil {
 		w.timer.Stop()
 	}
+	return w.plain
 }

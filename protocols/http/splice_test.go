@@ -1,0 +1,162 @@
+package http_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	urlhttp "github.com/urlget/urlget/protocols/http"
+)
+
+// A countingFile counts how often the kernel is asked to fill it.
+type countingFile struct {
+	*os.File
+	asked int
+}
+
+func (f *countingFile) ReadFrom(r io.Reader) (int64, error) {
+	f.asked++
+	return f.File.ReadFrom(r)
+}
+
+func newFile(t *testing.T) *countingFile {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return &countingFile{File: f}
+}
+
+// large is content that the kernel moves.
+var large = func() []byte {
+	var b bytes.Buffer
+	for i := range 400_000 {
+		fmt.Fprintln(&b, i)
+	}
+	return b.Bytes()
+}()
+
+func TestKernelMovesContentToFiles(t *testing.T) {
+	t.Parallel()
+	root := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/chunked":
+			w.(http.Flusher).Flush()
+			w.Write(large)
+		case "/small":
+			io.WriteString(w, "small")
+		default:
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(large))
+		}
+	})
+	c := fetch.New(&fetch.Options{}, urlhttp.Load)
+	defer c.Close()
+	for _, tt := range []struct {
+		path  string
+		from  int64
+		want  []byte
+		moved bool
+	}{
+		{"/whole", 0, large, true},
+		{"/small", 0, []byte("small"), false},
+		{"/again", 0, large, true}, // on the same connection
+		{"/part", 1_000_000, large[1_000_000:], true},
+		{"/chunked", 0, large, false},
+		{"/small", 0, []byte("small"), false},
+	} {
+		req := &fetch.Request{URL: uri.MustParse(root + tt.path), Range: fetch.Range{Offset: tt.from}}
+		resp, err := c.Do(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := newFile(t)
+		n, err := io.Copy(f, resp.Body)
+		resp.Body.Close()
+		got, _ := os.ReadFile(f.Name())
+		if err != nil || n != int64(len(tt.want)) || !bytes.Equal(got, tt.want) {
+			t.Errorf("%s: %d bytes copied, %d in the file, %v; want %d", tt.path, n, len(got), err, len(tt.want))
+		}
+		if (f.asked > 0) != tt.moved {
+			t.Errorf("%s: the kernel was asked %d times", tt.path, f.asked)
+		}
+	}
+}
+
+func TestWhatTheKernelMovesMayFail(t *testing.T) {
+	t.Parallel()
+	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", len(large))
+	patience := &fetch.Options{Timeouts: fetch.Timeouts{Idle: 200 * time.Millisecond, Reply: 10 * time.Second}}
+	for _, tt := range []struct {
+		name   string
+		answer func(net.Conn)
+		opts   *fetch.Options
+		want   fetch.Code
+		text   string
+	}{
+		{"the connection ends", func(c net.Conn) { io.WriteString(c, head+string(large[:2_000_000])) }, nil, fetch.ErrTruncated, ""},
+		{"the connection is reset", func(c net.Conn) {
+			io.WriteString(c, head+string(large[:2_000_000]))
+			c.(*net.TCPConn).SetLinger(0)
+			c.Close()
+		}, nil, "", ""},
+		{"nothing more comes", func(c net.Conn) {
+			io.WriteString(c, head+string(large[:2_000_000]))
+			io.Copy(io.Discard, c)
+		}, patience, fetch.ErrNetwork, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := fetch.New(tt.opts, urlhttp.Load)
+			defer c.Close()
+			resp, err := c.Get(t.Context(), answering(t, tt.answer)+"/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			f := newFile(t)
+			n, err := io.Copy(f, resp.Body)
+			got, _ := os.ReadFile(f.Name())
+			if err == nil || tt.want != "" && !errors.Is(err, tt.want) || f.asked == 0 {
+				t.Errorf("%v (class %q), after %d times", err, fetch.CodeOf(err), f.asked)
+			}
+			if int64(len(got)) != n || !bytes.HasPrefix(large, got) {
+				t.Errorf("%d bytes copied, %d in the file", n, len(got))
+			}
+		})
+	}
+}
+
+// TestKernelCannotMoveToAFullDevice has the error of the file, not of the network.
+func TestKernelCannotMoveToAFullDevice(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	c := fetch.New(nil, urlhttp.Load)
+	defer c.Close()
+	resp, err := c.Get(t.Context(), serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", fmt.Sprint(len(large)))
+		w.Write(large)
+	})+"/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(full, resp.Body); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("%v, want that there is no space", err)
+	}
+}
