@@ -137,6 +137,10 @@ func TestOtherPagesCannotPost(t *testing.T) {
 			u.do(r).want(t, http.StatusForbidden)
 		}
 	}
+	// With "no-referrer", browsers send "null" from our own pages too.
+	if policy := u.get("/").header.Get("Referrer-Policy"); policy != "same-origin" {
+		t.Errorf("Referrer-Policy: %s", policy)
+	}
 	r := u.request(http.MethodPost, "/go", strings.NewReader(url.Values{"url": {file}}.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Origin", u.server.URL)

@@ -35,7 +35,7 @@ func secure(w http.ResponseWriter, r *http.Request) {
 		"; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Referrer-Policy", "same-origin") // "no-referrer" would take the origin from what our own pages send
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
@@ -48,6 +48,7 @@ func strange(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", "sandbox allow-top-navigation-by-user-activation; default-src 'none'; img-src "+c+" data:; "+
 		"media-src "+c+" data:; font-src "+c+" data:; style-src "+c+" 'unsafe-inline'; frame-src "+c+"; form-action 'none'; base-uri 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
 	h.Del("X-Frame-Options") // a page of a stranger may have frames
 	h.Del("Cross-Origin-Opener-Policy")
 	h.Del("Cross-Origin-Resource-Policy") // and no origin, that of its images included
