@@ -146,6 +146,10 @@ func titleOf(u uri.URI) string {
 			name = uri.UnescapeRaw(name)
 		}
 	}
+	if g, err := uri.ParseGopher(u); err == nil { // whose last segment may be a type
+		name = strings.TrimRight(g.Selector, "/")
+		name = name[strings.LastIndexByte(name, '/')+1:]
+	}
 	switch {
 	case name != "" && u.Host() != "":
 		return name + " – " + u.Host()
