@@ -2,6 +2,8 @@ package serve
 
 import (
 	"bytes"
+	"compress/gzip"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -60,6 +62,10 @@ func refuse(w http.ResponseWriter, err error) {
 
 // write answers with a response, whose links lead to us.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *fetch.Response) {
+	if err := decode(resp); err != nil {
+		refuse(w, err)
+		return
+	}
 	first := make([]byte, sniffed)
 	n, err := io.ReadFull(resp.Body, first)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
@@ -100,6 +106,29 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *
 	if err := rewrite(w, limited); err != nil || limited.N <= 0 {
 		panic(http.ErrAbortHandler) // so that the browser sees that it is incomplete
 	}
+}
+
+// decode removes the content coding of what came coded though nobody asked for it, as it stands in
+// archives. A part of a content stays as it is.
+func decode(resp *fetch.Response) error {
+	coding := strings.ToLower(resp.Header.Get("Content-Encoding"))
+	if coding == "" || coding == "identity" || resp.Decoded || !resp.Range.IsZero() || resp.Kind != fetch.KindObject {
+		return nil
+	}
+	if coding != "gzip" && coding != "x-gzip" {
+		return &fetch.Error{Op: "read", URL: resp.URL.Redacted(), Code: fetch.ErrNotRetrievable, Hint: "download it",
+			Err: fmt.Errorf("it is coded as %s", fetch.Printable(coding))}
+	}
+	z, err := gzip.NewReader(resp.Body)
+	if err != nil {
+		return &fetch.Error{Op: "read", URL: resp.URL.Redacted(), Code: fetch.ErrProtocol, Err: err}
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{z, resp.Body}
+	resp.Size, resp.Decoded = -1, true
+	return nil
 }
 
 // shown reports whether a browser gets a type as it is.

@@ -224,13 +224,10 @@ func (s *Server) showHistory(w http.ResponseWriter, r *http.Request) {
 	p.end(nil)
 }
 
-// forget empties the history and the logins.
+// forget empties the history.
 func (s *Server) forget(w http.ResponseWriter, r *http.Request) {
 	s.history.mu.Lock()
 	s.history.list = nil
 	s.history.mu.Unlock()
-	s.logins.mu.Lock()
-	s.logins.all = nil
-	s.logins.mu.Unlock()
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }

@@ -166,3 +166,9 @@ func write(t *testing.T, name, text string) string {
 	}
 	return "file://" + path
 }
+
+// replace adds schemes to the clients.
+func (u *user) replace(load fetch.Loader) {
+	u.serve.Client = fetch.New(&fetch.Options{Recorder: serve.Recorder}, protocols.All, load)
+	u.t.Cleanup(func() { u.serve.Client.Close() })
+}

@@ -184,6 +184,10 @@ var textTypes = map[string]bool{"application/json": true, "application/xml": tru
 
 // object shows a document.
 func (p *page) object(resp *fetch.Response, title string) {
+	if err := decode(resp); err != nil {
+		p.fail(err)
+		return
+	}
 	first := make([]byte, sniffed)
 	n, err := io.ReadFull(resp.Body, first)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
@@ -226,5 +230,9 @@ func (p *page) framed(resp *fetch.Response, body io.Reader) string {
 		}
 	}
 	resp.Body.Close()
-	return p.s.link("/content", a)
+	link := p.s.link("/content", a)
+	if fragment, ok := a.url.Fragment(); ok {
+		link += "#" + fragment
+	}
+	return link
 }
