@@ -265,6 +265,78 @@ func TestCredentialsAreTheUsers(t *testing.T) {
 	}
 }
 
+// TestLoginsAreNotLaundered has a page lead to the user's server, and on from there: the second link is
+// on the server itself, but it was not the user who went there.
+func TestLoginsAreNotLaundered(t *testing.T) {
+	t.Parallel()
+	mine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, _, ok := r.BasicAuth(); !ok && r.URL.Path != "/open" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, `<a href="/inner">inner</a>`)
+	}))
+	t.Cleanup(mine.Close)
+	moved := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moved" {
+			http.Redirect(w, r, mine.URL+"/open", http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, `<a href="`+mine.URL+`/open">open</a>`)
+	}))
+	t.Cleanup(moved.Close)
+	u := start(t)
+	u.open("http://alice:hunter2@"+mine.Listener.Addr().String()+"/").want(t, http.StatusOK)
+	theirs := u.get(u.open(moved.URL+"/").find(t, "/content?")).find(t, "/view?", "/open")
+	for _, page := range []page{u.get(theirs), u.open(moved.URL + "/moved")} {
+		page.want(t, http.StatusOK)
+		inner := u.get(page.find(t, "/content?")).find(t, "/view?", "/inner")
+		u.get(inner).want(t, http.StatusForbidden, "authentication failed")
+		// Nor if the frame has to be retrieved again.
+		link, err := url.Parse(page.find(t, "/content?"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := link.Query()
+		q.Del("k")
+		inner = u.get("/content?"+q.Encode()).find(t, "/view?", "/inner")
+		u.get(inner).want(t, http.StatusForbidden, "authentication failed")
+	}
+}
+
+func TestNamesCannotTurnTheWritingRound(t *testing.T) {
+	t.Parallel()
+	g := gopherd.Start(t, gopherd.Options{Items: map[string][]string{"/": {"0exe\u202Etxt.\t/x\t$HOST\t$PORT", "itext\u202E\t\t$HOST\t$PORT"}},
+		Tree: fstest.MapFS{"x": {Data: []byte("one\u202Etwo\x1b[31m\n")}}, Text: true})
+	u := start(t)
+	for _, rest := range []string{"/1/", "/0/x"} {
+		p := u.open(g.URL + rest)
+		p.want(t, http.StatusOK, `\u202e`)
+		p.without(t, "\u202E", "\x1b")
+	}
+	f := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"exe\u202Etxt.": {Data: []byte("x")}}})
+	p := u.open("ftp://" + f.Addr + "/")
+	p.want(t, http.StatusOK, `exe\u202etxt.`)
+	p.without(t, "\u202E")
+}
+
+// TestListingsBehindRedirectsAreForeign has the user go where a stranger sends the browser on to a
+// listing: what is in that is not the user's choice.
+func TestListingsBehindRedirectsAreForeign(t *testing.T) {
+	t.Parallel()
+	f := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("x")}}})
+	moved := httptest.NewServer(http.RedirectHandler("ftp://"+f.Addr+"/", http.StatusFound))
+	t.Cleanup(moved.Close)
+	u := start(t)
+	u.open(moved.URL).find(t, "/view?", "a.txt", "&x=1")
+	if link := u.open("ftp://"+f.Addr+"/").find(t, "/view?", "a.txt"); strings.Contains(link, "&x=1") {
+		t.Errorf("the user's own listing leads to %s", link)
+	}
+}
+
 func TestAnOtherServerNeedsAClientOfItsOwn(t *testing.T) {
 	t.Parallel()
 	other := web(t, "text/plain", "other")

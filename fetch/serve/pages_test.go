@@ -25,7 +25,6 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
 	"github.com/urlget/urlget/fetch/serve"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -165,18 +164,13 @@ func TestNewsAreThreads(t *testing.T) {
 
 func TestLoginsOfURLsAreKeptOutOfPages(t *testing.T) {
 	t.Parallel()
-	s := popd.Start(t, popd.Options{User: "alice", Password: "hunter2", Messages: []popd.Message{{UID: "1", Text: "Subject: Hello\r\n\r\nA letter.\r\n"}}})
+	f := ftpd.Start(t, ftpd.Options{Users: map[string]string{"alice": "hunter2"}, Tree: fstest.MapFS{"a.txt": {Data: []byte("a letter")}}})
 	u := start(t)
-	rest, _ := strings.CutPrefix(s.URL, "pop://")
-	if i := strings.LastIndex(rest, "@"); i >= 0 {
-		rest = rest[i+1:]
-	}
-	p := u.open("pop://alice:hunter2@" + rest)
-	if p.status != http.StatusOK {
-		t.Skipf("the test server wants more: %s", p.text)
-	}
+	p := u.open("ftp://alice:hunter2@" + f.Addr + "/")
+	p.want(t, http.StatusOK, "a.txt")
 	p.without(t, "hunter2")
-	u.get(p.find(t, "/view?", "/1")).want(t, http.StatusOK, "A letter.")
+	u.get(p.find(t, "/view?", "/a.txt")).want(t, http.StatusOK, "a letter")
+	u.get("/").without(t, "hunter2")
 }
 
 func TestServersThatInsistOnALogin(t *testing.T) {
