@@ -70,6 +70,7 @@ var layers = []layer{
 		{packages: "fetch/links", imports: core, modules: []string{"golang.org/x/net/html", "golang.org/x/text",
 			"github.com/tdewolff/parse"}},
 		{packages: "fetch/robots"},
+		{packages: "fetch/metalink", imports: []string{"fetch/uri"}},
 		{packages: "fetch/render", imports: core},
 		{packages: "fetch/netrc", imports: core},
 		{packages: "fetch/formdata", imports: core},
@@ -84,7 +85,7 @@ var layers = []layer{
 	}},
 
 	{"files", []row{
-		{packages: "fetch/download", imports: core, modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
+		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/metalink"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
 		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download"}},
 		{packages: "fetch/schedule", imports: []string{"fetch", "fetch/uri", "fetch/job"}},
 		{packages: "fetch/crawl", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/robots", "fetch/job",

@@ -1,0 +1,123 @@
+package metalink
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// FromHeader returns what the header fields of an HTTP response say of the mirrors of base: Link with
+// rel=duplicate, and the digest of the whole, in Digest (RFC 3230) or Repr-Digest (RFC 9530). Without
+// a digest the links count for nothing (RFC 6249, section 6): then, and without links, it returns nil.
+// The first source is base itself.
+func FromHeader(base uri.URI, header textproto.MIMEHeader) *File {
+	f := &File{Size: -1, Checksum: digest(header), Sources: []Source{{URL: base, Priority: 0}}}
+	if f.Checksum == "" {
+		return nil
+	}
+	for _, line := range header.Values("Link") {
+		for target, params := range linkValues(line) {
+			if !slices.Contains(strings.Fields(strings.ToLower(params["rel"])), "duplicate") || len(f.Sources) > maxSources {
+				continue
+			}
+			if ref, err := uri.ParseRef(target); err == nil {
+				f.Sources = append(f.Sources, Source{base.Resolve(ref), priority(params["pri"]), strings.ToLower(params["geo"])})
+			}
+		}
+	}
+	if len(f.Sources) == 1 {
+		return nil
+	}
+	f.complete()
+	return f
+}
+
+// digest returns the best digest of the header in the form of File.Checksum, or "".
+func digest(header textproto.MIMEHeader) string {
+	best, found := len(hashes), ""
+	for _, name := range []string{"Digest", "Repr-Digest"} {
+		for part := range strings.SplitSeq(strings.Join(header.Values(name), ","), ",") {
+			algorithm, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+			if algorithm = strings.ToLower(algorithm); algorithm == "sha" {
+				algorithm = "sha-1" // RFC 3230, section 4.1.1
+			}
+			n := rank(algorithm)
+			b, err := base64.StdEncoding.DecodeString(strings.Trim(value, ":"))
+			if n < 0 || n >= best || err != nil {
+				continue
+			}
+			if size := hashes[n].new().Size(); len(b) == 2*size { // the example of RFC 6249 encodes the digits
+				b, err = hex.DecodeString(string(b))
+				if err != nil || len(b) != size {
+					continue
+				}
+			} else if len(b) != size {
+				continue
+			}
+			best, found = n, hashes[n].short+":"+hex.EncodeToString(b)
+		}
+	}
+	return found
+}
+
+// linkValues yields the targets and parameters of a Link field (RFC 8288, section 3). Names of
+// parameters are in lower case; of several of one name the first counts.
+func linkValues(line string) func(yield func(string, map[string]string) bool) {
+	return func(yield func(string, map[string]string) bool) {
+		for {
+			_, rest, ok := strings.Cut(line, "<")
+			if !ok {
+				return
+			}
+			target, rest, ok := strings.Cut(rest, ">")
+			if !ok {
+				return
+			}
+			params := map[string]string{}
+			for rest = strings.TrimLeft(rest, " \t"); strings.HasPrefix(rest, ";"); rest = strings.TrimLeft(rest, " \t") {
+				rest = strings.TrimLeft(rest[1:], " \t")
+				end := strings.IndexAny(rest, "=;,")
+				if end < 0 {
+					end = len(rest)
+				}
+				name, value := strings.ToLower(strings.TrimSpace(rest[:end])), ""
+				if rest = rest[end:]; strings.HasPrefix(rest, "=") {
+					value, rest = linkValue(strings.TrimLeft(rest[1:], " \t"))
+				}
+				if _, ok := params[name]; !ok && name != "" {
+					params[name] = value
+				}
+			}
+			if !yield(target, params) {
+				return
+			}
+			line = rest
+		}
+	}
+}
+
+// linkValue returns the value of a parameter, a word or a quoted string, and what follows it.
+func linkValue(s string) (value, rest string) {
+	if !strings.HasPrefix(s, `"`) {
+		end := strings.IndexAny(s, ";,")
+		if end < 0 {
+			end = len(s)
+		}
+		return strings.TrimSpace(s[:end]), s[end:]
+	}
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			return b.String(), s[i+1:]
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String(), ""
+}

@@ -1,0 +1,134 @@
+package metalink
+
+import (
+	"fmt"
+	"net/textproto"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+const (
+	sha1Digits = "d96b9a4b92a899c2099b7b31bddb5ca423bb9b30"
+	sha256Zero = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+)
+
+func document(inner string) string {
+	return `<?xml version="1.0" encoding="UTF-8"?><metalink xmlns="urn:ietf:params:xml:ns:metalink">` + inner + `</metalink>`
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	files, err := Parse(strings.NewReader(document(`<generator>x</generator><file name="dir/example.ext">
+  <size>25</size><identity>Example</identity><x:y xmlns:x="other"><x:url>no</x:url></x:y>
+  <hash type="md5">d41d8cd98f00b204e9800998ecf8427e</hash><hash type="sha-256">` + sha256Zero + `</hash><hash type="new">zz</hash>
+  <pieces length="10" type="sha-1"><hash>` + sha1Digits + `</hash><hash>` + sha1Digits + `</hash><hash>` + sha1Digits + `</hash></pieces>
+  <pieces length="10" type="unknown"><hash>x</hash></pieces>
+  <url>ftp://late.example/example.ext</url><url priority="2" location="GB">http://second.example/example.ext</url>
+  <url priority="1"> http://first.example/example.ext </url><url>no URL</url>
+  <metaurl mediatype="torrent">http://h.example/t</metaurl></file>`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := files[0]
+	var sources []string
+	for _, s := range f.Sources {
+		sources = append(sources, fmt.Sprint(s.URL, " ", s.Priority, s.Location))
+	}
+	want := []string{"http://first.example/example.ext 1", "http://second.example/example.ext 2gb", "ftp://late.example/example.ext 999999"}
+	if len(files) != 1 || f.Name != "dir/example.ext" || f.Size != 25 || f.Checksum != "sha256:"+sha256Zero || len(f.Pieces.Sums) != 3 ||
+		f.Pieces.Length != 10 || !reflect.DeepEqual(sources, want) {
+		t.Errorf("%+v, sources %q", f, sources)
+	}
+}
+
+func TestWhatIsNoMetalinkIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"nothing":              "",
+		"another document":     "<html></html>",
+		"version 3":            `<metalink version="3.0" xmlns="http://www.metalinker.org/"><files/></metalink>`,
+		"no file":              document(""),
+		"cut off":              document(`<file name="a"><size>1</size>`)[:120],
+		"no name":              document(`<file/>`),
+		"a name that climbs":   document(`<file name="../a"/>`),
+		"one that does inside": document(`<file name="a/../../b"/>`),
+		"an absolute name":     document(`<file name="/etc/passwd"/>`),
+		"a backslash":          document(`<file name="a\b"/>`),
+		"one name twice":       document(`<file name="a"/><file name="a"/>`),
+		"a size below 0":       document(`<file name="a"><size>-1</size></file>`),
+		"a short hash":         document(`<file name="a"><hash type="sha-256">00</hash></file>`),
+		"too few pieces":       document(`<file name="a"><size>25</size><pieces length="10" type="sha-1"><hash>` + sha1Digits + `</hash></pieces></file>`),
+		"pieces of 0":          document(`<file name="a"><size>25</size><pieces length="0" type="sha-1"/></file>`),
+		"too deep":             document(`<file name="a">` + strings.Repeat("<a>", 100)),
+		"too many sources":     document(`<file name="a">` + strings.Repeat("<url>http://h.example/</url>", maxSources+1) + `</file>`),
+		"a long text":          document(`<file name="a"><size>` + strings.Repeat("1", maxText+1) + `</size></file>`),
+	} {
+		if files, err := Parse(strings.NewReader(text)); err == nil {
+			t.Errorf("%s: %+v", name, files)
+		}
+	}
+}
+
+func TestFromHeader(t *testing.T) {
+	t.Parallel()
+	base := uri.MustParse("http://h.example/d/f")
+	const digest = "SHA-256=47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+	tests := []struct {
+		name   string
+		header textproto.MIMEHeader
+		want   string // the sources but base
+	}{
+		{"as in RFC 6249", textproto.MIMEHeader{"Digest": {digest}, "Link": {`<http://www2.example/f>; rel=duplicate; pri=1; pref`,
+			`<ftp://ftp.example/f>; rel=duplicate; pri=2; geo=gb; depth=1`, `<http://h.example/f.meta4>; rel=describedby; type="a,b;c"`}}, "http://www2.example/f ftp://ftp.example/f"},
+		{"in one field, by priority", textproto.MIMEHeader{"Repr-Digest": {"sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"},
+			"Link": {`<g>;title="a, <b>; \"c";rel="other Duplicate" , </h>; rel=duplicate;pri=3`}}, "http://h.example/h http://h.example/d/g"},
+		{"without a digest", textproto.MIMEHeader{"Link": {"<g>; rel=duplicate"}}, ""},
+		{"with another's digest", textproto.MIMEHeader{"Digest": {"UNIXsum=1, SHA-256=AAAA"}, "Link": {"<g>; rel=duplicate"}}, ""},
+		{"without duplicates", textproto.MIMEHeader{"Digest": {digest}, "Link": {"<g>; rel=next"}}, ""},
+		{"broken", textproto.MIMEHeader{"Digest": {digest}, "Link": {`<g; rel=duplicate`, `<g>; rel="duplicate`}}, "http://h.example/d/g"},
+	}
+	for _, tt := range tests {
+		f := FromHeader(base, tt.header)
+		var got []string
+		if f != nil {
+			for _, s := range f.Sources[1:] {
+				got = append(got, s.URL.String())
+			}
+			if f.Checksum != "sha256:"+sha256Zero || f.Sources[0].URL.String() != base.String() {
+				t.Errorf("%s: %+v", tt.name, f)
+			}
+		}
+		if s := strings.Join(got, " "); s != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, s, tt.want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(document(`<file name="a"><size>5</size><hash type="md5">d41d8cd98f00b204e9800998ecf8427e</hash><pieces length="5" type="sha-1"><hash>` + sha1Digits + `</hash></pieces><url priority="1">http://h.example/</url></file>`))
+	f.Fuzz(func(t *testing.T, text string) {
+		files, err := Parse(strings.NewReader(text))
+		if err == nil && len(files) == 0 {
+			t.Error("neither files nor an error")
+		}
+		for _, file := range files {
+			if checkName(file.Name) != nil || file.Pieces != nil && int64(len(file.Pieces.Sums)-1)*file.Pieces.Length >= max(file.Size, 1) {
+				t.Errorf("%+v", file)
+			}
+		}
+	})
+}
+
+func FuzzFromHeader(f *testing.F) {
+	f.Add(`<g>;title="a, <b>; \"c";rel="other Duplicate" , </h>; rel=duplicate;pri=3`, "SHA-256=47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
+	base := uri.MustParse("http://h.example/d/f")
+	f.Fuzz(func(t *testing.T, link, digest string) {
+		file := FromHeader(base, textproto.MIMEHeader{"Link": {link}, "Digest": {digest}})
+		if file != nil && (file.Checksum == "" || len(file.Sources) < 2) {
+			t.Errorf("%+v", file)
+		}
+	})
+}
