@@ -204,7 +204,7 @@ func (e *Env) dialDirect(ctx context.Context, prov *provenance, network, addr st
 				return policy.checkAddr(prov, peer)
 			},
 		}
-		c, err = d.DialContext(ctx, network, target)
+		c, err = d.DialContext(lookup.tell(ctx, recordingOf(ctx)), network, target)
 		err = lookup.explain(err)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http/httptrace"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,24 @@ func newLookup(ctx context.Context, addr string) (*lookup, context.Context) {
 		l.timer = time.AfterFunc(lookupTime, func() { l.end(l.silence(lookupTime)) })
 	}
 	return l, l.ctx
+}
+
+// tell returns a context with which what is looked up is told to the recorder.
+func (l *lookup) tell(ctx context.Context, rec *recording) context.Context {
+	if l.host == "" || rec == nil || rec.exchange.Lookup == nil {
+		return ctx
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{DNSDone: func(info httptrace.DNSDoneInfo) {
+		var addrs []netip.Addr
+		for _, a := range info.Addrs {
+			if addr, ok := netip.AddrFromSlice(a.IP); ok {
+				addrs = append(addrs, addr.Unmap())
+			}
+		}
+		if info.Err == nil && addrs != nil {
+			rec.exchange.Lookup(l.host, addrs)
+		}
+	}})
 }
 
 // met records that an address has been found.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 )
@@ -31,6 +32,9 @@ type Exchange struct {
 	// Peer is called when a connection, new or reused, begins to serve the exchange, and again when
 	// TLS begins on it. Connections are numbered from 1.
 	Peer func(conn int, addr net.Addr, state *tls.ConnectionState)
+	// Lookup is called with the addresses that the system's resolver has found for a host, in its
+	// order, when a connection is made for the exchange. How long they hold it does not say.
+	Lookup func(host string, addrs []netip.Addr)
 	// Sent is called before the bytes are written.
 	Sent func(conn int, p []byte)
 	// Received is called with the bytes as they arrive, content included.
@@ -87,6 +91,7 @@ func joinExchanges(all []*Exchange) *Exchange {
 				x.Peer(conn, addr, state)
 			}
 		}
+		joined.Lookup = both2(joined.Lookup, x.Lookup)
 		joined.Sent = both2(joined.Sent, x.Sent)
 		joined.Received = both2(joined.Received, x.Received)
 		joined.Line = both2(joined.Line, x.Line)
@@ -145,7 +150,7 @@ type recording struct {
 
 func newRecording(x *Exchange) *recording {
 	r := &recording{size: x.Size, done: x.End, conns: make(map[*Conn]int)}
-	r.exchange = &Exchange{Sent: whileOpen2(r, x.Sent), Received: whileOpen2(r, x.Received), Line: whileOpen2(r, x.Line),
+	r.exchange = &Exchange{Lookup: whileOpen2(r, x.Lookup), Sent: whileOpen2(r, x.Sent), Received: whileOpen2(r, x.Received), Line: whileOpen2(r, x.Line),
 		Response: whileOpen(r, x.Response), Content: whileOpen(r, x.Content), Entry: whileOpen(r, x.Entry)}
 	if x.Peer != nil {
 		r.exchange.Peer = func(conn int, addr net.Addr, state *tls.ConnectionState) {

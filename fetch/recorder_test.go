@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -293,5 +294,43 @@ func TestConnOf(t *testing.T) {
 	defer conn.Close()
 	if fetch.ConnOf(conn) != conn || fetch.ConnOf(near) != nil || fetch.ConnOf(tls.Client(near, &tls.Config{})) != nil {
 		t.Error("another connection")
+	}
+}
+
+// What the resolver has found is told, and only of names.
+func TestLookupsAreRecorded(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	var found []string
+	opts := &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Exchange {
+		return &fetch.Exchange{Lookup: func(host string, addrs []netip.Addr) {
+			found = append(found, fmt.Sprint(host, " ", slices.Contains(addrs, netip.MustParseAddr("127.0.0.1"))))
+		}}
+	}}
+	c := fetch.New(opts, func(env *fetch.Env, r *fetch.Registry) {
+		r.Register(fetch.Scheme{Name: "x-dial", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+			conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(req.URL.Host(), port))
+			if err != nil {
+				return nil, err
+			}
+			conn.Close()
+			return &fetch.Response{Body: fetch.NoBody}, nil
+		})})
+	})
+	defer c.Close()
+	for _, host := range []string{"localhost", "127.0.0.1"} {
+		resp, err := c.Get(t.Context(), "x-dial://"+host+"/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	if !slices.Equal(found, []string{"localhost true"}) {
+		t.Errorf("found %q", found)
 	}
 }

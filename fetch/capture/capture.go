@@ -49,7 +49,7 @@ func (c *Capture) Recorder(_ context.Context, req *fetch.Request) *fetch.Exchang
 	}
 	now := time.Now()
 	r := &recording{Capture: c, begin: now, req: req, target: Target(req.URL), peers: make(map[int]peer)}
-	x := &fetch.Exchange{Peer: r.peer, End: r.end}
+	x := &fetch.Exchange{Lookup: r.looked, Peer: r.peer, End: r.end}
 	if s := req.URL.Scheme(); s == "http" || s == "https" {
 		r.http = &messages{dir: c.w.Dir(), conns: make(map[int][]*message)}
 		x.Sent, x.Received = r.sentHTTP, r.receivedHTTP
@@ -94,7 +94,8 @@ type recording struct {
 
 	mu       sync.Mutex
 	peers    map[int]peer
-	http     *messages // nil for other schemes, which have the rest
+	found    []netip.Addr // of the host of the URL, if it was looked up
+	http     *messages    // nil for other schemes, which have the rest
 	dialogue *dialogue
 	resp     *fetch.Response
 	answer   *Answer

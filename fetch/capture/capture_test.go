@@ -178,7 +178,9 @@ func TestWhatIsKnownIsNotWrittenAgain(t *testing.T) {
 func TestWhoAnswered(t *testing.T) {
 	t.Parallel()
 	state := &tls.ConnectionState{Version: tls.VersionTLS13, CipherSuite: tls.TLS_AES_128_GCM_SHA256, NegotiatedProtocol: "h2"}
-	list := recordOf(t, nil, exchange("https://h.example/a", peerAt("[2001:db8::1]:443", nil), peerAt("[2001:db8::1]:443", state), sent(get),
+	list := recordOf(t, nil, exchange("https://h.example/a", func(x *fetch.Exchange) {
+		x.Lookup("h.example", []netip.Addr{netip.MustParseAddr("2001:db8::1")})
+	}, peerAt("[2001:db8::1]:443", nil), peerAt("[2001:db8::1]:443", state), sent(get),
 		received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"), ended(nil)))
 	if got := types(list); got != "resource response request" {
 		t.Fatal(got)
@@ -190,6 +192,33 @@ func TestWhoAnswered(t *testing.T) {
 	if r.Field("WARC-IP-Address") != "2001:db8::1" || !slices.Equal(r.Fields["warc-protocol"], []string{"h2", "tls/1.3"}) ||
 		r.Field("WARC-Cipher-Suite") != "TLS_AES_128_GCM_SHA256" {
 		t.Errorf("%v", r.Fields)
+	}
+}
+
+// All addresses that were found of a host are recorded, once.
+func TestLookups(t *testing.T) {
+	t.Parallel()
+	found := func(host string, addrs ...string) told {
+		return func(x *fetch.Exchange) {
+			var list []netip.Addr
+			for _, a := range addrs {
+				list = append(list, netip.MustParseAddr(a))
+			}
+			x.Lookup(host, list)
+		}
+	}
+	answer := received("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	list := recordOf(t, nil,
+		exchange("http://h.example/a", found("proxy.example", "192.0.2.9"), found("h.example", "192.0.2.1", "2001:db8::1"), peerAt("192.0.2.1:80", nil), sent(get), answer, ended(nil)),
+		exchange("http://h.example/b", peerAt("192.0.2.1:80", nil), sent(get), answer, ended(nil)),
+		exchange("http://h.example/c", found("h.example", "2001:db8::1", "192.0.2.1"), sent(get), answer, ended(nil)),
+		exchange("http://h.example/d", found("h.example", "192.0.2.2"), ended(&fetch.Error{Code: fetch.ErrNetwork})))
+	if got := types(list); got != "resource response request response request response request resource metadata" {
+		t.Fatal(got)
+	}
+	_, lines, _ := strings.Cut(string(list[0].Block), "\r\n")
+	if want := "h.example.\t0\tIN\tA\t192.0.2.1\r\nh.example.\t0\tIN\tAAAA\t2001:db8::1\r\n"; lines != want {
+		t.Errorf("%q, want %q", lines, want)
 	}
 }
 

@@ -53,6 +53,7 @@ type Answer struct {
 	Name        string               `json:"name,omitempty"`
 	ByClose     bool                 `json:"framed_by_close,omitempty"`
 	Decoded     bool                 `json:"decoded,omitempty"`
+	Lines       bool                 `json:"text,omitempty"` // fetch.Meta.Text
 	Code        int                  `json:"reply_code,omitempty"`
 	Text        string               `json:"reply,omitempty"`
 	Header      textproto.MIMEHeader `json:"header,omitempty"`
@@ -122,7 +123,7 @@ var kinds = []fetch.Kind{fetch.KindObject, fetch.KindListing, fetch.KindSession,
 
 func newAnswer(r *fetch.Response) *Answer {
 	a := &Answer{Kind: r.Kind.String(), ContentType: r.ContentType, Size: r.Size, Range: r.Range, Total: r.Total,
-		Validator: r.Validator, Name: r.Name, Decoded: r.Decoded,
+		Validator: r.Validator, Name: r.Name, Decoded: r.Decoded, Lines: r.Meta.Text,
 		Code: r.Reply.Code, Text: r.Reply.Text, Header: r.Header, Pattern: r.Pattern}
 	for _, u := range r.Location {
 		a.Location = append(a.Location, withoutPassword(u).String())
@@ -133,7 +134,7 @@ func newAnswer(r *fetch.Response) *Answer {
 // Meta returns what the answer says of the resource.
 func (a *Answer) Meta() fetch.Meta {
 	m := fetch.Meta{ContentType: a.ContentType, Size: max(a.Size, -1), Range: a.Range, Total: a.Total, Validator: a.Validator,
-		Decoded: a.Decoded, Reply: fetch.Reply{Code: a.Code, Text: a.Text}, Header: a.Header}
+		Decoded: a.Decoded, Text: a.Lines, Reply: fetch.Reply{Code: a.Code, Text: a.Text}, Header: a.Header}
 	if i := slices.IndexFunc(kinds, func(k fetch.Kind) bool { return k.String() == a.Kind }); i >= 0 {
 		m.Kind = kinds[i]
 	}

@@ -2,9 +2,11 @@ package capture
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -131,24 +133,36 @@ func (h *hosts) add(host string) bool {
 	return true
 }
 
-// lookup returns a record of the address that the host of the URL was found at, nil if it has none
-// or there is one already.
+// maxAddrs bounds the addresses of a host that are recorded.
+const maxAddrs = 64
+
+// looked takes what was found of a host, which may be that of a proxy.
+func (r *recording) looked(host string, addrs []netip.Addr) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if host == r.req.URL.Host() {
+		r.found = append([]netip.Addr(nil), addrs[:min(len(addrs), maxAddrs)]...)
+	}
+}
+
+// lookup returns a record of the addresses that were found of the host of the URL, nil if it was not
+// looked up for this exchange or all of them are in a record already.
 func (r *recording) lookup() *warc.Draft {
 	host := r.req.URL.Host()
-	p := r.peers[1]
-	if host == "" || p.addr == nil {
-		return nil
+	known := true
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s\r\n", r.begin.UTC().Format("20060102150405"))
+	for _, a := range r.found {
+		a = a.Unmap().WithZone("")
+		known = !r.hosts.add(host+" "+a.String()) && known
+		kind := "A"
+		if a.Is6() {
+			kind = "AAAA"
+		}
+		fmt.Fprintf(&text, "%s.\t0\tIN\t%s\t%s\r\n", host, kind, a)
 	}
-	if _, err := netip.ParseAddr(host); err == nil {
+	if known {
 		return nil
-	}
-	ap, err := netip.ParseAddrPort(p.addr.String())
-	if err != nil || !r.hosts.add(host+" "+ap.Addr().String()) {
-		return nil
-	}
-	kind := "A"
-	if ap.Addr().Unmap().Is6() {
-		kind = "AAAA"
 	}
 	d := &warc.Draft{Header: r.header(warc.Resource, "text/dns"), Block: warc.NewSpool(r.w.Dir())}
 	for i := range d.Header {
@@ -156,7 +170,6 @@ func (r *recording) lookup() *warc.Draft {
 			d.Header[i].Value = "dns:" + host
 		}
 	}
-	io.WriteString(d.Block, r.begin.UTC().Format("20060102150405")+"\r\n"+
-		host+".\t0\tIN\t"+kind+"\t"+ap.Addr().Unmap().WithZone("").String()+"\r\n")
+	io.WriteString(d.Block, text.String())
 	return d
 }
