@@ -35,6 +35,36 @@ func (c *Conn) WriteToN(w io.Writer, n int64) (int64, error) {
 	return written, err
 }
 
+// WriteAvailable waits until there is something to read and copies that to w, as WriteTo does, but
+// no more than max bytes. At the end of the connection the error is io.EOF.
+func (c *Conn) WriteAvailable(w io.Writer, max int64) (int64, error) {
+	tcp, isTCP := c.conn.(*net.TCPConn)
+	if _, canReadFrom := w.(io.ReaderFrom); isTCP && canReadFrom && !c.rec.Load().wantsBytes() {
+		if err := c.armRead(); err != nil {
+			return 0, err
+		}
+		n, known, err := available(tcp)
+		switch {
+		case err != nil:
+			return 0, c.explain("read", &c.rd, err)
+		case known && n == 0:
+			return 0, io.EOF
+		case known:
+			return c.WriteToN(w, min(n, max))
+		}
+	}
+	buf := make([]byte, min(copyBuffer, max))
+	n, err := c.Read(buf)
+	if n == 0 {
+		return 0, err
+	}
+	m, werr := w.Write(buf[:n])
+	if werr != nil {
+		err = werr
+	}
+	return int64(m), err
+}
+
 // copyTo copies up to max bytes. Eof reports whether the connection ended first.
 func (c *Conn) copyTo(w io.Writer, max int64) (written int64, eof bool, err error) {
 	tcp, isTCP := c.conn.(*net.TCPConn)

@@ -47,13 +47,8 @@ func (c *plainConn) Read(p []byte) (int, error) {
 	if d == nil || len(p) == 0 || &p[0] != &d.standIn[0] {
 		return c.Conn.Read(p)
 	}
-	n, err := c.Conn.WriteToN(d.w, int64(len(p)))
+	n, err := c.Conn.WriteAvailable(d.w, int64(len(p)))
 	d.moved += n
-	if err == io.ErrUnexpectedEOF {
-		if err = nil; n == 0 {
-			err = io.EOF
-		}
-	}
 	return int(n), err
 }
 
