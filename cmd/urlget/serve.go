@@ -225,6 +225,11 @@ func (a *app) serveOn(ctx context.Context, l net.Listener, opts browse.Options, 
 	_, port, _ := net.SplitHostPort(host)
 	opts.Hosts = []string{host, net.JoinHostPort("localhost", port)}
 	handler := browse.New(opts)
+	if port == "80" { // which browsers leave out
+		for _, with := range opts.Hosts {
+			opts.Hosts = append(opts.Hosts, strings.TrimSuffix(with, ":80"))
+		}
+	}
 	// A download may take any time, so that writing has no bound; the bounds on what servers do hold.
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 20, BaseContext: func(net.Listener) context.Context { return ctx }}

@@ -128,8 +128,12 @@ func (p *page) facts(resp *fetch.Response) []fact {
 	if !resp.ModTime.IsZero() {
 		list = append(list, fact{Name: "modified", Value: resp.ModTime.UTC().Format(timeForm)})
 	}
-	if resp.ETag != "" {
+	switch {
+	case resp.ETag == "":
+	case resp.Header.Get("Etag") != "":
 		list = append(list, fact{Name: "etag", Value: resp.ETag})
+	default: // what the driver made of other things, to know the content again
+		list = append(list, fact{Name: "validator", Value: resp.ETag})
 	}
 	if !resp.Reply.IsZero() {
 		list = append(list, fact{Name: "reply", Value: resp.Reply.String()})
