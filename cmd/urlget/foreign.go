@@ -72,7 +72,7 @@ var foreigners = []foreign{
 	{"curl", "--etag-compare --etag-save", "-N", ""},
 	{"curl", "--max-filesize", "--max-size SIZE", ""},
 	{"curl", "-M --manual", "", "man urlget, or urlget help"},
-	{"curl", "--libcurl --xattr --metalink", "", ""},
+	{"curl", "--libcurl --xattr", "", ""},
 	{"wget", "--xattr", "", ""},
 	{"wget", "--backups --unlink", "", "a file is replaced only by -O, -c and -N, and then as a whole"},
 	{"wget", "--delete-after", "-O /dev/null", "or --spider, for trees"},
@@ -223,7 +223,7 @@ var foreigners = []foreign{
 	{"wget", "--follow-tags --ignore-tags --ignore-case --follow-ftp --relative", "", ""},
 	{"aria2", "--enable-dht* --bt-* --dht-* --peer-* --enable-peer-exchange --seed-time --seed-ratio --listen-port --follow-torrent --torrent-file " +
 		"--index-out --select-file --show-files --max-upload-limit --max-overall-upload-limit", "", "BitTorrent is not spoken"},
-	{"aria2", "--metalink* --follow-metalink", "", "Metalink is not read"},
+	{"aria2", "--metalink* --follow-metalink", "--metalink", "a flag before the URL of the document"},
 	{"aria2", "--enable-rpc --rpc-* --daemon --gid --pause --pause-metadata", "", ""},
 	{"aria2", "--file-allocation --no-file-allocation-limit --disk-cache --min-split-size --piece-length --allow-piece-length-change --force-sequential --stream-piece-selector --uri-selector " +
 		"--enable-mmap --max-mmap-limit --event-poll --rlimit-nofile", "", "there is nothing of the kind to set"},

@@ -32,6 +32,11 @@ func (a *app) get(ctx context.Context, j *job.Job) ended {
 		j.Output = a.set.tree.layout().Path(j.URL)
 	}
 	a.emit(render.Start(j.URL.Redacted(), time.Now()))
+	if a.set.many.metalink {
+		if e, ok := a.metalink(ctx, j); ok {
+			return e
+		}
+	}
 	res := a.run(ctx, j)
 	if res.Err == errTold {
 		return ended{}

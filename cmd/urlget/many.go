@@ -29,6 +29,7 @@ type many struct {
 	hostRate       size
 	goOn, failFast bool
 	segments       segments
+	metalink       bool
 }
 
 const defaultJobs = 4
@@ -43,6 +44,7 @@ func addManyFlags(f *pflag.FlagSet, s *settings) {
 	f.VarP(&m.segments, "segments", "s", "retrieve `N` ranges of a large file at once; \"auto\": as many as pay")
 	f.Var(&m.segments, "split", "the same as --segments")
 	f.Lookup("split").Hidden = true
+	f.BoolVar(&m.metalink, "metalink", false, "retrieve what Metalink documents describe, and from the mirrors servers name")
 	f.VarP(&m.wait, "wait", "w", "wait `SECONDS` between retrievals from one host")
 	f.BoolVar(&m.randomWait, "random-wait", false, "wait from half to one and a half of -w")
 	f.VarP(&m.quota, "quota", "Q", "begin no more transfers once `SIZE` has come")
@@ -88,6 +90,8 @@ func (m *many) check(s *settings) error {
 		return usage("-Z means -j 8; one of them is enough")
 	case s.driver.web.HTTP1 && s.driver.web.HTTP2:
 		return usage("--http1 and --http2 exclude each other")
+	case m.metalink && (s.output == "-" || s.tree.on() || s.rng != "" || s.send.method != ""):
+		return usage("--metalink is for whole files that are saved: not with -O -, trees, --range or --method")
 	case m.randomWait && m.wait == 0:
 		return usage("--random-wait without --wait")
 	}

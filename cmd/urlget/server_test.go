@@ -59,6 +59,20 @@ func pages() http.Handler {
 	file("/tree/i.png", "image/png", "\x89PNG")
 	file("/robots.txt", "text/plain", "User-agent: *\nDisallow: /tree/secret\nSitemap: /sitemap.xml\n")
 	file("/sitemap.xml", "application/xml", "<urlset><url><loc>/tree/deep.html</loc></url></urlset>")
+	file("/hello.liar", "text/plain", "012345678X")
+	mux.HandleFunc("/hello.meta4", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/metalink4+xml")
+		fmt.Fprintf(w, `<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="d/.hello"><size>10</size>
+<hash type="sha-256">84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882</hash>
+<pieces length="5" type="sha-1"><hash>11904a4e8b77f6242e2d288705023adad00a9310</hash><hash>f2231d2871e690a2995704f7a297bd7bc64be720</hash></pieces>
+<url priority="1">http://%[1]s/nowhere</url><url priority="2">http://%[1]s/hello.liar</url><url>foo:bar</url><url>http://%[1]s/hello.txt</url></file></metalink>`, r.Host)
+	})
+	mux.HandleFunc("/mirrored", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Digest", "SHA-256=hNiYd/DUBB77a/kaFvAkjy/Vc+avBcGflr7bn4gveII=")
+		w.Header().Add("Link", "</hello.liar>; rel=duplicate; pri=1")
+		w.Header().Add("Link", "</hello.txt>; rel=duplicate; pri=2")
+		io.WriteString(w, "wrong here")
+	})
 	file("/urls", "text/plain", "file:///etc/passwd\n")
 	mux.HandleFunc("/errorpage", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<h1>gone</h1>", http.StatusNotFound) })
 	file("/big", "application/octet-stream", strings.Repeat("x", 100_000))

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,7 +45,7 @@ const (
 var errLies = errors.New("it sends something else than the file")
 
 // DoSources saves a file that can be had from several sources, as name (see Get); "" stands for the
-// file's own name.
+// file's own name, of which each element is made as [Name] does.
 //
 // If its size and the hashes of its pieces, of at most 64 MiB, are known, as many sources as Options.Segments says, or 4, bring pieces
 // at once, one request at a time each. Every piece is compared with its hash before it is written. A
@@ -58,7 +59,7 @@ func (d *Downloader) DoSources(ctx context.Context, file *metalink.File, name st
 	}
 	o := *opts
 	o.Checksum = cmp.Or(o.Checksum, file.Checksum)
-	name = cmp.Or(name, file.Name)
+	name = cmp.Or(name, safePath(file.Name))
 	var sources []uri.URI
 	for _, s := range file.Sources {
 		if slices.ContainsFunc(d.Client.Schemes(), func(have fetch.Scheme) bool { return have.Name == s.URL.Scheme() && have.Can(fetch.OpGet) }) {
@@ -72,6 +73,9 @@ func (d *Downloader) DoSources(ctx context.Context, file *metalink.File, name st
 		return d.oneAfterTheOther(ctx, file, sources, name, &o)
 	}
 	first := &fetch.Request{URL: sources[0]}
+	if !o.From.IsZero() {
+		first.URL = o.From
+	}
 	sums, err := newSums(&o.Options)
 	if err == nil {
 		err = cmp.Or(CheckName(o.Dir), CheckName(name))
@@ -85,6 +89,18 @@ func (d *Downloader) DoSources(ctx context.Context, file *metalink.File, name st
 		return nil, (&transfer{req: first}).finish(err)
 	}
 	return res, nil
+}
+
+// safePath returns a path that others chose, each element of which is as [Name] makes it.
+func safePath(name string) string {
+	if name == "" {
+		return ""
+	}
+	elements := strings.Split(name, "/")
+	for i, e := range elements {
+		elements[i] = Name(uri.URI{}, &fetch.Meta{Name: e})
+	}
+	return strings.Join(elements, "/")
 }
 
 // oneAfterTheOther asks the sources for the whole.

@@ -168,6 +168,22 @@ func TestSources(t *testing.T) {
 	}
 }
 
+func TestNamesOfMetalinksPlantNothing(t *testing.T) {
+	t.Parallel()
+	content := pattern(1000, 5)
+	m := &mirrors{content: content, asked: map[string]int{}, running: map[string]int{}}
+	file := described(content, 100, "good")
+	file.Name = ".ssh/-rf.part"
+	dir := t.TempDir()
+	res, err := m.downloader(t, dir).DoSources(t.Context(), file, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(res.Name[:1], ".-") || strings.Contains(res.Name, "/-") || strings.HasSuffix(res.Name, ".part") {
+		t.Errorf("saved as %s", res.Name)
+	}
+}
+
 func TestSourcesGoOnWithGoodPieces(t *testing.T) {
 	t.Parallel()
 	content := pattern(8<<20, 4)

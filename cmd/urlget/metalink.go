@@ -1,0 +1,126 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"mime"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/metalink"
+	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// metalink retrieves the files that a Metalink document describes, or the resource itself from the
+// mirrors that its server names. Where there is nothing of the kind, ok is false.
+func (a *app) metalink(ctx context.Context, j *job.Job) (e ended, ok bool) {
+	files, from, err := a.describedBy(ctx, j)
+	switch {
+	case err != nil:
+		return failed(err), true
+	case len(files) == 0:
+		return ended{}, false
+	case len(files) > 1 && j.Output != "" && !strings.HasSuffix(j.Output, "/"):
+		return failed(&usageError{fmt.Sprintf("-O names one file, and the Metalink document has %d", len(files)), "-P DIR saves them below a directory"}), true
+	}
+	var last ended
+	var saved []*job.Result
+	last.tell = func() {
+		for _, res := range saved {
+			a.report(j, res)
+		}
+	}
+	for i := range files {
+		res := a.fromSources(ctx, j, &files[i], from)
+		if res.Err == nil {
+			saved, last.res = append(saved, res), res
+			continue
+		}
+		if last.err != nil {
+			a.fail(j.URL.Redacted(), last.err)
+		}
+		last.err = res.Err
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return last, true
+}
+
+// maxDescription bounds what is read of a document that may be a Metalink document, in time; its size
+// is bounded by its parser.
+const maxDescription = time.Minute
+
+// describedBy asks for the URL of j, and returns the files that the answer describes.
+func (a *app) describedBy(ctx context.Context, j *job.Job) (files []metalink.File, from uri.URI, err error) {
+	ctx, cancel := context.WithTimeout(ctx, maxDescription)
+	defer cancel()
+	opts := &download.Options{Tries: a.runner().Tries, MaxRetryWait: a.runner().MaxRetryWait}
+	err = download.Retry(ctx, opts, func() error {
+		resp, err := a.client.Do(ctx, &fetch.Request{URL: j.URL, From: j.From})
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		from = resp.URL
+		if kind, _, _ := mime.ParseMediaType(resp.ContentType); kind == metalink.MediaType || strings.HasSuffix(resp.URL.Path(), ".meta4") {
+			if files, err = metalink.Parse(resp.Body); err != nil && fetch.CodeOf(err) == "" {
+				err = &fetch.Error{Op: "get", URL: resp.URL.Redacted(), Code: fetch.ErrProtocol, Err: err}
+			}
+			return err
+		}
+		if f := metalink.FromHeader(resp.URL, resp.Header); f != nil {
+			f.Name, f.Size = download.Name(j.URL, &resp.Meta), resp.Size
+			files = []metalink.File{*f}
+		}
+		return nil
+	})
+	return files, from, err
+}
+
+// fromSources saves one file.
+func (a *app) fromSources(ctx context.Context, j *job.Job, file *metalink.File, from uri.URI) *job.Result {
+	named := *j
+	named.Output = cmp.Or(j.Output, file.Name)
+	t := a.con.begin(path.Base(named.Output))
+	defer t.end()
+	ctx = following(ctx, t)
+	hooks := a.hooks(ctx, &named, t)
+	url := j.URL.Redacted()
+	res := &job.Result{URL: url, Op: j.Op, Started: time.Now(), Size: -1}
+	opts := &download.Sources{From: from, Dropped: func(u uri.URI, err error) {
+		a.say("%s: %s; it is not asked again", u.Redacted(), render.Message(inWords(err)))
+	}}
+	r := a.runner()
+	opts.Options = download.Options{Exists: j.Exists, Tries: r.Tries, MaxRetryWait: r.MaxRetryWait, Segments: j.Segments, Checksum: j.Checksum,
+		SHA256: r.SHA256, Progress: hooks.Progress, Retry: hooks.Retry, Reuse: hooks.Reuse, Restart: hooks.Restart}
+	name := strings.TrimPrefix(j.Output, "./")
+	if dir, ok := strings.CutSuffix(name, "/"); ok {
+		opts.Dir, name = dir, ""
+	}
+	got, err := a.files.DoSources(ctx, file, name, opts)
+	res.Elapsed = time.Since(res.Started)
+	if err != nil {
+		res.Outcome, res.Err, res.Class = job.Failed, err, fetch.CodeOf(err)
+		return res
+	}
+	res.Path, res.Size, res.Received, res.SHA256 = got.Name, got.Size, got.Written, got.SHA256
+	if final := got.URL.Redacted(); final != url {
+		res.FinalURL = final
+	}
+	switch got.Outcome {
+	case download.Existed:
+		res.Outcome = job.Skipped
+	case download.NotModified:
+		res.Outcome = job.Unchanged
+	default:
+		res.Outcome = job.Saved
+	}
+	return res
+}
