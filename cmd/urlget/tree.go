@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -199,7 +200,6 @@ func (a *app) mirror(ctx context.Context) error {
 		Extend:       t.extend,
 		Tries:        r.Tries,
 		MaxRetryWait: r.MaxRetryWait,
-		Ended:        a.treeEnded,
 		Retry: func(u uri.URI, failed int, wait time.Duration, err error) {
 			a.emit(render.Retry(u.Redacted(), failed+1, wait, err))
 			a.say("%s: %s; trying again in %s", u.Redacted(), render.Message(inWords(err)), waitTime(wait))
@@ -212,6 +212,25 @@ func (a *app) mirror(ctx context.Context) error {
 			}
 		}
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var received atomic.Int64
+	quota := int64(a.set.many.quota)
+	opts.Ended = func(e mirror.Event) {
+		if e.Outcome == job.Failed && ctx.Err() != nil && context.Cause(ctx) == errFailFast {
+			return // it was broken off for another one
+		}
+		a.treeEnded(e)
+		switch e.Outcome {
+		case job.Saved:
+			received.Add(e.Size)
+		case job.Failed:
+			if a.set.many.failFast {
+				cancel(errFailFast)
+			}
+		}
+	}
+	opts.Crawl.Enough = func() bool { return quota > 0 && received.Load() >= quota }
 	begun := time.Now()
 	report, err := mirror.Run(ctx, a.files, a.seeds, opts)
 	if report.Kept != "" {
@@ -219,6 +238,13 @@ func (a *app) mirror(ctx context.Context) error {
 	}
 	if !a.set.quiet && !a.set.json {
 		io.WriteString(a.con.prose(), a.tally.summary(time.Since(begun), a.con.paint))
+	}
+	if errors.Is(err, crawl.ErrEnough) {
+		a.say("the quota of %d bytes is reached: the same command goes on from here", quota)
+		return nil
+	}
+	if err != nil && context.Cause(ctx) == errFailFast {
+		return nil // the user was told what failed
 	}
 	if err != nil && (ctx.Err() != nil || fetch.CodeOf(err) == fetch.ErrFile) && report.Saved+report.Unchanged+report.Listed > 0 {
 		a.say("the same command goes on from here")

@@ -10,6 +10,7 @@ package crawl
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -50,6 +51,9 @@ type Options struct {
 	Settle func() error
 	// Ended is told of each visit. The error is nil if it went well.
 	Ended func(p *Page, err error)
+	// Enough, if not nil, is asked before each visit. Once it returns true no visit begins, and when
+	// those that are under way have ended, Run returns ErrEnough.
+	Enough func() bool
 	// Left is told of each link that is not followed. The same link may be left several times.
 	Left func(l Link, why Reason)
 }
@@ -58,6 +62,9 @@ const (
 	defaultAgent = "urlget"
 	defaultAlike = 20_000
 )
+
+// ErrEnough is the error of Run if Options.Enough ended the crawl, which can be gone on with.
+var ErrEnough = errors.New("it is enough for now")
 
 // A Report says what a crawl has done in this process.
 type Report struct {
@@ -157,6 +164,9 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 	defer c.stop(nil)
 	c.scheduler = schedule.New(&c.Schedule)
 	err = c.scheduler.Run(ctx, schedule.SourceFunc(c.next))
+	if err == nil && c.enough() && c.State.waits() {
+		err = ErrEnough
+	}
 	c.mu.Lock()
 	if c.fatal != nil {
 		err = c.fatal
@@ -178,6 +188,9 @@ func (c *crawl) plain(u uri.URI) uri.URI {
 
 // next is the source of the scheduler.
 func (c *crawl) next(_ context.Context, room func(string) bool) (schedule.Task, error) {
+	if c.enough() {
+		return schedule.Task{}, io.EOF
+	}
 	it, err := c.State.take(room)
 	if err != nil {
 		return schedule.Task{}, err
@@ -185,8 +198,16 @@ func (c *crawl) next(_ context.Context, room func(string) bool) (schedule.Task, 
 	if it == nil {
 		return schedule.Task{}, schedule.ErrNone
 	}
-	return schedule.Task{Host: it.url.Host(), Do: func(ctx context.Context) *job.Result { return c.do(ctx, it) }}, nil
+	return schedule.Task{Host: it.url.Host(), Do: func(ctx context.Context) *job.Result {
+		if c.enough() {
+			c.State.leave(it)
+			return nil // it stays in the queue
+		}
+		return c.do(ctx, it)
+	}}, nil
 }
+
+func (c *crawl) enough() bool { return c.Enough != nil && c.Enough() }
 
 // do visits one item.
 func (c *crawl) do(ctx context.Context, it *item) *job.Result {

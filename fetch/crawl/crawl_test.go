@@ -234,6 +234,29 @@ func TestAFullDiskStopsTheCrawlAndItGoesOn(t *testing.T) {
 	}
 }
 
+func TestEnoughIsEnoughAndTheCrawlGoesOn(t *testing.T) {
+	t.Parallel()
+	site := newSite(t, map[string]string{"/": `<a href=/a></a><a href=/b></a>`, "/a": "a", "/b": "b"})
+	c := fetch.New(nil, httpdriver.Load)
+	defer c.Close()
+	st, err := crawl.Open(filepath.Join(t.TempDir(), "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	for n := range 3 {
+		var ended atomic.Int64
+		_, err := crawl.Run(t.Context(), c, []uri.URI{uri.MustParse(site.URL + "/")}, &crawl.Options{State: st,
+			Schedule: schedule.Options{Parallel: 1},
+			Enough:   func() bool { return ended.Load() > 0 },
+			Ended:    func(*crawl.Page, error) { ended.Add(1) },
+		})
+		if last := n == 2; ended.Load() != 1 || (err == nil) != last || !last && !errors.Is(err, crawl.ErrEnough) || st.Continues() == last {
+			t.Errorf("run %d: %d visits, %v, continues: %v", n, ended.Load(), err, st.Continues())
+		}
+	}
+}
+
 func TestAStateIsForOneProcess(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "state")

@@ -103,6 +103,22 @@ func (s *State) take(room func(host string) bool) (*item, error) {
 	}
 }
 
+// waits reports whether anything is in the queue.
+func (s *State) waits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.write() != nil {
+		return true
+	}
+	waits := false
+	s.db.View(func(tx *bolt.Tx) error {
+		k, _ := tx.Bucket(queueBucket).Cursor().First()
+		waits = k != nil
+		return nil
+	})
+	return waits
+}
+
 // leave notes that an item is no longer being visited.
 func (s *State) leave(it *item) {
 	s.mu.Lock()
