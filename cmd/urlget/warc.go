@@ -23,7 +23,15 @@ func (a *app) warcCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "warc",
 		Short: "Look after archives (WARC files)",
-		Args:  func(_ *cobra.Command, args []string) error { return noArguments(args) },
+		Long: `Look after archives (WARC files).
+
+  urlget warc verify FILE...               check structure and digests
+  urlget warc index FILE...                write the index beside it (CDXJ)
+  urlget warc merge --warc FILE FROM...    make one archive of several
+  urlget warc import --warc FILE FROM...   and of mailboxes and mirrors
+  urlget warc extract FILE [URL|ID]...     save what is in it as files
+  urlget warc pack ALL.wacz FILE...        pack archives with an index (WACZ)`,
+		Args: func(_ *cobra.Command, args []string) error { return noArguments(args) },
 		RunE: func(*cobra.Command, []string) error {
 			return &usageError{"what is to be done with an archive?", "urlget warc verify FILE"}
 		},
