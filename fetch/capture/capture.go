@@ -36,8 +36,9 @@ type Capture struct {
 	hosts  *hosts
 }
 
-// New returns a Capture that writes to w. Payloads that are in seen, which may be nil, are not written
-// again. Failed, if not nil, is called once, when something could not be written: no record follows.
+// New returns a Capture that writes to w. Payloads that are in seen, which may be nil, are not
+// written again. Failed, if not nil, is called once, when something could not be written: no record
+// follows.
 func New(w *warc.Writer, seen *Seen, failed func(error)) *Capture {
 	return &Capture{w: w, seen: seen, failed: failed, hosts: newHosts()}
 }
@@ -55,7 +56,7 @@ func (c *Capture) Recorder(_ context.Context, req *fetch.Request) *fetch.Exchang
 		x.Sent, x.Received = r.sentHTTP, r.receivedHTTP
 		return x
 	}
-	r.dialogue = &dialogue{begin: now}
+	r.conversation = &conversation{begin: now}
 	r.content = warc.NewSpool(c.w.Dir())
 	x.Sent = func(conn int, p []byte) { r.say('>', conn, p) }
 	x.Received = func(conn int, p []byte) { r.say('<', conn, p) }
@@ -69,11 +70,11 @@ func (c *Capture) Recorder(_ context.Context, req *fetch.Request) *fetch.Exchang
 	return x
 }
 
-// Add records content that was retrieved by other means at some time, and what is known of it, as the
-// answer to a request for u. It returns why it could not be read or written.
+// Add records content that was retrieved by other means at some time, and what is known of it, as
+// the answer to a request for u. It returns why it could not be read or written.
 func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader) error {
 	r := &recording{Capture: c, begin: at, added: true, req: &fetch.Request{URL: u}, target: Target(u), peers: make(map[int]peer),
-		dialogue: &dialogue{}, content: warc.NewSpool(c.w.Dir())}
+		conversation: &conversation{}, content: warc.NewSpool(c.w.Dir())}
 	if _, err := io.Copy(r.content, content); err != nil {
 		r.content.Close()
 		return err
@@ -92,16 +93,16 @@ type recording struct {
 	req    *fetch.Request
 	target string
 
-	mu       sync.Mutex
-	peers    map[int]peer
-	found    []netip.Addr // of the host of the URL, if it was looked up
-	http     *messages    // nil for other schemes, which have the rest
-	dialogue *dialogue
-	resp     *fetch.Response
-	answer   *Answer
-	parse    func(io.Reader) iter.Seq2[fetch.Entry, error]
-	content  *warc.Spool
-	entries  *warc.Spool // nil if there were none
+	mu           sync.Mutex
+	peers        map[int]peer
+	found        []netip.Addr // of the host of the URL, if it was looked up
+	http         *messages    // nil for other schemes, which have the rest
+	conversation *conversation
+	resp         *fetch.Response
+	answer       *Answer
+	parse        func(io.Reader) iter.Seq2[fetch.Entry, error]
+	content      *warc.Spool
+	entries      *warc.Spool // nil if there were none
 }
 
 // A peer is who is at the other end of a connection.
@@ -116,19 +117,19 @@ func (r *recording) peer(conn int, addr net.Addr, state *tls.ConnectionState) {
 	if len(r.peers) < maxConns || r.peers[conn].addr != nil {
 		r.peers[conn] = peer{addr, state}
 	}
-	if r.dialogue != nil {
+	if r.conversation != nil {
 		text := addr.Network() + " " + addr.String()
 		if state != nil {
 			text += " " + tlsProtocol(state) + " " + tls.CipherSuiteName(state.CipherSuite)
 		}
-		r.dialogue.note('=', conn, []byte(text))
+		r.conversation.note('=', conn, []byte(text))
 	}
 }
 
 func (r *recording) say(mark byte, conn int, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.dialogue.note(mark, conn, p)
+	r.conversation.note(mark, conn, p)
 }
 
 // line takes the words of protocols that have no bytes to show.
@@ -139,8 +140,8 @@ func (r *recording) line(sent bool, line string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.dialogue.spoken {
-		r.dialogue.note(mark, 0, []byte(line))
+	if !r.conversation.spoken {
+		r.conversation.note(mark, 0, []byte(line))
 	}
 }
 
@@ -271,12 +272,12 @@ func (r *recording) records(err error) []*warc.Draft {
 	meta.Header.Add("WARC-Concurrent-To", main)
 	r.addPeer(&meta.Header, 1, protocol)
 	list = append(list, meta)
-	if len(r.dialogue.pieces) > 0 {
-		h := r.header(warc.Metadata, "application/x-"+protocol+"; msgtype=dialogue")
+	if len(r.conversation.pieces) > 0 {
+		h := r.header(warc.Metadata, "application/x-"+protocol+"; msgtype=conversation")
 		h.Add("WARC-Concurrent-To", cmp.Or(main, meta.Header.Get("WARC-Record-ID")))
 		r.addPeer(&h, 1, protocol)
 		s := warc.NewSpool(r.w.Dir())
-		if !r.dialogue.write(s, r.content.Digest(), r.content.Len()) {
+		if !r.conversation.write(s, r.content.Digest(), r.content.Len()) {
 			h.Add("WARC-Truncated", "length")
 		}
 		list = append(list, &warc.Draft{Header: h, Block: s})

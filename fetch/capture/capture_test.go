@@ -234,7 +234,7 @@ func TestOtherSchemes(t *testing.T) {
 	if got := types(list); got != "resource metadata metadata" {
 		t.Fatal(got)
 	}
-	content, meta, dialogue := list[0], list[1], list[2]
+	content, meta, conversation := list[0], list[1], list[2]
 	if string(content.Block) != "pear" || content.Field("Content-Type") != "text/plain" || content.Field("WARC-Target-URI") != "ftp://user@192.0.2.1/a" {
 		t.Errorf("%v: %q", content.Fields, content.Block)
 	}
@@ -242,19 +242,19 @@ func TestOtherSchemes(t *testing.T) {
 	if err := json.Unmarshal(meta.Block, &x); err != nil || x.Answer.Code != 150 || "<"+x.Content+">" != content.Field("WARC-Record-ID") {
 		t.Errorf("%v: %s", err, meta.Block)
 	}
-	if strings.Contains(string(meta.Block)+string(dialogue.Block), "secret") {
+	if strings.Contains(string(meta.Block)+string(conversation.Block), "secret") {
 		t.Error("the password shows")
 	}
-	if got := dialogue.Field("Content-Type"); got != "application/x-ftp; msgtype=dialogue" {
+	if got := conversation.Field("Content-Type"); got != "application/x-ftp; msgtype=conversation" {
 		t.Error(got)
 	}
 	for _, want := range []string{"= 1 ", " tcp 192.0.2.1:21\r\n", " 11\r\n220 hello\r\n", "PASS ****", "* 2 ", "226 done"} {
-		if !strings.Contains(string(dialogue.Block), want) {
-			t.Errorf("%q is not in the dialogue: %q", want, dialogue.Block)
+		if !strings.Contains(string(conversation.Block), want) {
+			t.Errorf("%q is not in the conversation: %q", want, conversation.Block)
 		}
 	}
-	if strings.Contains(string(dialogue.Block), "pear") {
-		t.Error("the content is in the dialogue too")
+	if strings.Contains(string(conversation.Block), "pear") {
+		t.Error("the content is in the conversation too")
 	}
 }
 
@@ -275,13 +275,13 @@ func TestFailuresComeBack(t *testing.T) {
 	}
 }
 
-func TestDialoguesAreBounded(t *testing.T) {
+func TestConversationsAreBounded(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", maxDialogue/2)
+	long := strings.Repeat("x", maxConversation/2)
 	list := recordOf(t, nil, exchange("finger://192.0.2.1/a", sent("a\r\n"), received(long), received(long), received(long), received("end"),
 		ended(&fetch.Error{Code: fetch.ErrTooLarge})))
 	d := list[len(list)-1]
-	if len(d.Block) > maxDialogue || d.Field("WARC-Truncated") != "length" {
+	if len(d.Block) > maxConversation || d.Field("WARC-Truncated") != "length" {
 		t.Errorf("%d bytes, %v", len(d.Block), d.Fields)
 	}
 }

@@ -209,8 +209,8 @@ func interim(s *warc.Spool) int64 {
 	}
 }
 
-// interimStatus reports whether the head of an answer, of which at least the first line is there, is
-// that of an interim one.
+// interimStatus reports whether the head of an answer, of which at least the first line is there,
+// is that of an interim one.
 func interimStatus(head []byte) bool {
 	_, status, _ := strings.Cut(string(head[:min(len(head), 16)]), " ")
 	return strings.HasPrefix(status, "1") && !strings.HasPrefix(status, "101")

@@ -145,8 +145,8 @@ func (r *recording) looked(host string, addrs []netip.Addr) {
 	}
 }
 
-// lookup returns a record of the addresses that were found of the host of the URL, nil if it was not
-// looked up for this exchange or all of them are in a record already.
+// lookup returns a record of the addresses that were found of the host of the URL, nil if it was
+// not looked up for this exchange or all of them are in a record already.
 func (r *recording) lookup() *warc.Draft {
 	host := r.req.URL.Host()
 	known := true

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// maxDialogue bounds what is kept of the conversation on a connection, in bytes.
-	maxDialogue = 1 << 20
+	// maxConversation bounds what is kept of the conversation on a connection, in bytes.
+	maxConversation = 1 << 20
 	// maxConns bounds the connections of an exchange of which something is kept.
 	maxConns = 64
 )
 
-// A dialogue is the conversation of one exchange, on all its connections: each piece with its
+// A conversation is that of one exchange, on all its connections: each piece with its
 // direction, connection and time, in the order in which the pieces went by.
-type dialogue struct {
+type conversation struct {
 	begin  time.Time
 	pieces []piece
 	spoken bool // there are bytes; lines are for protocols that have none
@@ -40,7 +40,7 @@ type piece struct {
 	text  []byte
 }
 
-func (d *dialogue) note(mark byte, conn int, text []byte) {
+func (d *conversation) note(mark byte, conn int, text []byte) {
 	if d.conns == nil {
 		d.conns = make(map[int]*side)
 	}
@@ -57,16 +57,16 @@ func (d *dialogue) note(mark byte, conn int, text []byte) {
 		c.received += int64(len(text))
 	}
 	d.spoken = d.spoken || conn > 0 && mark != '='
-	if c.kept += len(text) + 64; c.kept > maxDialogue {
+	if c.kept += len(text) + 64; c.kept > maxConversation {
 		c.cut = true
 		return
 	}
 	d.pieces = append(d.pieces, piece{mark, conn, time.Since(d.begin), append([]byte(nil), text...)})
 }
 
-// write writes the dialogue, and reports whether it is whole. What came on a connection and is just
-// the content, with that digest, is left out.
-func (d *dialogue) write(w io.Writer, content string, size int64) (whole bool) {
+// write writes the conversation, and reports whether it is whole. What came on a connection and is
+// just the content, with that digest, is left out.
+func (d *conversation) write(w io.Writer, content string, size int64) (whole bool) {
 	whole = true
 	same := make(map[int]bool)
 	for n, c := range d.conns {
