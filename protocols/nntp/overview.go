@@ -93,6 +93,9 @@ func dateOf(line []byte) (time.Time, bool) {
 // parseDate reads the date of an article. Most have the form that plainDate knows, which is tried
 // before all that RFC 5322 allows.
 func parseDate(s string) (time.Time, bool) {
+	if s == "" {
+		return time.Time{}, false
+	}
 	t, ok := plainDate(s)
 	if !ok {
 		var err error
