@@ -29,8 +29,8 @@ func (u *usage) add(cmd *exec.Cmd, begin time.Time) {
 }
 
 // compareRecording runs the command in turn without recording, with it, and without compression of
-// the archive. It reports the time, the time of all cores, and how both compare with those without. The
-// first round does not count.
+// the archive. It reports the time, the time of all cores, and how both compare with those without.
+// The first round does not count.
 func compareRecording(b *testing.B, args ...string) map[string]*usage {
 	b.Helper()
 	program := filepath.Join(b.TempDir(), "urlget")
@@ -80,8 +80,8 @@ func compareRecording(b *testing.B, args ...string) map[string]*usage {
 	return cost
 }
 
-// BenchmarkArchiveMany records 5,000 files of 4 KiB, a quarter of which cannot be compressed. The aim
-// is at most 1.5 of the time that they take without.
+// BenchmarkArchiveMany records 5,000 files of 4 KiB, a quarter of which cannot be compressed. The
+// aim is at most 1.5 of the time that they take without.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench ArchiveMany -benchtime 5x ./bench
 func BenchmarkArchiveMany(b *testing.B) {
@@ -99,8 +99,8 @@ func BenchmarkArchiveMany(b *testing.B) {
 	compareRecording(b, "-j", "8", "--per-host", "8", "-i", writeList(b, base, 5000).urls)
 }
 
-// BenchmarkArchiveLarge records a file of 1 GiB, half of which cannot be compressed. The aims are 200
-// MB a second on one core, and memory that does not grow.
+// BenchmarkArchiveLarge records a file of 1 GiB, half of which cannot be compressed. The aims are
+// 200 MB a second on one core, and memory that does not grow.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench ArchiveLarge -benchtime 3x ./bench
 func BenchmarkArchiveLarge(b *testing.B) {

@@ -165,8 +165,8 @@ func curlZ(l list, atOnce string, more ...string) rival {
 	return rival{name: "curl-Z", args: append([]string{"curl", "-s", "-Z", "--parallel-max", atOnce, "-K", l.curl}, more...)}
 }
 
-// BenchmarkManyHTTP retrieves a list of 5,000 files of 4 KiB from nginx in clear. The aim is at most
-// 0.9 of the time of curl -Z with 50 at once.
+// BenchmarkManyHTTP retrieves a list of 5,000 files of 4 KiB from nginx in clear. The aim is at
+// most 0.9 of the time of curl -Z with 50 at once.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench ManyHTTP$ -benchtime 3x ./bench
 func BenchmarkManyHTTP(b *testing.B) {
@@ -209,8 +209,8 @@ func BenchmarkManyFTP(b *testing.B) {
 }
 
 // BenchmarkManyDelay retrieves a list of 200 files of 4 KiB from servers that are 50 ms away and
-// back. The aims are the time of curl -Z with 50 at once over HTTP, and 0.35 of that of curl -Z with
-// 8 over FTP. It needs a network namespace:
+// back. The aims are the time of curl -Z with 50 at once over HTTP, and 0.35 of that of curl -Z
+// with 8 over FTP. It needs a network namespace:
 //
 //	TMPDIR=/dev/shm unshare --net go test -run '^$' -bench ManyDelay -benchtime 2x ./bench
 func BenchmarkManyDelay(b *testing.B) {

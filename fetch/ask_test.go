@@ -15,7 +15,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// asking returns a client whose connections lead to serve. Its driver asks q and delivers what comes.
+// asking returns a client whose connections lead to serve. Its driver asks q and delivers what
+// comes.
 func asking(opts fetch.Options, serve func(net.Conn), q fetch.Question, begin func(*fetch.Conn) error) *fetch.Client {
 	opts.Proxy = noProxy
 	opts.DialContext = func(context.Context, string, string) (net.Conn, error) {

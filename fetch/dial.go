@@ -132,7 +132,8 @@ func (e *Env) newConn(c net.Conn, prov *provenance, where place, rec *recording)
 	return conn
 }
 
-// connectContext adds the connect timeout to ctx. The words are those of its error, for what it stops.
+// connectContext adds the connect timeout to ctx. The words are those of its error, for what it
+// stops.
 func (e *Env) connectContext(ctx context.Context, words string) (context.Context, context.CancelFunc) {
 	limit := e.client.timeouts.Connect
 	if limit == 0 {

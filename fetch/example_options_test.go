@@ -87,7 +87,8 @@ func members(env *fetch.Env, reg *fetch.Registry) {
 		})})
 }
 
-// A client asks for a login when a server does. One that is refused is followed by the next provider.
+// A client asks for a login when a server does. One that is refused is followed by the next
+// provider.
 func ExampleCredentials() {
 	remembered := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 		return fetch.Credential{User: "joe", Password: "forgotten"}, nil

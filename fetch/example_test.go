@@ -176,7 +176,8 @@ func logged(logger *slog.Logger) fetch.Recorder {
 	}
 }
 
-// A line of the log for each exchange: which URL, from whom, how much, how long, and what went wrong.
+// A line of the log for each exchange: which URL, from whom, how much, how long, and what went
+// wrong.
 func ExampleRecorder_slog() {
 	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, attr slog.Attr) slog.Attr {

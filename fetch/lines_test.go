@@ -118,8 +118,8 @@ func asClient(t *testing.T, err error) error {
 	return err
 }
 
-// A driver for a protocol in which the client says "GET NAME" and the server "OK SIZE" and that many
-// bytes. examples/customscheme is a whole one.
+// A driver for a protocol in which the client says "GET NAME" and the server "OK SIZE" and that
+// many bytes. examples/customscheme is a whole one.
 func ExampleLines() {
 	near, far := net.Pipe()
 	go func() { // the server

@@ -14,10 +14,10 @@ const maxName = 240
 // SafeName turns a name chosen by somebody else into a single safe path element, or "" if nothing
 // is left of it. It takes the part after the last slash or backslash, removes control and format
 // characters, replaces by "_" the characters that are special to some file system (RFC 6266,
-// section 4.3), removes spaces at both ends and dots at the end, and makes the result valid UTF-8 of
-// at most 240 bytes, keeping the extension. Names of Windows devices and names that begin with a dot
-// or a dash get "_" in front: programs read some hidden files by themselves, and take a name with a
-// dash for an option. SafeName is idempotent.
+// section 4.3), removes spaces at both ends and dots at the end, and makes the result valid UTF-8
+// of at most 240 bytes, keeping the extension. Names of Windows devices and names that begin with a
+// dot or a dash get "_" in front: programs read some hidden files by themselves, and take a name
+// with a dash for an option. SafeName is idempotent.
 func SafeName(s string) string {
 	s = s[strings.LastIndexAny(s, `/\`)+1:]
 	s = strings.Map(func(r rune) rune {

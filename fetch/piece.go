@@ -3,9 +3,9 @@ package fetch
 import "time"
 
 // Pieces are what is of no use to anybody before all of it has come: lines, messages, records. A
-// peer that sends them byte by byte makes progress, but nothing comes of it. So a piece must come at
-// 256 bytes per second, and may fall behind that by the idle timeout. What is passed on as it comes
-// needs no such bound, as its reader sees how slow it is.
+// peer that sends them byte by byte makes progress, but nothing comes of it. So a piece must come
+// at 256 bytes per second, and may fall behind that by the idle timeout. What is passed on as it
+// comes needs no such bound, as its reader sees how slow it is.
 type pieces uint8
 
 const (
@@ -21,9 +21,9 @@ func (c *Conn) Piece() (done func()) {
 	return func() { c.setPieces(before) }
 }
 
-// PieceLines says that what is read from now on comes in lines, each of which must come at 256 bytes
-// per second, and may fall behind that by the idle timeout. Replies are bounded by ReplyTimeout
-// instead.
+// PieceLines says that what is read from now on comes in lines, each of which must come at 256
+// bytes per second, and may fall behind that by the idle timeout. Replies are bounded by
+// ReplyTimeout instead.
 func (c *Conn) PieceLines() { c.setPieces(linePieces) }
 
 func (c *Conn) setPieces(p pieces) (before pieces) {

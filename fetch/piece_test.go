@@ -14,8 +14,8 @@ import (
 	"github.com/urlget/urlget/internal/wire"
 )
 
-// TestPiecesThatDrip: what comes at a rate below 256 bytes per second ends with the idle timeout, if
-// it is of no use before all of it is there.
+// TestPiecesThatDrip: what comes at a rate below 256 bytes per second ends with the idle timeout,
+// if it is of no use before all of it is there.
 func TestPiecesThatDrip(t *testing.T) {
 	t.Parallel()
 	const idle = 10 * time.Second

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestSpecialPurposeAddresses goes through the special-purpose registries of IANA for IPv4 and IPv6.
+// TestSpecialPurposeAddresses goes through the special-purpose registries of IANA for IPv4 and
+// IPv6.
 func TestSpecialPurposeAddresses(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -75,8 +75,8 @@ func (c *Client) Open(ctx context.Context, rawURL string) (*Resource, error) {
 	return c.OpenRequest(ctx, &Request{URL: u})
 }
 
-// OpenRequest is like Open for a request, whose Op, Range, Ranges and IfChanged are ignored. A method
-// other than GET and a body are errors.
+// OpenRequest is like Open for a request, whose Op, Range, Ranges and IfChanged are ignored. A
+// method other than GET and a body are errors.
 func (c *Client) OpenRequest(ctx context.Context, req *Request) (*Resource, error) {
 	if req.Sends() {
 		req.closeBody()

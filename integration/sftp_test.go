@@ -80,8 +80,8 @@ func sftpURL(root string, tree fs.FS, name string) string {
 	return root
 }
 
-// TestOpenSSHServesTheFixtures retrieves every file of the tree, whatever bytes its name has, by the
-// entries of the listings alone.
+// TestOpenSSHServesTheFixtures retrieves every file of the tree, whatever bytes its name has, by
+// the entries of the listings alone.
 func TestOpenSSHServesTheFixtures(t *testing.T) {
 	s := lab.Start(t, "openssh")
 	opts := sftpOptions(t, s)

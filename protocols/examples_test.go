@@ -84,8 +84,8 @@ var families = []struct {
 		{"cid:2@host.example", "a part of one"}}},
 }
 
-// TestExamplesOfEveryScheme parses and explains an example of every scheme that retrieves, and holds
-// the page about them to that.
+// TestExamplesOfEveryScheme parses and explains an example of every scheme that retrieves, and
+// holds the page about them to that.
 func TestExamplesOfEveryScheme(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, protocols.With(protocols.Config{NNTP: &nntp.Options{Server: "news.example"}, SFTP: &sftp.Options{NoConfig: true}}))

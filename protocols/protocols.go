@@ -87,10 +87,10 @@ func With(cfg Config) fetch.Loader {
 	}
 }
 
-// Without is All but for the schemes with these names: URLs of theirs, also those that redirects and
-// menus lead to, are answered as those of unknown schemes. It panics if there is no such scheme, as
-// a name that is misspelt would forbid nothing. To serve a scheme by another driver, follow All by a
-// Loader that calls Registry.Replace.
+// Without is All but for the schemes with these names: URLs of theirs, also those that redirects
+// and menus lead to, are answered as those of unknown schemes. It panics if there is no such
+// scheme, as a name that is misspelt would forbid nothing. To serve a scheme by another driver,
+// follow All by a Loader that calls Registry.Replace.
 func Without(names ...string) fetch.Loader {
 	return func(env *fetch.Env, reg *fetch.Registry) {
 		All(env, reg)

@@ -164,8 +164,8 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// canned starts a server that answers the first bytes of every client with the same, and returns its
-// address.
+// canned starts a server that answers the first bytes of every client with the same, and returns
+// its address.
 func canned(t *testing.T, parts ...string) string {
 	t.Helper()
 	s := servers.Start(t, servers.Config{Scheme: "x"}, func(c *servers.Conn) {

@@ -125,8 +125,8 @@ func (a *app) openArchives(ctx context.Context, args []string, offline bool) (co
 	return ctx, nil
 }
 
-// warcInfo returns what an archive says of the command that wrote it. Values of flags may be secret:
-// only those are told that are numbers or switches.
+// warcInfo returns what an archive says of the command that wrote it. Values of flags may be
+// secret: only those are told that are numbers or switches.
 func (a *app) warcInfo(args []string) warc.Header {
 	command := []string{"urlget"}
 	a.set.flags.Visit(func(f *pflag.Flag) {

@@ -299,8 +299,8 @@ func (b *batch) match(ctx context.Context, j *job.Job) error {
 // maxTurns is how many tasks may wait until those before them have ended.
 const maxTurns = 10_000
 
-// turns lets what tasks have to tell be told as they end or, if it is ordered, in the order in which
-// they were given.
+// turns lets what tasks have to tell be told as they end or, if it is ordered, in the order in
+// which they were given.
 type turns struct {
 	ordered bool
 	mu      sync.Mutex

@@ -156,7 +156,8 @@ func dialing(errno syscall.Errno, format string) func(error) (string, string) {
 	}
 }
 
-// eofAfter leaves the names of Go for the end of a stream out of a sentence whose last word says it.
+// eofAfter leaves the names of Go for the end of a stream out of a sentence whose last word says
+// it.
 func eofAfter(last string) func(error) (string, string) {
 	return func(err error) (string, string) {
 		for _, eof := range []error{io.EOF, io.ErrUnexpectedEOF} {

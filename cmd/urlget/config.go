@@ -23,8 +23,8 @@ import (
 // maxConfig bounds the configuration file in bytes.
 const maxConfig = 1 << 20
 
-// A config is what the configuration file says: one long flag a line, first those for all URLs, then
-// those for some, below a host or a scheme in brackets.
+// A config is what the configuration file says: one long flag a line, first those for all URLs,
+// then those for some, below a host or a scheme in brackets.
 type config struct {
 	path     string // "" if there is no file
 	global   []configLine

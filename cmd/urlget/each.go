@@ -169,8 +169,8 @@ func (a *app) template(op fetch.Op) (*job.Job, error) {
 	return j, nil
 }
 
-// understood reports whether all arguments are URLs. If one is not, the user is told, and nothing is
-// retrieved: what was meant may be quite different.
+// understood reports whether all arguments are URLs. If one is not, the user is told, and nothing
+// is retrieved: what was meant may be quite different.
 func (a *app) understood(args []string) bool {
 	ok := true
 	for _, arg := range args {
@@ -195,8 +195,8 @@ func (a *app) parse(text string) (subject string, u uri.URI, err error) {
 	return u.Redacted(), u, err
 }
 
-// checkScheme refuses what has no scheme, or one that is probably mistyped. It is not guessed, but a
-// hint says what text, from which u was read, may have meant.
+// checkScheme refuses what has no scheme, or one that is probably mistyped. It is not guessed, but
+// a hint says what text, from which u was read, may have meant.
 func (a *app) checkScheme(u uri.URI, text string) error {
 	if u.IsAbs() && !a.isHostPort(u) {
 		return a.checkSpelling(u)

@@ -272,8 +272,8 @@ var otherValues = map[string]string{
 	"tries":    "curl's -t is for telnet and has no equivalent here",
 }
 
-// swallowed are hints for flags that took the URL as their value, as their letter has none, or another
-// one, in another tool.
+// swallowed are hints for flags that took the URL as their value, as their letter has none, or
+// another one, in another tool.
 var swallowed = map[string]string{
 	"accept":          "curl's -A is -U AGENT",
 	"append-output":   "nothing is uploaded, as by curl's -a",

@@ -70,8 +70,8 @@ func TestUnknownFlags(t *testing.T) {
 	}
 }
 
-// TestForeignFlagsAreKnown holds the table against the lists of long flags that wget 1.21, curl 7.88
-// and aria2 1.36 print: each is a flag here too, or the error says what it is here.
+// TestForeignFlagsAreKnown holds the table against the lists of long flags that wget 1.21, curl
+// 7.88 and aria2 1.36 print: each is a flag here too, or the error says what it is here.
 func TestForeignFlagsAreKnown(t *testing.T) {
 	t.Parallel()
 	flags := flagsOfGet(t)

@@ -202,7 +202,8 @@ func (a *app) response(j *job.Job, resp *fetch.Response) error {
 	return nil
 }
 
-// errTold ends the job of a pattern if the user was told for one of its matches that the run is over.
+// errTold ends the job of a pattern if the user was told for one of its matches that the run is
+// over.
 var errTold = errors.New("told already")
 
 // match has what a pattern stands for retrieved. What fails is told, and the rest retrieved.

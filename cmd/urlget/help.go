@@ -197,7 +197,8 @@ var valuesOf = map[string][]string{
 	"segments": {"auto"},
 }
 
-// completeValues lets the shell offer the words that flags take. The schemes are those of --allow-redirect.
+// completeValues lets the shell offer the words that flags take. The schemes are those of
+// --allow-redirect.
 func completeValues(cmd *cobra.Command, schemes func() []string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if words := valuesOf[f.Name]; words != nil {

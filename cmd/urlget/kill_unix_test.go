@@ -23,8 +23,8 @@ import (
 
 var kills = flag.Int("kills", 3, "how often TestMirrorsThatAreKilled kills each mirror")
 
-// TestMirrorsThatAreKilled kills mirrors at moments that nothing chose, again and again, and lets the
-// last one end: the tree is then that of the server, and no unfinished file is left.
+// TestMirrorsThatAreKilled kills mirrors at moments that nothing chose, again and again, and lets
+// the last one end: the tree is then that of the server, and no unfinished file is left.
 func TestMirrorsThatAreKilled(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

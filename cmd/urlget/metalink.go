@@ -53,8 +53,8 @@ func (a *app) metalink(ctx context.Context, j *job.Job) (e ended, ok bool) {
 	return last, true
 }
 
-// maxDescription bounds what is read of a document that may be a Metalink document, in time; its size
-// is bounded by its parser.
+// maxDescription bounds what is read of a document that may be a Metalink document, in time; its
+// size is bounded by its parser.
 const maxDescription = time.Minute
 
 // describedBy asks for the URL of j, and returns the files that the answer describes.

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// pins are the digests of public keys, one of which every server must have. A pin is written as curl
-// has it, sha256//BASE64, several divided by semicolons, or as sha256: and hexadecimal digits.
+// pins are the digests of public keys, one of which every server must have. A pin is written as
+// curl has it, sha256//BASE64, several divided by semicolons, or as sha256: and hexadecimal digits.
 type pins [][sha256.Size]byte
 
 func (p *pins) String() string { return "" }

@@ -79,8 +79,8 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// wrap breaks the lines of text that are longer than most columns at blanks, and indents what goes on
-// in the next line. A word that is longer than that stays whole, so that it can be copied.
+// wrap breaks the lines of text that are longer than most columns at blanks, and indents what goes
+// on in the next line. A word that is longer than that stays whole, so that it can be copied.
 func wrap(text string, most int) string {
 	const indent = "  "
 	var b strings.Builder

@@ -94,7 +94,8 @@ func (a answer) part() (formdata.Part, error) {
 	return p, nil
 }
 
-// cutOption cuts an option and what follows it off a path, as curl has them: in FILE;type=text/plain.
+// cutOption cuts an option and what follows it off a path, as curl has them: in
+// FILE;type=text/plain.
 func cutOption(path, option string, value *string) string {
 	if before, after, ok := strings.Cut(path, option); ok && !strings.Contains(after, ";filename=") && !strings.Contains(after, ";type=") {
 		*value = after

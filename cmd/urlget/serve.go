@@ -30,8 +30,8 @@ type serveSettings struct {
 	open              bool
 }
 
-// serveFlags are the flags of other commands that serve has too: how the network is reached, whom to
-// trust, what is recorded.
+// serveFlags are the flags of other commands that serve has too: how the network is reached, whom
+// to trust, what is recorded.
 var serveFlags = strings.Fields(`quiet user-agent proxy no-proxy socks5 proxy-tunnel gateway no-default-gateways netrc netrc-file
 	no-netrc config no-config http1 http2 ftp-active ftp-account ftp-tls ftp-pipelining ftp-guess-type tofu news-server newest since
 	starttls allow-plaintext-login mailbox identity known-hosts no-ssh-config driver timeout connect-timeout read-timeout insecure
@@ -206,7 +206,8 @@ func beginning(arg string) (uri.URI, error) {
 	return u, nil
 }
 
-// defaultBookmarks returns the file for bookmarks, beside the configuration; "" if nobody has a home.
+// defaultBookmarks returns the file for bookmarks, beside the configuration; "" if nobody has a
+// home.
 func defaultBookmarks() string {
 	dir := os.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {

@@ -137,8 +137,8 @@ func unset(ts *testscript.TestScript, _ bool, args []string) {
 
 // serve starts servers, whose addresses are then in variables: http in $HTTP, $HOSTPORT and $PORT,
 // tls in $HTTPS, proxy in $PROXY, raw in $RAW, quoter in $QUOTER, gopher in $GOPHER, news, with a
-// login, in $NEWS, usenet in $USENET, and ssh in $SSH, with its key in known_hosts and one to log in
-// with in key.
+// login, in $NEWS, usenet in $USENET, and ssh in $SSH, with its key in known_hosts and one to log
+// in with in key.
 func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: serve http|tls|proxy|ftp|raw...")

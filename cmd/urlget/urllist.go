@@ -112,8 +112,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// retrieve opens a list that is elsewhere. What it names was not named by the user, so the policy is
-// strict with it.
+// retrieve opens a list that is elsewhere. What it names was not named by the user, so the policy
+// is strict with it.
 func (l *list) retrieve(ctx context.Context, c *fetch.Client, u uri.URI) error {
 	resp, err := c.Get(ctx, u.String())
 	if err != nil {
@@ -197,8 +197,8 @@ func (l *list) links(in io.Reader, retrievable func(string) bool, pass func(give
 	return nil
 }
 
-// withoutComment returns a line without blanks around it and without what follows a "#" at its start
-// or after a blank. JSON has no comments.
+// withoutComment returns a line without blanks around it and without what follows a "#" at its
+// start or after a blank. JSON has no comments.
 func withoutComment(line string) string {
 	line = strings.TrimSpace(line)
 	if strings.HasPrefix(line, "{") {

@@ -3,8 +3,8 @@
 //
 //	go run ./examples/customscheme x-note://notes.example/shopping/today
 //
-// All that the client does for other schemes it does for this one: rules, limits, timeouts, proxies,
-// records, errors of one kind.
+// All that the client does for other schemes it does for this one: rules, limits, timeouts,
+// proxies, records, errors of one kind.
 package main
 
 import (

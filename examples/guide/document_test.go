@@ -59,8 +59,8 @@ func TestTheGuideShowsTheFunctions(t *testing.T) {
 	}
 }
 
-// functions returns the source of the functions that the guide shows: all that are not in tests, and
-// the test in program_test.go.
+// functions returns the source of the functions that the guide shows: all that are not in tests,
+// and the test in program_test.go.
 func functions(t *testing.T) map[string]string {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

@@ -1,11 +1,11 @@
-// The tour retrieves one resource by each scheme through the real dispatcher and prints a table. Then
-// it copies the servers' tree by each scheme that has one, and compares the copies. It starts small
-// servers on loopback for that, so it needs no network:
+// The tour retrieves one resource by each scheme through the real dispatcher and prints a table.
+// Then it copies the servers' tree by each scheme that has one, and compares the copies. It starts
+// small servers on loopback for that, so it needs no network:
 //
 //	go run ./examples/tour
 //
-// With -serve it keeps the servers on fixed ports, for trying urlget on them, until it is interrupted
-// or ended.
+// With -serve it keeps the servers on fixed ports, for trying urlget on them, until it is
+// interrupted or ended.
 package main
 
 import (

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// A stage takes the place of a test for the servers: what they want to have cleaned up is cleaned up
-// at the end, and their failures are the program's.
+// A stage takes the place of a test for the servers: what they want to have cleaned up is cleaned
+// up at the end, and their failures are the program's.
 type stage struct {
 	cleanups []func()
 }

@@ -30,8 +30,8 @@ func (v *servers) trees(ctx context.Context, client *fetch.Client, out io.Writer
 	return nil
 }
 
-// copyTree mirrors what seed leads to into a directory of its own, and returns how many files of the
-// tree are there.
+// copyTree mirrors what seed leads to into a directory of its own, and returns how many files of
+// the tree are there.
 func (v *servers) copyTree(ctx context.Context, client *fetch.Client, seed uri.URI) (n int, err error) {
 	dir, err := os.MkdirTemp("", "urlget-tour-")
 	if err != nil {

@@ -91,8 +91,8 @@ type Importer struct {
 	report  Report
 }
 
-// New returns an Importer. Payloads that are in seen, which may be nil, are not written again. Problem
-// is told of what is left out because it cannot be read.
+// New returns an Importer. Payloads that are in seen, which may be nil, are not written again.
+// Problem is told of what is left out because it cannot be read.
 func New(w *warc.Writer, seen *capture.Seen, problem func(error)) *Importer {
 	return &Importer{w: w, seen: seen, capture: capture.New(w, seen, nil), problem: problem, ids: make(map[string]bool)}
 }
@@ -181,8 +181,8 @@ func (m *Importer) copy(rec *warc.Record) error {
 	return m.w.Write(d)
 }
 
-// payload copies the block of a record, and hashes the payload if there is one that may be a revisit
-// of another. It returns its length, else -1.
+// payload copies the block of a record, and hashes the payload if there is one that may be a
+// revisit of another. It returns its length, else -1.
 func (m *Importer) payload(rec *warc.Record, block *warc.Spool, sum io.Writer) (int64, error) {
 	whole := rec.Get("WARC-Truncated") == "" && rec.Get("WARC-Segment-Number") == ""
 	switch {
@@ -233,8 +233,8 @@ func shorten(d *warc.Draft, dir string) error {
 }
 
 // Mailbox adds the messages of an mbox file or a Maildir, as answers to requests for them: news for
-// articles, whose headers name newsgroups, and mid for mail. Messages without an identifier are told
-// as problems.
+// articles, whose headers name newsgroups, and mid for mail. Messages without an identifier are
+// told as problems.
 func (m *Importer) Mailbox(ctx context.Context, path string) error {
 	boxes := &mailbox.Boxes{Paths: []string{path}}
 	for found, err := range boxes.All(ctx) {

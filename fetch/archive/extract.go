@@ -16,8 +16,8 @@ import (
 var errNoFile = errors.New("it is no file")
 
 // Extract saves what u names below the root of d, whose client an archive answers (see package
-// replay), where a mirror would. It reports false for what would be no file of a mirror: a redirect,
-// and a listing that is but names.
+// replay), where a mirror would. It reports false for what would be no file of a mirror: a
+// redirect, and a listing that is but names.
 func Extract(ctx context.Context, d *download.Downloader, u uri.URI) (saved bool, err error) {
 	var layout mirror.Layout
 	text := slices.Contains([]string{"http", "gopher", "gemini"}, crawl.Family(u))

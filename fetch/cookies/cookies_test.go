@@ -145,8 +145,8 @@ func TestJarIsBounded(t *testing.T) {
 	}
 }
 
-// TestLikeTheStandardJar compares with net/http/cookiejar, which has the same rules but for those on
-// protected cookies.
+// TestLikeTheStandardJar compares with net/http/cookiejar, which has the same rules but for those
+// on protected cookies.
 func TestLikeTheStandardJar(t *testing.T) {
 	t.Parallel()
 	hosts := []string{"example.com", "a.example.com", "b.a.example.com", "example.co.uk", "co.uk", "com", "x.github.io", "github.io", "127.0.0.1", "localhost", "a.localhost"}

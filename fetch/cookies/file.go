@@ -23,9 +23,9 @@ const maxLine = 16 << 10
 const httpOnly = "#HttpOnly_"
 
 // Read adds the cookies of a file: one a line with its domain, whether hosts below it get it too,
-// path, whether it is for TLS alone, the time when it expires (0: with the session), name and value,
-// divided by tabs. Those that have expired, or could not have been set, are left out. An error
-// names the line.
+// path, whether it is for TLS alone, the time when it expires (0: with the session), name and
+// value, divided by tabs. Those that have expired, or could not have been set, are left out. An
+// error names the line.
 func (j *Jar) Read(r io.Reader) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -53,7 +53,8 @@ func (j *Jar) Read(r io.Reader) error {
 	return nil
 }
 
-// A LineError tells what is wrong with a line of a file, without its content, which may be a secret.
+// A LineError tells what is wrong with a line of a file, without its content, which may be a
+// secret.
 type LineError struct {
 	Line int // counted from 1
 	Err  error

@@ -1,10 +1,10 @@
-// Package crawl visits what URLs lead to, over every protocol that lists or links, and goes on where
-// it was after a crash.
+// Package crawl visits what URLs lead to, over every protocol that lists or links, and goes on
+// where it was after a crash.
 //
-// Run visits the seeds, and then whatever they lead to that a Scope lets in, each URL once. What has
-// been met and what waits is in a State, a file, so that neither the memory grows with the crawl nor
-// anything is lost with the process. What a visit is, is up to the caller: package mirror saves
-// files, and without anything said the links alone are read.
+// Run visits the seeds, and then whatever they lead to that a Scope lets in, each URL once. What
+// has been met and what waits is in a State, a file, so that neither the memory grows with the
+// crawl nor anything is lost with the process. What a visit is, is up to the caller: package mirror
+// saves files, and without anything said the links alone are read.
 package crawl
 
 import (
@@ -254,8 +254,8 @@ func (c *crawl) settled(p *Page, err error) error {
 	return c.State.end(p.item, state, p.Memo, c.Scope.limit())
 }
 
-// fullDisk reports whether err means that nothing more can be saved: that of the next page would fail
-// as well.
+// fullDisk reports whether err means that nothing more can be saved: that of the next page would
+// fail as well.
 func fullDisk(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }

@@ -20,8 +20,8 @@ var (
 	frontierDir  = flag.String("frontier.dir", "", "where it has its file")
 )
 
-// TestFrontierMemory measures what a crawl of many URLs takes of memory: most of them wait, and those
-// that are found are everywhere in the order of keys. Such as
+// TestFrontierMemory measures what a crawl of many URLs takes of memory: most of them wait, and
+// those that are found are everywhere in the order of keys. Such as
 //
 //	go test ./fetch/crawl -run FrontierMemory -frontier 10000000 -timeout 1h -v
 func TestFrontierMemory(t *testing.T) {

@@ -24,8 +24,8 @@ func Family(u uri.URI) string {
 }
 
 // Key returns what a crawl knows u by: two URLs with the same key are one resource to it. It is the
-// normalised URL (see uri.URI.Normalize) without login and fragment and, if the scheme is another one
-// over TLS, with that one.
+// normalised URL (see uri.URI.Normalize) without login and fragment and, if the scheme is another
+// one over TLS, with that one.
 func Key(u uri.URI) string {
 	text := u.WithoutUserinfo().WithoutFragment().Normalize().String()
 	if plain, ok := secure[u.Scheme()]; ok {

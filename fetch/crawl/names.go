@@ -50,8 +50,8 @@ func splitName(b []byte) (run uint64, owner string) {
 	return run, string(b[n:])
 }
 
-// Names yields all names that begin with a prefix and who claimed them, in the order of the names, and
-// whether that was in this crawl. Nothing may be changed meanwhile.
+// Names yields all names that begin with a prefix and who claimed them, in the order of the names,
+// and whether that was in this crawl. Nothing may be changed meanwhile.
 func (s *State) Names(prefix string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		s.mu.Lock()
@@ -96,8 +96,8 @@ func (s *State) SetMemo(u uri.URI, memo []byte) error {
 	return s.writeIfDue()
 }
 
-// Visited yields the keys of the URLs whose visits in this crawl ended well, with what they left. The
-// crawl must have ended, and nothing may be changed meanwhile, but Memo may be asked.
+// Visited yields the keys of the URLs whose visits in this crawl ended well, with what they left.
+// The crawl must have ended, and nothing may be changed meanwhile, but Memo may be asked.
 func (s *State) Visited() iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for last := []byte(nil); ; {

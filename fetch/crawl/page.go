@@ -91,12 +91,12 @@ func (c *crawl) retrieves(u uri.URI) bool {
 	return s.State() == fetch.StateRetrieves && !s.Local || s.Local && s.Can(fetch.OpGet)
 }
 
-// ErrElsewhere is what Page.Move returns if what a page redirects to is not to be visited in its place:
-// because it was met before, or is out of scope. The visit should end without an error.
+// ErrElsewhere is what Page.Move returns if what a page redirects to is not to be visited in its
+// place: because it was met before, or is out of scope. The visit should end without an error.
 var ErrElsewhere = errors.New("it is visited as another page, or not at all")
 
-// Move tells that the page redirects to another URL. If it returns nil, that is visited now, in place
-// of the page. If the page is a seed, the seed has moved: what is below it counts from there.
+// Move tells that the page redirects to another URL. If it returns nil, that is visited now, in
+// place of the page. If the page is a seed, the seed has moved: what is below it counts from there.
 func (p *Page) Move(to uri.URI) error {
 	c := p.crawl
 	to = c.plain(to).WithoutFragment()
@@ -129,8 +129,8 @@ func (p *Page) Move(to uri.URI) error {
 	return nil
 }
 
-// Busy tells that a try to visit the page failed and another follows, so that the server is left alone
-// for a while.
+// Busy tells that a try to visit the page failed and another follows, so that the server is left
+// alone for a while.
 func (p *Page) Busy(err error) { p.crawl.scheduler.Failed(p.URL.Host(), err) }
 
 // Read visits the page for its links alone: it is the visit if no other is given.

@@ -10,9 +10,9 @@ const (
 	relieveFrom = 32 << 20
 )
 
-// touched notes that a value of the file was read or written. The file is mapped into memory, and all
-// its pages that were ever looked at count as the process's own: without letting go of them it would
-// seem to grow as the file does.
+// touched notes that a value of the file was read or written. The file is mapped into memory, and
+// all its pages that were ever looked at count as the process's own: without letting go of them it
+// would seem to grow as the file does.
 func (s *State) touched(tx *bolt.Tx) {
 	if s.touches++; s.touches < relieveAfter {
 		return

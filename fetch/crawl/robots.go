@@ -106,8 +106,8 @@ func robotsPath(u uri.URI) string {
 	return path
 }
 
-// ask retrieves a robots.txt. That there is none, or that we may not have it, allows everything; that
-// the server fails or cannot be reached forbids it.
+// ask retrieves a robots.txt. That there is none, or that we may not have it, allows everything;
+// that the server fails or cannot be reached forbids it.
 func (c *robotsCache) ask(ctx context.Context, where, from uri.URI) (*robots.Rules, error) {
 	pause := robotsPause
 	for try := 1; ; try++ {

@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Scope says which links are followed. The zero value stays at the servers of the seeds, up to five
-// links away.
+// A Scope says which links are followed. The zero value stays at the servers of the seeds, up to
+// five links away.
 type Scope struct {
 	// MaxDepth is how many links a URL may be away from a seed; 0 means 5, and less than 0 that there
 	// is no limit.
@@ -111,8 +111,8 @@ func (s *Scope) limit() int {
 	return max(s.MaxDepth, -1)
 }
 
-// Follow decides on a link: whether to follow it, else why not, and whether to keep what is there and
-// not only to read its links. It does not depend on anything but the scope and the link.
+// Follow decides on a link: whether to follow it, else why not, and whether to keep what is there
+// and not only to read its links. It does not depend on anything but the scope and the link.
 func (s *Scope) Follow(l Link) (keep bool, why Reason) {
 	switch l.Kind {
 	case fetch.EntryObject, fetch.EntryListing:
@@ -275,8 +275,8 @@ func trap(u uri.URI) Reason {
 }
 
 // shape returns what URLs of one form have in common: the path with a "0" for each number, and the
-// names of the query's parameters. It is "" for a URL without numbers and query, of whose form there
-// is only one.
+// names of the query's parameters. It is "" for a URL without numbers and query, of whose form
+// there is only one.
 func shape(u uri.URI) string {
 	var b strings.Builder
 	b.WriteString(site(u))

@@ -79,7 +79,8 @@ const (
 // ErrInUse is the cause of the error of Open if another process has the state.
 var ErrInUse = errors.New("another process is at work on it")
 
-// Open opens the state in the file name, and makes it if there is none. Errors are of class ErrFile.
+// Open opens the state in the file name, and makes it if there is none. Errors are of class
+// ErrFile.
 func Open(name string) (*State, error) { return open(name, false) }
 
 // open is Open. If noSync is true, nothing is durable.
@@ -194,8 +195,8 @@ func (s *State) write() error {
 	return nil
 }
 
-// writeIfDue writes the changes if there are many or if they are old. At most a tenth of the time goes
-// into that.
+// writeIfDue writes the changes if there are many or if they are old. At most a tenth of the time
+// goes into that.
 func (s *State) writeIfDue() error {
 	if n := s.changes.len(); n >= writeAfter || n > 0 && time.Since(s.written) >= max(writeEvery, 10*s.cost) {
 		return s.write()
@@ -226,8 +227,8 @@ func (s *State) record(key string) (*record, error) {
 }
 
 // Continues reports whether the state is that of a crawl that has not come to its end: the next Run
-// goes on with it. Otherwise the next Run begins anew, and knows what visits of the last one left in
-// Page.Memo.
+// goes on with it. Otherwise the next Run begins anew, and knows what visits of the last one left
+// in Page.Memo.
 func (s *State) Continues() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -330,9 +331,10 @@ const (
 	alike        // there are too many URLs of its form
 )
 
-// add queues an item unless its URL was met in this crawl. A URL that was met farther away, and whose
-// links were too far away, is visited again: limit is how deep links may lie, and less than 0 means
-// that there is no limit. Of URLs of one form, if that is not "", there are at most as many as most.
+// add queues an item unless its URL was met in this crawl. A URL that was met farther away, and
+// whose links were too far away, is visited again: limit is how deep links may lie, and less than 0
+// means that there is no limit. Of URLs of one form, if that is not "", there are at most as many
+// as most.
 func (s *State) add(it *item, limit int, form string, most int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -378,8 +380,8 @@ func (s *State) enqueue(it *item) {
 	s.changes.put(queueBucket, string(it.place), it.marshal())
 }
 
-// claim takes a URL that a redirect leads to, as if it had been queued and taken: it is to be visited
-// in place of it. It returns false if the URL was met before.
+// claim takes a URL that a redirect leads to, as if it had been queued and taken: it is to be
+// visited in place of it. It returns false if the URL was met before.
 func (s *State) claim(to *item) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -398,8 +400,8 @@ func (s *State) claim(to *item) (bool, error) {
 	return true, nil
 }
 
-// end notes how the visit of an item ended. If its URL was found nearer meanwhile, and links that were
-// too far away are not any more, it is visited again; limit is how deep links may lie.
+// end notes how the visit of an item ended. If its URL was found nearer meanwhile, and links that
+// were too far away are not any more, it is visited again; limit is how deep links may lie.
 func (s *State) end(it *item, state byte, memo []byte, limit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -94,8 +94,8 @@ func atFreeName(name string, exists Exists, link func(string) error) (string, er
 }
 
 // commit moves the part to the file name, or to a similar one, and returns which. Replace says that
-// an existing file may be replaced. The record is removed last: if the process is killed before that,
-// there is a part that can be continued, or the file; a record without a part means nothing.
+// an existing file may be replaced. The record is removed last: if the process is killed before
+// that, there is a part that can be continued, or the file; a record without a part means nothing.
 func (p *part) commit(name string, exists Exists, replace bool, modTime time.Time) (string, error) {
 	replace = replace || exists == Overwrite || exists == Newer
 	old, err := p.dir.lstat(name)

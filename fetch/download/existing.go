@@ -126,7 +126,8 @@ func (f *toFile) describe(r *Result) error {
 	return err
 }
 
-// forgetRecord removes the record of a part that got its name just before an earlier run was killed.
+// forgetRecord removes the record of a part that got its name just before an earlier run was
+// killed.
 func (f *toFile) forgetRecord() {
 	names := namesFor(f.name)
 	if _, err := f.dir.lstat(names.part); errors.Is(err, fs.ErrNotExist) {

@@ -136,8 +136,8 @@ func extension(contentType string) string {
 }
 
 // CheckName returns an error if name is not valid for [Downloader.Do] or [Options.Dir]: "" or a
-// path of safe elements separated by slashes. If it is only too long for file systems, the error is of
-// class fetch.ErrFile.
+// path of safe elements separated by slashes. If it is only too long for file systems, the error is
+// of class fetch.ErrFile.
 func CheckName(name string) error {
 	if name == "" {
 		return nil

@@ -233,8 +233,8 @@ func (s *scheduler) rest(piece *span) span {
 	return *piece
 }
 
-// count notes that n bytes of piece came. Those beyond its end are another worker's: the same bytes,
-// that came twice.
+// count notes that n bytes of piece came. Those beyond its end are another worker's: the same
+// bytes, that came twice.
 func (s *scheduler) count(piece *span, n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -47,12 +47,13 @@ var errLies = errors.New("it sends something else than the file")
 // DoSources saves a file that can be had from several sources, as name (see Get); "" stands for the
 // file's own name, of which each element is made as [Name] does.
 //
-// If its size and the hashes of its pieces, of at most 64 MiB, are known, as many sources as Options.Segments says, or 4, bring pieces
-// at once, one request at a time each. Every piece is compared with its hash before it is written. A
-// source that sends a wrong one, or fails, is dropped, and others bring what it owes. Pieces of an
-// interrupted transfer are used again, with Resume, if their hashes are right. Otherwise one source
-// after the other is asked for the whole, until one brings what has the right size and checksum. Only
-// if none does is there an error, that of the last.
+// If its size and the hashes of its pieces, of at most 64 MiB, are known, as many sources as
+// Options.Segments says, or 4, bring pieces at once, one request at a time each. Every piece is
+// compared with its hash before it is written. A source that sends a wrong one, or fails, is
+// dropped, and others bring what it owes. Pieces of an interrupted transfer are used again, with
+// Resume, if their hashes are right. Otherwise one source after the other is asked for the whole,
+// until one brings what has the right size and checksum. Only if none does is there an error, that
+// of the last.
 func (d *Downloader) DoSources(ctx context.Context, file *metalink.File, name string, opts *Sources) (*Result, error) {
 	if opts == nil {
 		opts = &Sources{}

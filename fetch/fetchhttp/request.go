@@ -95,8 +95,8 @@ func passedOn(h http.Header) textproto.MIMEHeader {
 	return dup
 }
 
-// Ask makes req ask for what the fields of an HTTP request ask for: a range, what has changed, media
-// types.
+// Ask makes req ask for what the fields of an HTTP request ask for: a range, what has changed,
+// media types.
 func Ask(req *fetch.Request, h http.Header) {
 	req.Accept = mediaTypes(h.Values("Accept"))
 	condition(req, h)

@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// cases are the cases of the suite, in the order in which they run: the simple before what builds on
-// it.
+// cases are the cases of the suite, in the order in which they run: the simple before what builds
+// on it.
 var cases = []testCase{
 	{"Empty", func(t *caseTest) { exactBytes(t, emptyFile) }},
 	{"OneByte", func(t *caseTest) { exactBytes(t, oneFile) }},

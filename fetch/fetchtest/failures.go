@@ -55,10 +55,11 @@ func (f failure) String() string { return [...]string{"the end", "a reset", "sil
 
 // RunFailures tries once over a network that works, and then once for every dial, read and write of
 // that, and for every way in which that one operation can fail: the peer has closed the connection,
-// it was reset, or it falls silent. In a fourth way a single byte moves and the rest later, which is
-// no failure. Datagrams are lost and come twice in place of the end and of single bytes. Whatever happens, the content must be right, or a beginning of what is right with an
-// error of a class that fits; the trial must end, every connection be closed, and no goroutine be
-// left. One operation that fails is not always one too many: drivers may try again.
+// it was reset, or it falls silent. In a fourth way a single byte moves and the rest later, which
+// is no failure. Datagrams are lost and come twice in place of the end and of single bytes.
+// Whatever happens, the content must be right, or a beginning of what is right with an error of a
+// class that fits; the trial must end, every connection be closed, and no goroutine be left. One
+// operation that fails is not always one too many: drivers may try again.
 func RunFailures(t testing.TB, f Failures) {
 	t.Helper()
 	label := fmt.Sprintf("fetchtest-failures-%d-", caseID.Add(1))

@@ -72,8 +72,8 @@ type Site struct {
 // A Fault is a way in which a server fails.
 type Fault = servers.Fault
 
-// The faults that the suite needs. Cut and Stall strike after at least one byte of the content, and before
-// its end.
+// The faults that the suite needs. Cut and Stall strike after at least one byte of the content, and
+// before its end.
 const (
 	Cut   = servers.Cut   // close all connections of the retrieval in mid-body
 	Stall = servers.Stall // stop sending in mid-body, and leave the connections open

@@ -78,8 +78,8 @@ func TestRunFailsBrokenDrivers(t *testing.T) {
 	all.Wait()
 }
 
-// runBroken runs all cases on a driver with a bug, and returns the names of those that fail and what
-// they say. Those that are expected to fail may hang, and have a server each.
+// runBroken runs all cases on a driver with a bug, and returns the names of those that fail and
+// what they say. Those that are expected to fail may hang, and have a server each.
 func runBroken(t *testing.T, bug string, expected []string) (failed []string, text string) {
 	var mu sync.Mutex
 	run := func(c testCase, site Site, timeout time.Duration) {

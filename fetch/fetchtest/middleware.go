@@ -18,9 +18,9 @@ import (
 )
 
 // RunMiddleware checks that a middleware leaves alone what is not its business: contents, listings,
-// sessions with their [fetch.Terminal], errors and contexts pass it, and bodies are closed. It is for
-// middleware that limits or observes, not for one that answers in place of the driver, such as a
-// cache. Each case is a subtest, with a middleware of its own from wrap.
+// sessions with their [fetch.Terminal], errors and contexts pass it, and bodies are closed. It is
+// for middleware that limits or observes, not for one that answers in place of the driver, such as
+// a cache. Each case is a subtest, with a middleware of its own from wrap.
 func RunMiddleware(t *testing.T, wrap func() fetch.Middleware) {
 	t.Helper()
 	for _, c := range middlewareCases {

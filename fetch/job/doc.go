@@ -10,9 +10,9 @@
 // # JSON
 //
 // Jobs and results are also records for queues and lists, one JSON object each. Their fields are
-// named in the documentation of the types; what is unknown, zero or unset is absent. Fields are only
-// ever added, and readers ignore those that they do not know. A Job has all that it takes to do it,
-// so it may have secrets, in its URL, header, form and data; a Result never has any.
+// named in the documentation of the types; what is unknown, zero or unset is absent. Fields are
+// only ever added, and readers ignore those that they do not know. A Job has all that it takes to
+// do it, so it may have secrets, in its URL, header, form and data; a Result never has any.
 //
 // A Job from an untrusted source must be read by [Decode], which bounds and validates it. That does
 // not mean that its URL is safe to open: a program that accepts jobs from strangers must use its

@@ -37,9 +37,9 @@ type Hooks struct {
 	Writer io.Writer
 
 	// Response is called with each response before its content is read, including responses that
-	// continue a transfer or were tried again, and with an empty Body for fetch.OpStat. It may observe the content with
-	// Tee, or change it as download.Options.Response describes. It may also read Body or Entries
-	// itself and return ErrTaken. Any other error ends the job.
+	// continue a transfer or were tried again, and with an empty Body for fetch.OpStat. It may observe
+	// the content with Tee, or change it as download.Options.Response describes. It may also read Body
+	// or Entries itself and return ErrTaken. Any other error ends the job.
 	Response func(*fetch.Response) error
 	// Listing is called with the directory, menu or index that the URL turns out to be or, for
 	// fetch.OpList, the document whose links are to be listed (see Job.Output). It reads Entries

@@ -129,8 +129,8 @@ func refresh(attr int, s string) (span, bool) {
 	return span{attr: attr, start: at, end: end, ref: s[at:end], rel: "refresh"}, end > at
 }
 
-// srcset finds the URLs of an image's candidates: each ends at white space, or at a comma that white
-// space or the end follows.
+// srcset finds the URLs of an image's candidates: each ends at white space, or at a comma that
+// white space or the end follows.
 func srcset(attr int, s string) (list []span) {
 	for at := 0; ; {
 		at = len(s) - len(strings.TrimLeft(s[at:], blanks+","))

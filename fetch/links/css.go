@@ -17,8 +17,8 @@ import (
 // maxCSS bounds a style sheet, in bytes: it is kept in memory.
 const maxCSS = 16 << 20
 
-// CSS reads a style sheet and yields what it refers to: by url() with relation "css", and by @import
-// with relation "stylesheet". A sheet of more than 16 MiB is an error of class ErrTooLarge.
+// CSS reads a style sheet and yields what it refers to: by url() with relation "css", and by
+// @import with relation "stylesheet". A sheet of more than 16 MiB is an error of class ErrTooLarge.
 func CSS(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		text, err := readCSS(r, base)

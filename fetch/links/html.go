@@ -132,8 +132,8 @@ func (p *page) tag() {
 	}
 }
 
-// readTag returns the name and the attributes of the tag that t is at. Of an attribute that is there
-// twice, the first counts.
+// readTag returns the name and the attributes of the tag that t is at. Of an attribute that is
+// there twice, the first counts.
 func readTag(t *html.Tokenizer) (name string, attrs []html.Attribute) {
 	tagName, more := t.TagName()
 	name = string(tagName)

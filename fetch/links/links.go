@@ -14,9 +14,9 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Entries returns what resp leads to: the driver's own entries if it has some, as listings, menus and
-// gemtext do, or else those of [Read]. It returns false if resp is of a media type without links, and
-// then has read nothing.
+// Entries returns what resp leads to: the driver's own entries if it has some, as listings, menus
+// and gemtext do, or else those of [Read]. It returns false if resp is of a media type without
+// links, and then has read nothing.
 //
 // The entries consume resp.Body and may be ranged over once. The caller closes the body. An error
 // of the body ends them.

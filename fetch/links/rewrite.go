@@ -20,11 +20,11 @@ func RewriteHTML(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entr
 	return rewriteHTML(w, r, base, "", convert)
 }
 
-// RewriteFramed is RewriteHTML for a page of a stranger that is shown in a frame in which scripts do
-// not run. Links open in the browsing context called target, except for those to which convert gives
-// a fragment alone. What could lead out of the frame in another way is left out: refreshes, pages
-// within attributes, references that convert is not asked about. What is there for browsers without
-// scripts is shown.
+// RewriteFramed is RewriteHTML for a page of a stranger that is shown in a frame in which scripts
+// do not run. Links open in the browsing context called target, except for those to which convert
+// gives a fragment alone. What could lead out of the frame in another way is left out: refreshes,
+// pages within attributes, references that convert is not asked about. What is there for browsers
+// without scripts is shown.
 func RewriteFramed(w io.Writer, r io.Reader, base uri.URI, target string, convert func(fetch.Entry) (string, bool)) error {
 	return rewriteHTML(w, r, base, target, convert)
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxXML bounds what is read of a sitemap or feed, in bytes, when it is not compressed: the protocol
-// allows 50 MiB (sitemaps.org).
+// maxXML bounds what is read of a sitemap or feed, in bytes, when it is not compressed: the
+// protocol allows 50 MiB (sitemaps.org).
 const maxXML = 64 << 20
 
-// XML reads a sitemap, an index of sitemaps, or a feed (RSS, Atom) as it comes, compressed by gzip or
-// not, and yields what it refers to. Rel is "sitemap" for the sitemaps of an index, which are of kind
-// fetch.EntryListing; "item" for pages, with the time of their last change; "img" and "enclosure" for
-// what belongs to them; "self" and "next" for pieces of a feed. XML of other kinds has no links here.
-// What follows the first 64 MiB is an error of class ErrTooLarge.
+// XML reads a sitemap, an index of sitemaps, or a feed (RSS, Atom) as it comes, compressed by gzip
+// or not, and yields what it refers to. Rel is "sitemap" for the sitemaps of an index, which are of
+// kind fetch.EntryListing; "item" for pages, with the time of their last change; "img" and
+// "enclosure" for what belongs to them; "self" and "next" for pieces of a feed. XML of other kinds
+// has no links here. What follows the first 64 MiB is an error of class ErrTooLarge.
 func XML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] { return readXML(r, base, maxXML) }
 
 func readXML(r io.Reader, base uri.URI, limit int64) iter.Seq2[fetch.Entry, error] {

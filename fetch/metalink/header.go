@@ -10,10 +10,10 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// FromHeader returns what the header fields of an HTTP response say of the mirrors of base: Link with
-// rel=duplicate, and the digest of the whole, in Digest (RFC 3230) or Repr-Digest (RFC 9530). Without
-// a digest the links count for nothing (RFC 6249, section 6): then, and without links, it returns nil.
-// The first source is base itself.
+// FromHeader returns what the header fields of an HTTP response say of the mirrors of base: Link
+// with rel=duplicate, and the digest of the whole, in Digest (RFC 3230) or Repr-Digest (RFC 9530).
+// Without a digest the links count for nothing (RFC 6249, section 6): then, and without links, it
+// returns nil. The first source is base itself.
 func FromHeader(base uri.URI, header textproto.MIMEHeader) *File {
 	f := &File{Size: -1, Checksum: digest(header), Sources: []Source{{URL: base, Priority: 0}}}
 	if f.Checksum == "" {

@@ -72,8 +72,8 @@ type hostRate struct {
 	users int
 }
 
-// idleRates is how many hosts without an open body are remembered, so that many small bodies in turn
-// are limited too.
+// idleRates is how many hosts without an open body are remembered, so that many small bodies in
+// turn are limited too.
 const idleRates = 1000
 
 func (r *rates) of(host string) (l *limiter, release func()) {

@@ -22,8 +22,8 @@ import (
 // backup is what the name of what the server sent ends with, if the file of the name was converted.
 const backup = ".orig"
 
-// converted returns the file that has what the server sent of a page that may have been converted; ""
-// if there is none.
+// converted returns the file that has what the server sent of a page that may have been converted;
+// "" if there is none.
 func (m *mirror) converted(v memo) string {
 	if !v.Page || v.Path == "" {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// removeGone removes the files of earlier mirrors that their listing no longer has. If a listing could
-// not be read, everything stays: what is not in it may be there.
+// removeGone removes the files of earlier mirrors that their listing no longer has. If a listing
+// could not be read, everything stays: what is not in it may be there.
 func (m *mirror) removeGone() error {
 	if m.broken != "" {
 		m.report.Kept = m.broken + " could not be read"
@@ -61,7 +61,8 @@ func (m *mirror) removeGone() error {
 	return nil
 }
 
-// gone reports whether the nearest listing above that could be read does not have what leads to name.
+// gone reports whether the nearest listing above that could be read does not have what leads to
+// name.
 func (m *mirror) gone(name string) (bool, error) {
 	for at := name; at != "."; {
 		parent := path.Dir(at)

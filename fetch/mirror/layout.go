@@ -14,8 +14,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Layout says where a URL is saved: below a directory for its server, as its path has it. See Path
-// for the rule. Flat and CutDirs can give two URLs one path; the mirror then numbers them.
+// A Layout says where a URL is saved: below a directory for its server, as its path has it. See
+// Path for the rule. Flat and CutDirs can give two URLs one path; the mirror then numbers them.
 type Layout struct {
 	NoHost  bool // leave out the directory of the server
 	CutDirs int  // leave out so many directories below it
@@ -35,8 +35,8 @@ const (
 // The directory of the server is its name, with "+port" behind it if the port is not the default
 // one. A name in the URL becomes the name of a file; what a file name cannot hold, or should not
 // begin with, stands as "%" and two hexadecimal digits, and so does a "%" that would be taken for
-// that. A page whose URL ends in a slash is index.html, and no other page of the web has that name. A
-// query stays behind its "?". A gopher menu is a file gophermap in a directory of its selector.
+// that. A page whose URL ends in a slash is index.html, and no other page of the web has that name.
+// A query stays behind its "?". A gopher menu is a file gophermap in a directory of its selector.
 func (l *Layout) Path(u uri.URI) string {
 	var names []string
 	switch crawl.Family(u) {
@@ -88,8 +88,8 @@ func hostName(u uri.URI) string {
 	return name
 }
 
-// webNames are the names of a URL of the generic syntax, in which an encoded delimiter is not the same
-// as the bare one.
+// webNames are the names of a URL of the generic syntax, in which an encoded delimiter is not the
+// same as the bare one.
 func webNames(u uri.URI) []string {
 	u = u.Normalize()
 	var names []string
@@ -135,8 +135,8 @@ func decodeWeb(name string) string {
 	return b.String()
 }
 
-// escaped stands for a "%" that is one of the URL's own escapes. It is no byte of UTF-8, and no other
-// byte like it is left after decoding: those are encoded by escapeName.
+// escaped stands for a "%" that is one of the URL's own escapes. It is no byte of UTF-8, and no
+// other byte like it is left after decoding: those are encoded by escapeName.
 const escaped = 0xff
 
 // treeNames are the names of a URL whose path is one of names alone.

@@ -1,8 +1,8 @@
 // Package mirror keeps trees of files like those of servers, by every scheme that lists or links.
 //
-// It is a crawl whose visits save what is found (see package crawl), with one rule for where each URL
-// goes (see Layout), and a state beside the files by which an interrupted mirror goes on and the next
-// one asks only for what has changed.
+// It is a crawl whose visits save what is found (see package crawl), with one rule for where each
+// URL goes (see Layout), and a state beside the files by which an interrupted mirror goes on and
+// the next one asks only for what has changed.
 package mirror
 
 import (
@@ -92,9 +92,9 @@ type Report struct {
 const stateDir = ".urlget"
 
 // Run mirrors what the seeds lead to below the root of d. An error means that the mirror is not
-// complete and can be gone on with by the same call: that of the context, of the file system, or that
-// another process is at work on the same tree (crawl.ErrInUse). What failed for one URL is told to
-// Options.Ended and counted.
+// complete and can be gone on with by the same call: that of the context, of the file system, or
+// that another process is at work on the same tree (crawl.ErrInUse). What failed for one URL is
+// told to Options.Ended and counted.
 func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Options) (*Report, error) {
 	m := &mirror{d: d, checked: map[string]bool{}}
 	if opts != nil {
@@ -240,9 +240,9 @@ func (m *mirror) tell(e Event) {
 	}
 }
 
-// claim returns the path for u: that of the layout unless another URL has it, or a directory or a file
-// is in the way, as "/a" and "/a/b" are in each other's: it is then given a number that no URL leads
-// to.
+// claim returns the path for u: that of the layout unless another URL has it, or a directory or a
+// file is in the way, as "/a" and "/a/b" are in each other's: it is then given a number that no URL
+// leads to.
 func (m *mirror) claim(u uri.URI) (string, error) {
 	want, key := m.Layout.Path(u), crawl.Key(u)
 	for n := range 10_000 {
@@ -270,17 +270,17 @@ func (m *mirror) claim(u uri.URI) (string, error) {
 	return "", fileError(&fs.PathError{Op: "name", Path: want, Err: fs.ErrExist})
 }
 
-// The names that the state knows are those of files, of directories whose listing was read whole, and
-// of directories that a listing named.
+// The names that the state knows are those of files, of directories whose listing was read whole,
+// and of directories that a listing named.
 const (
 	fileName = "f:"
 	readDir  = "d:"
 	seenDir  = "s:"
 )
 
-// makeWay sees that name can be that of a file. Of a file that is in the way of a directory, if it is
-// ours, the name is changed. It returns false if there is a directory of the name. Symbolic links on
-// the way are refused: nothing is written through them.
+// makeWay sees that name can be that of a file. Of a file that is in the way of a directory, if it
+// is ours, the name is changed. It returns false if there is a directory of the name. Symbolic
+// links on the way are refused: nothing is written through them.
 func (m *mirror) makeWay(name string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -224,8 +224,8 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 	return m.saved(p, v, res, old, now, final, parse)
 }
 
-// inTheWay reports whether a file could not be saved because a directory took its name meanwhile, or a
-// file that of its directory. The page is then begun again under another name.
+// inTheWay reports whether a file could not be saved because a directory took its name meanwhile,
+// or a file that of its directory. The page is then begun again under another name.
 func (m *mirror) inTheWay(name string) bool {
 	if info, err := m.d.Root.Lstat(name); err == nil && info.IsDir() {
 		for _, left := range []string{".part", ".part.json"} {
@@ -351,8 +351,8 @@ func (m *mirror) mayLink(name string) bool {
 	return contentType == "" || hasLinks(contentType)
 }
 
-// linked are the families of schemes whose documents are read for links. In the others, the tree is what
-// the listings say.
+// linked are the families of schemes whose documents are read for links. In the others, the tree is
+// what the listings say.
 var linked = []string{"http", "gemini", "gopher"}
 
 // follow reads the links of the file that a page was saved in.

@@ -24,13 +24,13 @@ type entry struct {
 	Rel         string `json:"rel,omitempty"`
 }
 
-// EntriesJSON writes one JSON object a line for each entry of the listing at a URL, in the same form
-// for every protocol: event ("entry"), url, "" for text that leads nowhere, time, listing, name, kind
-// ("object", "listing", "search", "session", "text" or "error"), content_type, size in bytes, mtime
-// in UTC (RFC 3339) and rel. What is unknown is absent. What a protocol has besides, such as the
-// score of a hit or the author of an article, is an object under the name of the driver's package:
-// "wais", "nntp". It returns the error that entries ended with, or that of w. Each line is one call
-// of w.Write.
+// EntriesJSON writes one JSON object a line for each entry of the listing at a URL, in the same
+// form for every protocol: event ("entry"), url, "" for text that leads nowhere, time, listing,
+// name, kind ("object", "listing", "search", "session", "text" or "error"), content_type, size in
+// bytes, mtime in UTC (RFC 3339) and rel. What is unknown is absent. What a protocol has besides,
+// such as the score of a hit or the author of an article, is an object under the name of the
+// driver's package: "wais", "nntp". It returns the error that entries ended with, or that of w.
+// Each line is one call of w.Write.
 func EntriesJSON(w io.Writer, listing string, entries iter.Seq2[fetch.Entry, error]) error {
 	now := stamp(time.Now())
 	for e, err := range entries {

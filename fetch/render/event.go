@@ -88,12 +88,14 @@ func Unchanged(url, path string, took time.Duration) Event {
 }
 
 // Skipped is the event that nothing was saved, for a reason: "exists" if there is a file at path,
-// "no_content" if the server says that there is no content, "not_wanted" for what is only looked at.
+// "no_content" if the server says that there is no content, "not_wanted" for what is only looked
+// at.
 func Skipped(url, path, reason string, took time.Duration) Event {
 	return Event{Name: "skipped", URL: url, Path: path, Reason: reason, Seconds: took.Seconds()}
 }
 
-// Deleted is the event that the file of a mirror at path was removed, as it is gone from its server.
+// Deleted is the event that the file of a mirror at path was removed, as it is gone from its
+// server.
 func Deleted(url, path string) Event { return Event{Name: "deleted", URL: url, Path: path} }
 
 // Listed is the event that the listing at url, of so many entries, was followed to its end.

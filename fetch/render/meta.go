@@ -32,9 +32,10 @@ type meta struct {
 	Form        *fetch.Form         `json:"form,omitempty"`
 }
 
-// MetaJSON writes what is known of the resource at url as one line of JSON: event ("described"), url,
-// time, final_url if redirects led there, kind ("object", "listing" or "session"), name,
-// content_type, size, mtime, etag or validator, status, reply, header and form. What is unknown is absent.
+// MetaJSON writes what is known of the resource at url as one line of JSON: event ("described"),
+// url, time, final_url if redirects led there, kind ("object", "listing" or "session"), name,
+// content_type, size, mtime, etag or validator, status, reply, header and form. What is unknown is
+// absent.
 func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {
 	if final == url {
 		final = ""
@@ -62,7 +63,8 @@ func madeTag(m *fetch.Meta) string {
 }
 
 // MetaText writes what is known of the resource at url for people: the URL, then one line for each
-// known fact, one for each native field if fields is set, and the form if there is one. Control characters are escaped.
+// known fact, one for each native field if fields is set, and the form if there is one. Control
+// characters are escaped.
 func MetaText(w io.Writer, url string, m *fetch.Meta, fields bool) error {
 	f := Facts{{"kind", m.Kind.String()}, {"name", m.Name}, {"type", m.ContentType}}
 	if m.Size >= 0 {

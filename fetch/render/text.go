@@ -160,8 +160,8 @@ func (l *layout) print(e fetch.Entry) error {
 	return err
 }
 
-// nameOf returns the name of e or, for what has none, such as an image that is a link, the last part
-// of its URL.
+// nameOf returns the name of e or, for what has none, such as an image that is a link, the last
+// part of its URL.
 func nameOf(e fetch.Entry) string {
 	if strings.TrimSpace(e.Name) != "" || e.URL.IsZero() {
 		return e.Name

@@ -1,8 +1,8 @@
-// Package replay answers requests from WARC files in place of servers, whatever the scheme: content,
-// metadata, listings, redirects and errors as they were when they were captured.
+// Package replay answers requests from WARC files in place of servers, whatever the scheme:
+// content, metadata, listings, redirects and errors as they were when they were captured.
 //
-// Archives may come from strangers. What they say is data, as what a server says: redirects pass the
-// policy of the client, names are made safe, and everything that is read is bounded.
+// Archives may come from strangers. What they say is data, as what a server says: redirects pass
+// the policy of the client, names are made safe, and everything that is read is bounded.
 package replay
 
 import (
@@ -31,8 +31,8 @@ const maxDamage = 100
 // maxRecords bounds the records that are remembered of files without an index.
 const maxRecords = 2 << 20
 
-// ErrTooMany is the cause of the error of Open for files that have more records than are remembered:
-// about two million. An index beside the file (see warc.Index) has no such limit.
+// ErrTooMany is the cause of the error of Open for files that have more records than are
+// remembered: about two million. An index beside the file (see warc.Index) has no such limit.
 var ErrTooMany = fmt.Errorf("more than %d records, and no index beside it", maxRecords)
 
 // An Archive is a set of WARC files of which is known what is where: from an index beside the file,
@@ -85,8 +85,9 @@ type captured struct {
 
 const exchangeRecord = "exchange"
 
-// Open opens WARC files, and WACZ files that have some. If there is an index beside a file, NAME.cdxj for NAME.warc.gz, that says
-// how much of it it covers, only the rest is read. Others are read once.
+// Open opens WARC files, and WACZ files that have some. If there is an index beside a file,
+// NAME.cdxj for NAME.warc.gz, that says how much of it it covers, only the rest is read. Others are
+// read once.
 func Open(paths ...string) (*Archive, error) { return open(maxRecords, paths) }
 
 // open remembers at most so many records.
@@ -321,8 +322,8 @@ func (a *Archive) read(p place) (rec *warc.Record, done func(), err error) {
 	return nil, nil, err
 }
 
-// find returns the capture that answers req best: at the time nearest to at, the last one if that is
-// zero. It returns nil if there is none.
+// find returns the capture that answers req best: at the time nearest to at, the last one if that
+// is zero. It returns nil if there is none.
 func (a *Archive) find(req *fetch.Request, at time.Time) *captured {
 	form, sent := capture.FormDigest(req.Form), ""
 	if req.GetBody != nil {
@@ -396,8 +397,8 @@ func (a *Archive) Times(u uri.URI) []time.Time {
 	return slices.Compact(list)
 }
 
-// Find returns the time of the capture that answers req, nearest to at or, if that is zero, the last
-// one, and false if there is none.
+// Find returns the time of the capture that answers req, nearest to at or, if that is zero, the
+// last one, and false if there is none.
 func (a *Archive) Find(req *fetch.Request, at time.Time) (time.Time, bool) {
 	c := a.find(req, at)
 	if c == nil {

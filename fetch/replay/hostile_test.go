@@ -94,8 +94,8 @@ func TestBombs(t *testing.T) { // not parallel: it looks at what is allocated
 	}
 }
 
-// FuzzReplay asks any archive for all that it says that it has: there is no connection, no file and no
-// end that does not come.
+// FuzzReplay asks any archive for all that it says that it has: there is no connection, no file and
+// no end that does not come.
 func FuzzReplay(f *testing.F) {
 	f.Add([]byte(strings.Join(sample(), "")))
 	f.Add([]byte(response("http://h.example/", "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n")))

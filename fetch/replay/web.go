@@ -101,7 +101,8 @@ func (c *captured) readHead(rec *warc.Record) bool {
 	return true
 }
 
-// contentRange returns the range of a partial answer. One that cannot be read is that of no request.
+// contentRange returns the range of a partial answer. One that cannot be read is that of no
+// request.
 func contentRange(value string) fetch.Range {
 	span, _, _ := strings.Cut(strings.TrimPrefix(value, "bytes "), "/")
 	first, last, _ := strings.Cut(span, "-")
@@ -113,8 +114,8 @@ func contentRange(value string) fetch.Range {
 	return fetch.Range{Offset: from, Length: to - from + 1}
 }
 
-// openWeb lets the driver of HTTP make a response of what was captured, so that it means the same as
-// it did.
+// openWeb lets the driver of HTTP make a response of what was captured, so that it means the same
+// as it did.
 func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *captured) (*fetch.Response, error) {
 	a.web.Do(func() {
 		for i := range a.drivers {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// MaxSize is how much of a robots.txt is read, in bytes; the rest is ignored (RFC 9309, section 2.5).
+// MaxSize is how much of a robots.txt is read, in bytes; the rest is ignored (RFC 9309, section
+// 2.5).
 const MaxSize = 500 << 10
 
 // maxDelay bounds a Crawl-delay: a server that asks for more wants to be asked for a minute at most
@@ -31,9 +32,9 @@ type rule struct {
 	allow   bool
 }
 
-// Read reads the rules for the crawler that calls itself agent, a product token such as "urlget". If
-// no group is for it, those for "*" count. All groups for the same crawler count together. Lines end
-// with CR, LF or both; what is no rule is ignored. An error is that of r.
+// Read reads the rules for the crawler that calls itself agent, a product token such as "urlget".
+// If no group is for it, those for "*" count. All groups for the same crawler count together. Lines
+// end with CR, LF or both; what is no rule is ignored. An error is that of r.
 func Read(r io.Reader, agent string) (*Rules, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxSize))
 	if err != nil {
@@ -111,7 +112,8 @@ func (p *parser) each(f func(*Rules)) {
 	}
 }
 
-// product returns the product token that value begins with, in lower case (RFC 9309, section 2.2.1).
+// product returns the product token that value begins with, in lower case (RFC 9309, section
+// 2.2.1).
 func product(value string) string {
 	end := 0
 	for end < len(value) && (value[end]|0x20 >= 'a' && value[end]|0x20 <= 'z' || value[end] == '_' || value[end] == '-') {
@@ -121,8 +123,8 @@ func product(value string) string {
 }
 
 // Allowed reports whether path, with its query, may be retrieved, and the rule that says so: that
-// with the longest pattern, and of two that are as long, the one that allows (section 2.2.2). The rule
-// is "" if none matches. The robots.txt itself is always allowed.
+// with the longest pattern, and of two that are as long, the one that allows (section 2.2.2). The
+// rule is "" if none matches. The robots.txt itself is always allowed.
 func (r *Rules) Allowed(path string) (ok bool, because string) {
 	if r == nil || path == "/robots.txt" {
 		return true, ""

@@ -1,14 +1,14 @@
-// Package schedule decides which of many jobs runs next, so that no host gets more than it bears and
-// none waits for another.
+// Package schedule decides which of many jobs runs next, so that no host gets more than it bears
+// and none waits for another.
 //
 // A [Source] has the tasks. A [Scheduler] asks it whenever it has room for more, so that neither a
 // list of millions nor a crawl without end is ever in memory. Each host has a limit of tasks at
-// once and a delay between them. A host that is busy, or that asks to come back later, is left alone
-// for as long as it asks, or longer each time, and then gets less at once until it has recovered.
-// Among the hosts that can be asked, the one that has waited longest is next.
+// once and a delay between them. A host that is busy, or that asks to come back later, is left
+// alone for as long as it asks, or longer each time, and then gets less at once until it has
+// recovered. Among the hosts that can be asked, the one that has waited longest is next.
 //
-// The scheduler knows hosts and how a job ended, and nothing of protocols: connections, sessions and
-// streams are the affair of the drivers.
+// The scheduler knows hosts and how a job ended, and nothing of protocols: connections, sessions
+// and streams are the affair of the drivers.
 package schedule
 
 import (
@@ -138,8 +138,8 @@ func (s *Scheduler) SetLimits(host string, l Limits) {
 }
 
 // Met tells at which address a host was met, without a port. Hosts at the same address are the same
-// machine: together they get no more at once than the one that bears most, and pauses are for all of them.
-// It is not to be called with the address of a proxy.
+// machine: together they get no more at once than the one that bears most, and pauses are for all
+// of them. It is not to be called with the address of a proxy.
 func (s *Scheduler) Met(host, address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

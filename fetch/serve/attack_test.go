@@ -197,8 +197,8 @@ func TestPagesCannotReachFiles(t *testing.T) {
 	u.open(file).want(t, http.StatusOK, "root:x")
 }
 
-// TestPagesCannotReachPrivateAddresses has a public host, whose server is on loopback in truth, lead
-// to loopback by a link and by a redirect.
+// TestPagesCannotReachPrivateAddresses has a public host, whose server is on loopback in truth,
+// lead to loopback by a link and by a redirect.
 func TestPagesCannotReachPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -265,8 +265,8 @@ func TestCredentialsAreTheUsers(t *testing.T) {
 	}
 }
 
-// TestLoginsAreNotLaundered has a page lead to the user's server, and on from there: the second link is
-// on the server itself, but it was not the user who went there.
+// TestLoginsAreNotLaundered has a page lead to the user's server, and on from there: the second
+// link is on the server itself, but it was not the user who went there.
 func TestLoginsAreNotLaundered(t *testing.T) {
 	t.Parallel()
 	mine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An address is what a link of ours leads to. URL, from and foreign are signed: nobody else can make
-// a link that is retrieved, or say that the user made it.
+// An address is what a link of ours leads to. URL, from and foreign are signed: nobody else can
+// make a link that is retrieved, or say that the user made it.
 type address struct {
 	url  uri.URI
 	from uri.URI // what led there; zero if the user named it

@@ -73,8 +73,8 @@ func (n *node) within(m *node) bool {
 	return false
 }
 
-// thread shows an article and what is below it. It goes down without recursion: strangers decide how
-// deep that is.
+// thread shows an article and what is below it. It goes down without recursion: strangers decide
+// how deep that is.
 func (l *listing) thread(root *node) {
 	type step struct {
 		n     *node

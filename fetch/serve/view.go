@@ -99,8 +99,8 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 	p.show(resp, err)
 }
 
-// unsigned answers a link that is not ours, such as one that a web page made, or that was made before
-// the program was started again. Nothing is retrieved unless the user says so.
+// unsigned answers a link that is not ours, such as one that a web page made, or that was made
+// before the program was started again. Nothing is retrieved unless the user says so.
 func (p *page) unsigned(a address, err error) {
 	p.address = address{}
 	p.begin(http.StatusForbidden, "Open this?")

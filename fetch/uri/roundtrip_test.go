@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A maker draws the parts of a decoded URL. A wild one draws anything, the other only what can stand
-// in a URL of the scheme.
+// A maker draws the parts of a decoded URL. A wild one draws anything, the other only what can
+// stand in a URL of the scheme.
 type maker struct {
 	t    *rapid.T
 	wild bool
@@ -225,8 +225,8 @@ func TestEncodersAndDecodersAreInverse(t *testing.T) {
 	}
 }
 
-// Whatever the value, the URL does not mean another one: there is none, or the decoder refuses it, or
-// it is read back.
+// Whatever the value, the URL does not mean another one: there is none, or the decoder refuses it,
+// or it is read back.
 func TestEncodersWriteNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, value := range makers {

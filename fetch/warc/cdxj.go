@@ -64,7 +64,8 @@ func (e *IndexEntry) key() string {
 	return key + mark + "__wb_method=" + strings.ToLower(e.Method)
 }
 
-// coverage is a line of an index that says how much of a file it covers. It sorts before all others.
+// coverage is a line of an index that says how much of a file it covers. It sorts before all
+// others.
 type coverage struct {
 	File string `json:"filename"`
 	Size int64  `json:"size,string"` // bytes from the beginning of the file
@@ -77,8 +78,8 @@ func (c coverage) appendTo(b []byte) []byte {
 	return fmt.Appendf(b, "%s%s\n", coverageMark, text)
 }
 
-// Covered returns how many bytes of the file with that name an index covers, from its beginning: all
-// records in them are in it. It is 0 if the index does not say.
+// Covered returns how many bytes of the file with that name an index covers, from its beginning:
+// all records in them are in it. It is 0 if the index does not say.
 func Covered(index io.Reader, name string) (int64, error) {
 	lines := bufio.NewScanner(index)
 	lines.Buffer(nil, maxLine)

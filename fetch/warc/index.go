@@ -25,8 +25,8 @@ const (
 var ErrShared = errors.New("its records are not compressed one by one")
 
 // Index calls f with a line for each record of a file that has content or tells of an exchange, in
-// their order: responses, revisits, resources, conversions and metadata. Name is what the lines call
-// the file. It returns how many bytes of the file are covered, which are all unless its end is
+// their order: responses, revisits, resources, conversions and metadata. Name is what the lines
+// call the file. It returns how many bytes of the file are covered, which are all unless its end is
 // damaged. An error of f ends it.
 func Index(file io.ReaderAt, name string, f func(IndexEntry) error) (covered int64, err error) {
 	r, err := NewReader(file)

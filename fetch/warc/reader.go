@@ -168,8 +168,8 @@ func (r *Reader) Next() (*Record, error) {
 	return rec, nil
 }
 
-// Whole returns where the last record ends that was there as a whole: what comes behind it may be cut
-// off, so that others can be appended.
+// Whole returns where the last record ends that was there as a whole: what comes behind it may be
+// cut off, so that others can be appended.
 func (r *Reader) Whole() int64 { return r.whole }
 
 // start goes to the beginning of the next record.

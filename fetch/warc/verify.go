@@ -27,9 +27,9 @@ type Summary struct {
 	Elsewhere int
 }
 
-// Verify reads a file to its end and reports what is wrong: damaged places, fields that every record
-// must have and that are missing, and digests that are not those of the bytes. The digest of a
-// payload over the framing of chunks, which some writers make, is no problem.
+// Verify reads a file to its end and reports what is wrong: damaged places, fields that every
+// record must have and that are missing, and digests that are not those of the bytes. The digest of
+// a payload over the framing of chunks, which some writers make, is no problem.
 func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 	s := Summary{Types: make(map[string]int)}
 	r, err := NewReader(file)
@@ -77,8 +77,8 @@ func Verify(file io.ReaderAt, report func(Problem)) (Summary, error) {
 	}
 }
 
-// checkDigests reads the block, and returns which digest is wrong, "" if none is. A block that cannot
-// be read is told by the reader's next record.
+// checkDigests reads the block, and returns which digest is wrong, "" if none is. A block that
+// cannot be read is told by the reader's next record.
 func (rec *Record) checkDigests() string {
 	block, hasBlock := ParseDigest(rec.Get("WARC-Block-Digest"))
 	payload, hasPayload := ParseDigest(rec.Get("WARC-Payload-Digest"))

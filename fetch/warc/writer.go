@@ -461,8 +461,8 @@ func (w *Writer) stream(d *Draft) error {
 	return err
 }
 
-// Close makes what was written durable and closes the files. It returns the error of an earlier Write
-// too.
+// Close makes what was written durable and closes the files. It returns the error of an earlier
+// Write too.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -457,8 +457,8 @@ func TestCapturesArePlayed(t *testing.T) {
 	b.shows("404")
 }
 
-// inFrame waits until the frame shows a text: frames of other processes are targets of their own, so
-// the server is asked for what it has.
+// inFrame waits until the frame shows a text: frames of other processes are targets of their own,
+// so the server is asked for what it has.
 func (b *tab) inFrame(want string) {
 	b.t.Helper()
 	src := eval[string](b, `document.querySelector("iframe").src`)

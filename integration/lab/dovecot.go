@@ -6,8 +6,8 @@ import (
 )
 
 // dovecot serves maildrops by POP3 and mailboxes by IMAP, each with STARTTLS and with TLS from the
-// start. The articles of the tree are the mail of [User]; what is in mail/NAME is that of NAME, whose
-// password is the same. By POP3 the unique-id of a message is the name of its file.
+// start. The articles of the tree are the mail of [User]; what is in mail/NAME is that of NAME,
+// whose password is the same. By POP3 the unique-id of a message is the name of its file.
 var dovecot = &service{
 	name: "dovecot",
 	ports: []port{

@@ -81,8 +81,8 @@ func (g greeting) dial(ctx context.Context, addr string) (net.Conn, error) {
 	}
 }
 
-// roam returns a connection that sends its first datagram to addr, and the others to where the first
-// answer came from.
+// roam returns a connection that sends its first datagram to addr, and the others to where the
+// first answer came from.
 func roam(addr string) (net.Conn, error) {
 	to, err := net.ResolveUDPAddr("udp", addr)
 	if err != nil {

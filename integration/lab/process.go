@@ -139,8 +139,8 @@ func (svc *service) find(look func(string) string) (programs map[string]string, 
 	return programs, ""
 }
 
-// start makes the temporary folder and the container, if there is to be one, starts the children and
-// waits until every port has greeted.
+// start makes the temporary folder and the container, if there is to be one, starts the children
+// and waits until every port has greeted.
 func (p *process) start(svc *service, image string) error {
 	dir, err := os.MkdirTemp("", "urlget-lab-"+svc.name+"-")
 	if err != nil {

@@ -72,8 +72,8 @@ type packet struct {
 	data []byte
 }
 
-// Open makes a link that lives at most as long as the test, which is skipped where there is no way. There
-// is one at a time.
+// Open makes a link that lives at most as long as the test, which is skipped where there is no way.
+// There is one at a time.
 func Open(t testing.TB, q Quality) *Link {
 	t.Helper()
 	if q.MTU == 0 {

@@ -10,8 +10,8 @@ import (
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// TestTheLimitsAreThere holds docs/limits.md to the code: each limit is set where the page says, and
-// the tests that hold it exist.
+// TestTheLimitsAreThere holds docs/limits.md to the code: each limit is set where the page says,
+// and the tests that hold it exist.
 func TestTheLimitsAreThere(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/limits.md")

@@ -54,7 +54,8 @@ func (e *LineTooLongError) Error() string {
 func (e *LineTooLongError) Unwrap() error { return ErrLineTooLong }
 
 // A TimeoutError says that the peer made no progress for the idle timeout, fell behind LeastRate by
-// as much, or did not complete a reply within the reply timeout. It is a net.Error and matches os.ErrDeadlineExceeded.
+// as much, or did not complete a reply within the reply timeout. It is a net.Error and matches
+// os.ErrDeadlineExceeded.
 type TimeoutError struct {
 	Op   string // "read" or "write"
 	Idle time.Duration

@@ -67,8 +67,8 @@ func (l *listing) next() (fs.DirEntry, error) {
 }
 
 // member returns the URL of a member, or zero if that would be too long, its metadata, or nil if it
-// has been removed, and what ls tells of it besides. For a symbolic link, the metadata is that of its
-// target, if there is one.
+// has been removed, and what ls tells of it besides. For a symbolic link, the metadata is that of
+// its target, if there is one.
 func (l *listing) member(m fs.DirEntry) (uri.URI, fs.FileInfo, Member) {
 	info, err := m.Info()
 	var own Member

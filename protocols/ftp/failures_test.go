@@ -39,8 +39,8 @@ func TestConversationsOverAFailingNetwork(t *testing.T) {
 	}
 }
 
-// TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals from a server that answers
-// whatever the client does.
+// TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals from a server that
+// answers whatever the client does.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

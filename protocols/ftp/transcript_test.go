@@ -172,8 +172,8 @@ func play(t *testing.T, script string) (addr string) {
 	return transcript.Server(t, conv)
 }
 
-// closedPort returns a port that nothing listens on until the test ends: a connection leads away from
-// it.
+// closedPort returns a port that nothing listens on until the test ends: a connection leads away
+// from it.
 func closedPort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

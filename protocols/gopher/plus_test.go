@@ -316,8 +316,8 @@ func TestWrongAnswersAreNotSent(t *testing.T) {
 	}
 }
 
-// TestAnswersAsPeopleGiveThem has names without the colon and capitals of the form, texts of several
-// lines and lines of dots.
+// TestAnswersAsPeopleGiveThem has names without the colon and capitals of the form, texts of
+// several lines and lines of dots.
 func TestAnswersAsPeopleGiveThem(t *testing.T) {
 	t.Parallel()
 	const play2 = "-- attributes --\nC\"/f\\t!\\r\\n\"\nS: +-1\nS: +ASK:\nS:  Ask: Your Name:\nS:  AskL: Text\nS:  AskP: Word\nS: .\nS!close\n" +

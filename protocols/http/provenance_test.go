@@ -25,8 +25,8 @@ type claimedConn struct {
 func (c claimedConn) RemoteAddr() net.Addr { return c.peer }
 
 // TestAPublicPageStaysPublic has a host with a public web server and, on another port, a private
-// one, as somebody can make who runs a name server. The user's own visit to the private one does not
-// open it to what the public one says, whether its connection is new or was kept.
+// one, as somebody can make who runs a name server. The user's own visit to the private one does
+// not open it to what the public one says, whether its connection is new or was kept.
 func TestAPublicPageStaysPublic(t *testing.T) {
 	t.Parallel()
 	for _, proto := range []string{"", "http/1.1", "h2"} {

@@ -92,8 +92,8 @@ func (s *session) find(program string) (sets []string, err error) {
 	return sets, err
 }
 
-// list yields the messages of a set, and reports whether to go on. If it is left before the end, the
-// session is of no more use.
+// list yields the messages of a set, and reports whether to go on. If it is left before the end,
+// the session is of no more use.
 func (l *lease) list(t *target, set string, yield func(fetch.Part, error) bool) bool {
 	fail := func(err error) bool {
 		yield(fetch.Part{}, err)

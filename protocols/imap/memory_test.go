@@ -8,8 +8,8 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
 )
 
-// TestListingMemory lists a mailbox of 50,000 messages, and looks at the heap on the way. The server
-// makes the lines when they are asked for.
+// TestListingMemory lists a mailbox of 50,000 messages, and looks at the heap on the way. The
+// server makes the lines when they are asked for.
 func TestListingMemory(t *testing.T) {
 	const count, most = 50_000, 32 << 20
 	s := imapd.Start(t, imapd.Options{Synthetic: count})

@@ -226,8 +226,8 @@ func parseValues(p []byte) ([]value, error) {
 	return all, nil
 }
 
-// parseFetch reads "5 FETCH (UID 7 RFC822.SIZE 120)" into items by name. A body has the name "BODY",
-// whatever part it is. It reports false for other data.
+// parseFetch reads "5 FETCH (UID 7 RFC822.SIZE 120)" into items by name. A body has the name
+// "BODY", whatever part it is. It reports false for other data.
 func parseFetch(data []byte) (items map[string]value, ok bool, err error) {
 	all, err := parseValues(data)
 	if err != nil || len(all) < 2 || !strings.EqualFold(all[1].text, "FETCH") {

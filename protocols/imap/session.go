@@ -183,7 +183,8 @@ func (s *session) status(what, tag string, r response) (done bool, err error) {
 // reply.
 func (s *session) inTime() (done func()) { return s.conn.ReplyTimeout(s.env.Timeouts().Reply) }
 
-// quote writes a string for a command. Lines that hold CR, LF or NUL are refused when they are sent.
+// quote writes a string for a command. Lines that hold CR, LF or NUL are refused when they are
+// sent.
 func quote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }

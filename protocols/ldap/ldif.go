@@ -80,8 +80,8 @@ func appendFolded(b, text []byte) []byte {
 	return append(l.b, '\n')
 }
 
-// A line appends what is written to it. What is too long is continued on the next line, after a space
-// (RFC 2849, note 2).
+// A line appends what is written to it. What is too long is continued on the next line, after a
+// space (RFC 2849, note 2).
 type line struct {
 	b      []byte
 	column int

@@ -11,8 +11,8 @@ import (
 	"github.com/urlget/urlget/protocols/ni"
 )
 
-// Whoever serves the content, it is what the name says or an error. Another driver takes the place of
-// https here.
+// Whoever serves the content, it is what the name says or an error. Another driver takes the place
+// of https here.
 func Example() {
 	web := fetch.Use("https", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		fmt.Println(req.URL.Path()[:24])

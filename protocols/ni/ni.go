@@ -1,5 +1,5 @@
-// Package ni retrieves what names of the scheme ni mean (RFC 6920): by https from the authority in the
-// name, checked against the digest in it.
+// Package ni retrieves what names of the scheme ni mean (RFC 6920): by https from the authority in
+// the name, checked against the digest in it.
 package ni
 
 import (

@@ -10,8 +10,8 @@ import (
 
 const article = "C: ARTICLE <a@b>\nS: 220 1 <a@b>\nS: A: b\nS:\nS: text\nS: .\nC? QUIT\n"
 
-// beginnings are what servers say that know capabilities or not, and that are for readers, for other
-// servers or for both.
+// beginnings are what servers say that know capabilities or not, and that are for readers, for
+// other servers or for both.
 var beginnings = map[string]struct {
 	talk string // after the greeting
 	want error

@@ -142,8 +142,8 @@ func TestAnotherNumber(t *testing.T) {
 	}
 }
 
-// TestAServerThatKnowsNoReaders is a server of RFC 977 that takes no postings: it does not know MODE
-// READER and says so with a code that others mean otherwise.
+// TestAServerThatKnowsNoReaders is a server of RFC 977 that takes no postings: it does not know
+// MODE READER and says so with a code that others mean otherwise.
 func TestAServerThatKnowsNoReaders(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(2), Legacy: true, NoModeReader: true})
@@ -156,8 +156,8 @@ func TestAServerThatKnowsNoReaders(t *testing.T) {
 	}
 }
 
-// TestPlaintextLogin shows when a password travels without TLS: when the user wrote it into the URL,
-// or allowed it.
+// TestPlaintextLogin shows when a password travels without TLS: when the user wrote it into the
+// URL, or allowed it.
 func TestPlaintextLogin(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cret"

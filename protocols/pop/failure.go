@@ -7,8 +7,8 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// failure returns the error for a status -ERR, by its response code if it has one (RFC 2449, section
-// 8; RFC 3206).
+// failure returns the error for a status -ERR, by its response code if it has one (RFC 2449,
+// section 8; RFC 3206).
 func failure(what, text string) *fetch.Error {
 	e := &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: strings.TrimSpace("-ERR " + text)}}
 	if what != "" {

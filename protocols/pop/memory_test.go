@@ -8,8 +8,8 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
 )
 
-// TestListingMemory lists a maildrop of 50,000 messages, and looks at the heap on the way. The server
-// makes the lines when they are asked for.
+// TestListingMemory lists a maildrop of 50,000 messages, and looks at the heap on the way. The
+// server makes the lines when they are asked for.
 func TestListingMemory(t *testing.T) {
 	const count, most = 50_000, 48 << 20
 	s := popd.Start(t, popd.Options{Synthetic: count})

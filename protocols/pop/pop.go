@@ -1,6 +1,6 @@
-// Package pop retrieves mail from the maildrops of mail servers: the schemes pop and pops (RFC 2384),
-// and pop3 and pop3s as they are also written, over POP3 (RFC 1939, RFC 2449, RFC 2595, RFC 5034).
-// Nothing that it sends changes a maildrop.
+// Package pop retrieves mail from the maildrops of mail servers: the schemes pop and pops (RFC
+// 2384), and pop3 and pop3s as they are also written, over POP3 (RFC 1939, RFC 2449, RFC 2595, RFC
+// 5034). Nothing that it sends changes a maildrop.
 package pop
 
 import (

@@ -345,8 +345,8 @@ func TestAttributesWithoutEnd(t *testing.T) {
 	}
 }
 
-// Nothing that a server sends keeps a client longer than its time for a reply, but for what it asked
-// for.
+// Nothing that a server sends keeps a client longer than its time for a reply, but for what it
+// asked for.
 func TestNoServerKeepsAClient(t *testing.T) {
 	t.Parallel()
 	for name, packet := range map[string]func(cid uint16) []byte{

@@ -221,9 +221,9 @@ func lost(err error) error {
 	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("the connection was lost: %w", err)}
 }
 
-// A headway is the time, in Unix nanoseconds, up to which a server was as fast as answers must come:
-// wire.LeastRate. Bytes move it on as far as they are worth, as an answer is of no use before all of
-// it has come.
+// A headway is the time, in Unix nanoseconds, up to which a server was as fast as answers must
+// come: wire.LeastRate. Bytes move it on as far as they are worth, as an answer is of no use before
+// all of it has come.
 type headway struct{ at atomic.Int64 }
 
 // since makes t the time, if it is later.

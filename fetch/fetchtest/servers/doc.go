@@ -23,6 +23,6 @@
 // # More servers
 //
 // Start and New start a server for a protocol that has none here. It logs and fails like the others
-// if it reads by Conn.ReadLine and writes by Conn.Reply and Conn.Content. Certificate is for servers
-// with TLS.
+// if it reads by Conn.ReadLine and writes by Conn.Reply and Conn.Content. Certificate is for
+// servers with TLS.
 package servers

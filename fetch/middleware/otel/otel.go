@@ -1,6 +1,6 @@
-// Package otel tells OpenTelemetry of the exchanges of a fetch.Client: a span for each, and how many
-// there were, how much they brought and how long they took. It needs the API of OpenTelemetry only;
-// what becomes of spans and numbers is the program's choice.
+// Package otel tells OpenTelemetry of the exchanges of a fetch.Client: a span for each, and how
+// many there were, how much they brought and how long they took. It needs the API of OpenTelemetry
+// only; what becomes of spans and numbers is the program's choice.
 package otel
 
 import (
@@ -52,11 +52,11 @@ type Options struct {
 	MeterProvider  metric.MeterProvider
 }
 
-// Recorder returns a fetch.Recorder for fetch.Options. Each hop of a redirect has a span, a child of
-// that in the context of the request, with the attributes of the semantic conventions: url.full
+// Recorder returns a fetch.Recorder for fetch.Options. Each hop of a redirect has a span, a child
+// of that in the context of the request, with the attributes of the semantic conventions: url.full
 // without secrets, url.scheme, server.address, server.port, network.peer.address and its like,
-// tls.protocol.version, tls.cipher, for HTTP http.response.status_code, and error.type, which is the
-// class of the error. The instruments have url.scheme and error.type.
+// tls.protocol.version, tls.cipher, for HTTP http.response.status_code, and error.type, which is
+// the class of the error. The instruments have url.scheme and error.type.
 //
 // Bytes keep the kernel's way from the socket to a file.
 func Recorder(opts *Options) fetch.Recorder {

@@ -1,5 +1,5 @@
-// Package wacz packs WARC files, their index and a list of pages into one file, and reads such files
-// (Web Archive Collection Zipped 1.1.1, https://specs.webrecorder.net/wacz/1.1.1/).
+// Package wacz packs WARC files, their index and a list of pages into one file, and reads such
+// files (Web Archive Collection Zipped 1.1.1, https://specs.webrecorder.net/wacz/1.1.1/).
 package wacz
 
 import (
@@ -82,8 +82,8 @@ type Source struct {
 }
 
 // Write packs WARC files. Each record must be compressed by itself, or the file not at all (see
-// warc.ErrShared). Pages are the URLs whose answer was HTML, or in schemes without such a thing, what
-// has content.
+// warc.ErrShared). Pages are the URLs whose answer was HTML, or in schemes without such a thing,
+// what has content.
 func Write(w io.Writer, files []Source, opts Options) error {
 	p := &packer{zip: zip.NewWriter(w), about: description{Profile: "data-package", Version: version, Title: opts.Title,
 		Created: cmp.Or(opts.Created, time.Now()).UTC().Truncate(time.Second), Software: opts.Software}}
@@ -195,8 +195,8 @@ type Reader struct {
 	files []File
 }
 
-// NewReader reads the directory of a file of that size. WARC files in it that are compressed a second
-// time, which the specification forbids, are an error.
+// NewReader reads the directory of a file of that size. WARC files in it that are compressed a
+// second time, which the specification forbids, are an error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {

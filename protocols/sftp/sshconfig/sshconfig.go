@@ -79,8 +79,8 @@ func Parse(r io.Reader) (*Config, error) {
 	return c, nil
 }
 
-// split divides a line into its keyword, in lower case, and its arguments. A keyword may be followed
-// by "=", an argument may stand in double quotes, and "#" begins a comment.
+// split divides a line into its keyword, in lower case, and its arguments. A keyword may be
+// followed by "=", an argument may stand in double quotes, and "#" begins a comment.
 func split(line string) (keyword string, args []string, err error) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {
@@ -181,8 +181,8 @@ func matchesAny(patterns []string, host string) bool {
 	return found
 }
 
-// matches reports whether a pattern, in which "*" stands for any characters and "?" for one, matches
-// s. It takes no more than the product of their lengths.
+// matches reports whether a pattern, in which "*" stands for any characters and "?" for one,
+// matches s. It takes no more than the product of their lengths.
 func matches(pattern, s string) bool {
 	star, mark := -1, 0 // the last star, and how far s was when it came
 	p, i := 0, 0

@@ -1,6 +1,6 @@
-// Package gopherd is a Gopher server for tests. It serves a tree of files in clear or over TLS, knows
-// Gopher+ with attributes, views and forms, can have the manners of the original servers, and fails
-// on request.
+// Package gopherd is a Gopher server for tests. It serves a tree of files in clear or over TLS,
+// knows Gopher+ with attributes, views and forms, can have the manners of the original servers, and
+// fails on request.
 package gopherd
 
 import (

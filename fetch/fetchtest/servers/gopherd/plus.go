@@ -90,8 +90,8 @@ func (s *Server) describeAll(dir string) string {
 	return all.String()
 }
 
-// form reads the data of a form, up to a final dot or of an announced length, and sends them back: as
-// they came or, in the manner of the original servers, which undo doubled dots, a line for each
+// form reads the data of a form, up to a final dot or of an announced length, and sends them back:
+// as they came or, in the manner of the original servers, which undo doubled dots, a line for each
 // answer. What has a length is not looked into.
 func (s *Server) form(name string, c *servers.Conn) []byte {
 	var got []string

@@ -1,5 +1,5 @@
-// Package imapd is an IMAP server (RFC 3501) for tests. It knows what clients need to read mail, and
-// fails on request.
+// Package imapd is an IMAP server (RFC 3501) for tests. It knows what clients need to read mail,
+// and fails on request.
 package imapd
 
 import (

@@ -63,8 +63,8 @@ func (c *session) read(verb, args string) bool {
 	return true
 }
 
-// block sends a reply and a block of lines, in which it doubles the dots. Size is how many bytes the
-// block has, or -1. It reports whether to go on.
+// block sends a reply and a block of lines, in which it doubles the dots. Size is how many bytes
+// the block has, or -1. It reports whether to go on.
 func (c *session) block(size int64, reply string, lines iter.Seq[string]) bool {
 	b, ok := c.Content(size)
 	if !ok {

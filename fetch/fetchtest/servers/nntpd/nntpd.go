@@ -40,8 +40,8 @@ type Options struct {
 	Replies map[string]string
 }
 
-// A Server is a running news server. Its content, for faults, is all that ends in a line with a dot,
-// but for the reply to CAPABILITIES.
+// A Server is a running news server. Its content, for faults, is all that ends in a line with a
+// dot, but for the reply to CAPABILITIES.
 type Server struct {
 	*servers.Server
 	opts Options

@@ -62,8 +62,8 @@ func (m Message) text() string {
 	return strings.ReplaceAll(text, "\n", "\r\n")
 }
 
-// A Server is a running POP3 server. Its content, for faults, is what UIDL, RETR and TOP send before
-// the line with a dot.
+// A Server is a running POP3 server. Its content, for faults, is what UIDL, RETR and TOP send
+// before the line with a dot.
 type Server struct {
 	*servers.Server
 	opts Options

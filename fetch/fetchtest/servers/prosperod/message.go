@@ -26,8 +26,8 @@ func (c *correspondence) answer(request string) ([]byte, servers.Failure) {
 	return out.Bytes(), f
 }
 
-// run runs the commands of a message. The first that fails ends it. It returns the last command, and
-// whether there was a content to give.
+// run runs the commands of a message. The first that fails ends it. It returns the last command,
+// and whether there was a content to give.
 func (c *correspondence) run(out *bytes.Buffer, request string) (last string, content bool) {
 	var directory string
 	sc := codec.NewScanner(strings.NewReader(request))

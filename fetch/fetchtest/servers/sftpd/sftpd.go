@@ -46,7 +46,8 @@ type Options struct {
 }
 
 // A Server is a running SFTP server. Its content, for faults, is that of the files and listings: a
-// failure is taken when one is opened. Abort answers with a failure, Short with the end of the file.
+// failure is taken when one is opened. Abort answers with a failure, Short with the end of the
+// file.
 type Server struct {
 	*servers.Server
 	// HostKey is the first of the server's keys.

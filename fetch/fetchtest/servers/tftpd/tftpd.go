@@ -42,9 +42,9 @@ type Options struct {
 	Patience time.Duration
 }
 
-// A Server is a running server. Its content, for faults, is files. Faults strike between two blocks:
-// Cut and Stall send nothing more, which is the same in UDP; Short makes an empty block the last
-// one.
+// A Server is a running server. Its content, for faults, is files. Faults strike between two
+// blocks: Cut and Stall send nothing more, which is the same in UDP; Short makes an empty block the
+// last one.
 type Server struct {
 	*servers.Server
 	opts Options
@@ -78,8 +78,8 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// occupy notes that a transfer runs. It reports false if it does already: the request for it has come
-// again.
+// occupy notes that a transfer runs. It reports false if it does already: the request for it has
+// come again.
 func (s *Server) occupy(transfer string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

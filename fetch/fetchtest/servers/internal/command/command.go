@@ -15,7 +15,8 @@ import (
 )
 
 // Main reads the command line, starts a server and closes it once a signal asks for that. Start is
-// given the address to listen on, that which clients are told, "" if it is no other, and the folder.
+// given the address to listen on, that which clients are told, "" if it is no other, and the
+// folder.
 func Main(start func(listen, public string, tree fs.FS) (*servers.Server, error)) {
 	listen := flag.String("listen", "127.0.0.1:0", "address to listen on, `host:port`")
 	public := flag.String("public", "", "address that clients are told, `host:port`, if it is another")
