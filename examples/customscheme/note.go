@@ -123,7 +123,7 @@ func entries(dir uri.URI, r io.Reader) iter.Seq2[fetch.Entry, error] {
 		for lines.Scan() {
 			name, isDir := strings.CutSuffix(lines.Text(), "/")
 			u, err := dir.JoinPath(lines.Text())
-			if err != nil || name == "" || name == "." {
+			if err != nil || name == "" || name == "." || strings.Contains(name, "/") {
 				continue // it names no member
 			}
 			e := fetch.Entry{Name: name, Rel: "item", URL: u, Size: -1}
