@@ -52,6 +52,9 @@ var (
 	first  = netip.MustParseAddr("198.18.77.3")
 )
 
+// patience is how long another process may have the device.
+const patience = 2 * time.Minute
+
 // A Link is a way to the servers of this machine.
 type Link struct {
 	quality Quality
@@ -73,7 +76,7 @@ type packet struct {
 }
 
 // Open makes a link that lives at most as long as the test, which is skipped where there is no way.
-// There is one at a time.
+// There is one at a time: Open waits for that of another process.
 func Open(t testing.TB, q Quality) *Link {
 	t.Helper()
 	if q.MTU == 0 {
@@ -86,6 +89,9 @@ func Open(t testing.TB, q Quality) *Link {
 		t.Skip("wan: ", err)
 	}
 	tun, err := openTUN()
+	for end := time.Now().Add(patience); err == unix.EBUSY && time.Now().Before(end); tun, err = openTUN() {
+		time.Sleep(200 * time.Millisecond)
+	}
 	if err != nil {
 		t.Skip("wan: no TUN device: ", err)
 	}
