@@ -38,8 +38,7 @@ func (c *Conn) WriteToN(w io.Writer, n int64) (int64, error) {
 // WriteAvailable waits until there is something to read and copies that to w, as WriteTo does, but
 // no more than max bytes. At the end of the connection the error is io.EOF.
 func (c *Conn) WriteAvailable(w io.Writer, max int64) (int64, error) {
-	tcp, isTCP := c.conn.(*net.TCPConn)
-	if _, canReadFrom := w.(io.ReaderFrom); isTCP && canReadFrom && !c.rec.Load().wantsBytes() {
+	if tcp, _ := c.spliceable(w); tcp != nil {
 		if err := c.armRead(); err != nil {
 			return 0, err
 		}
@@ -53,23 +52,27 @@ func (c *Conn) WriteAvailable(w io.Writer, max int64) (int64, error) {
 			return c.WriteToN(w, min(n, max))
 		}
 	}
-	buf := make([]byte, min(copyBuffer, max))
-	n, err := c.Read(buf)
-	if n == 0 {
-		return 0, err
-	}
-	m, werr := w.Write(buf[:n])
+	n, err, werr := c.copyPiece(w, make([]byte, min(copyBuffer, max)))
 	if werr != nil {
 		err = werr
 	}
-	return int64(m), err
+	return n, err
+}
+
+// spliceable returns the connection and the writer between which the kernel can move bytes, or nil
+// if it cannot or somebody wants to see them.
+func (c *Conn) spliceable(w io.Writer) (*net.TCPConn, io.ReaderFrom) {
+	tcp, isTCP := c.conn.(*net.TCPConn)
+	rf, canReadFrom := w.(io.ReaderFrom)
+	if !isTCP || !canReadFrom || c.rec.Load().wantsBytes() || c.inPieces() {
+		return nil, nil
+	}
+	return tcp, rf
 }
 
 // copyTo copies up to max bytes. Eof reports whether the connection ended first.
 func (c *Conn) copyTo(w io.Writer, max int64) (written int64, eof bool, err error) {
-	tcp, isTCP := c.conn.(*net.TCPConn)
-	rf, canReadFrom := w.(io.ReaderFrom)
-	if isTCP && canReadFrom && !c.rec.Load().wantsBytes() && !c.inPieces() {
+	if tcp, rf := c.spliceable(w); tcp != nil {
 		return c.splice(rf, tcp, max)
 	}
 	return c.copyBuffered(w, max)
@@ -79,25 +82,31 @@ func (c *Conn) copyTo(w io.Writer, max int64) (written int64, eof bool, err erro
 func (c *Conn) copyBuffered(w io.Writer, max int64) (written int64, eof bool, err error) {
 	buf := make([]byte, min(copyBuffer, max))
 	for written < max {
-		n, err := c.Read(buf[:min(int64(len(buf)), max-written)])
-		if n > 0 {
-			m, werr := w.Write(buf[:n])
-			written += int64(m)
-			if werr == nil && m < n {
-				werr = io.ErrShortWrite
-			}
-			if werr != nil {
-				return written, false, werr
-			}
-		}
-		if err == io.EOF {
+		n, err, werr := c.copyPiece(w, buf[:min(int64(len(buf)), max-written)])
+		written += n
+		switch {
+		case werr != nil:
+			return written, false, werr
+		case err == io.EOF:
 			return written, true, nil
-		}
-		if err != nil {
+		case err != nil:
 			return written, false, err
 		}
 	}
 	return written, false, nil
+}
+
+// copyPiece copies what one Read brings. Err is the error of the connection, werr that of the writer.
+func (c *Conn) copyPiece(w io.Writer, buf []byte) (written int64, err, werr error) {
+	n, err := c.Read(buf)
+	if n == 0 {
+		return 0, err, nil
+	}
+	m, werr := w.Write(buf[:n])
+	if werr == nil && m < n {
+		werr = io.ErrShortWrite
+	}
+	return int64(m), err, werr
 }
 
 func (c *Conn) splice(w io.ReaderFrom, tcp *net.TCPConn, max int64) (written int64, eof bool, err error) {

@@ -32,23 +32,30 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 		s.write(w, r, a, &fetch.Response{Meta: c.meta, URL: c.url, Body: io.NopCloser(bytes.NewReader(c.data))})
 		return
 	}
+	req := &fetch.Request{}
+	fetchhttp.Ask(req, r.Header)
+	s.retrieve(w, r, a, req, func(resp *fetch.Response) {
+		a.foreign = a.foreign || resp.URL.Origin() != a.url.Origin()
+		a.url = withoutPassword(resp.URL)
+		s.write(w, r, a, resp)
+	})
+}
+
+// retrieve passes the response to a request on, or answers with what went wrong.
+func (s *Server) retrieve(w http.ResponseWriter, r *http.Request, a address, req *fetch.Request, pass func(*fetch.Response)) {
 	done, err := s.turn(r.Context())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	defer done()
-	req := &fetch.Request{}
-	fetchhttp.Ask(req, r.Header)
 	resp, err := s.do(r.Context(), a, req)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
 	defer resp.Body.Close()
-	a.foreign = a.foreign || resp.URL.Origin() != a.url.Origin()
-	a.url = withoutPassword(resp.URL)
-	s.write(w, r, a, resp)
+	pass(resp)
 }
 
 func refuse(w http.ResponseWriter, err error) {
@@ -171,21 +178,14 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
-	done, err := s.turn(r.Context())
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
-	}
-	defer done()
 	req := &fetch.Request{}
 	fetchhttp.Ask(req, r.Header)
 	req.Accept = nil
-	resp, err := s.do(r.Context(), a, req)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	defer resp.Body.Close()
+	s.retrieve(w, r, a, req, func(resp *fetch.Response) { attach(w, resp) })
+}
+
+// attach answers with a response as a file.
+func attach(w http.ResponseWriter, resp *fetch.Response) {
 	name := resp.Name
 	if name == "" {
 		name = fetch.SafeName(resp.URL.LastSegment())
