@@ -48,6 +48,7 @@ type display struct {
 	ended    int   // transfers that have ended
 	bytes    int64 // transferred by those
 	rate     meter
+	tree     *treeCount // nil if it is no tree
 
 	began  time.Time   // when the first transfer began
 	frame  time.Time   // when the last frame was drawn; zero if no transfer runs
@@ -61,6 +62,7 @@ type display struct {
 type transfer struct {
 	con   *console
 	name  string
+	host  string // that it comes from, of a tree
 	began time.Time
 
 	stage       string    // what it waits for; "" while bytes arrive
@@ -284,7 +286,10 @@ func (c *console) lines(now time.Time, width, rows int) []string {
 	for _, t := range shown {
 		lines = append(lines, t.line(now, width, names, c.paint))
 	}
-	if c.expected > 1 || len(c.running) > 1 {
+	switch {
+	case c.tree != nil:
+		lines = append(lines, c.treeTotals(width))
+	case c.expected > 1 || len(c.running) > 1:
 		lines = append(lines, cut(c.totals(), width))
 	}
 	return lines

@@ -90,6 +90,31 @@ func TestSeveralTransfersHaveATotal(t *testing.T) {
 	s.exit(8)
 }
 
+func TestTreesHaveATotal(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	t.Cleanup(site.CloseClientConnections)
+	s := start(t, urlget("-j", "1", "-r", "-nH", site.URL+"/stalling/"))
+	s.expect("saved stalling/index.html")
+	s.expect("saved hello.txt")
+	s.expect("nowhere: not found")
+	s.expect("stall [")
+	s.expect("2 done · 1 queued · 1 failed · 97.8 KiB · ")
+	s.expect("/s · 127.0.0.1\r\n")
+	s.enter("\x03")
+	s.expect("2 saved, 1 failed: ")
+	s.expect("the same command goes on from here")
+	s.expect("interrupted")
+	s.exit(8)
+
+	s = start(t, urlget("-m", site.URL+"/wait30"))
+	s.expect("wait30 retrying in ")
+	s.expect("0 done · 0 queued · ")
+	s.enter("\x03")
+	s.expect("interrupted")
+	s.exit(130)
+}
+
 func TestInTheBackgroundNothingIsDrawn(t *testing.T) {
 	t.Parallel()
 	site := newSite()

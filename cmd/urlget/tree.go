@@ -200,7 +200,8 @@ func (a *app) mirror(ctx context.Context) error {
 		Extend:       t.extend,
 		Tries:        r.Tries,
 		MaxRetryWait: r.MaxRetryWait,
-		Retry: func(u uri.URI, failed int, wait time.Duration, err error) {
+		Retry: func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error) {
+			treeVisitOf(ctx).retry(wait, render.Message(inWords(err)))
 			a.emit(render.Retry(u.Redacted(), failed+1, wait, err))
 			a.say("%s: %s; trying again in %s", u.Redacted(), render.Message(inWords(err)), waitTime(wait))
 		},
@@ -212,6 +213,7 @@ func (a *app) mirror(ctx context.Context) error {
 			}
 		}
 	}
+	a.showTree(opts)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var received atomic.Int64
@@ -255,6 +257,15 @@ func (a *app) mirror(ctx context.Context) error {
 // treeEnded tells of one URL of a tree.
 func (a *app) treeEnded(e mirror.Event) {
 	url := e.URL.WithoutUserinfo().String()
+	a.con.counts(func(n *treeCount) {
+		switch e.Outcome {
+		case job.Failed:
+			n.failed++
+		case mirror.Deleted:
+		default:
+			n.done++
+		}
+	})
 	if e.Outcome == job.Failed {
 		a.fail(url, e.Err)
 		return

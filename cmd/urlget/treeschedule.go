@@ -9,9 +9,13 @@ import (
 // treeSchedule returns how much of a tree is retrieved at once.
 func (a *app) treeSchedule() schedule.Options {
 	m := &a.set.many
+	most := 0
+	for _, u := range a.seeds {
+		most = max(most, m.hostLimit(u.Scheme()))
+	}
 	return schedule.Options{
 		Parallel:    int(m.jobs),
-		Host:        schedule.Limits{Parallel: int(m.perHost), Delay: time.Duration(m.wait)},
+		Host:        schedule.Limits{Parallel: most, Delay: time.Duration(m.wait)},
 		RandomDelay: m.randomWait,
 		MaxPause:    time.Duration(a.set.retryWait),
 	}

@@ -56,6 +56,9 @@ type Options struct {
 	Enough func() bool
 	// Left is told of each link that is not followed. The same link may be left several times.
 	Left func(l Link, why Reason)
+	// Waiting is told how many URLs are to be visited, with those that are being visited, when one
+	// was found or has been visited. It must be quick, and calls may overlap.
+	Waiting func(n int64)
 }
 
 const (
@@ -160,6 +163,7 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 			return err
 		}
 	}
+	c.counted()
 	ctx, c.stop = context.WithCancelCause(ctx)
 	defer c.stop(nil)
 	c.scheduler = schedule.New(&c.Schedule)
@@ -239,8 +243,16 @@ func (c *crawl) do(ctx context.Context, it *item) *job.Result {
 	return result
 }
 
+// counted tells how many URLs wait.
+func (c *crawl) counted() {
+	if c.Waiting != nil {
+		c.Waiting(c.State.Waiting())
+	}
+}
+
 // settled notes in the state how the visit of p ended.
 func (c *crawl) settled(p *Page, err error) error {
+	defer c.counted()
 	state := byte(done)
 	if err != nil {
 		state = failed

@@ -245,12 +245,16 @@ func TestEnoughIsEnoughAndTheCrawlGoesOn(t *testing.T) {
 	}
 	defer st.Close()
 	for n := range 3 {
-		var ended atomic.Int64
+		var ended, waiting atomic.Int64
 		_, err := crawl.Run(t.Context(), c, []uri.URI{uri.MustParse(site.URL + "/")}, &crawl.Options{State: st,
 			Schedule: schedule.Options{Parallel: 1},
 			Enough:   func() bool { return ended.Load() > 0 },
 			Ended:    func(*crawl.Page, error) { ended.Add(1) },
+			Waiting:  waiting.Store,
 		})
+		if want := int64(2 - n); waiting.Load() != want || st.Waiting() != want {
+			t.Errorf("run %d: %d and %d wait, want %d", n, waiting.Load(), st.Waiting(), want)
+		}
 		if last := n == 2; ended.Load() != 1 || (err == nil) != last || !last && !errors.Is(err, crawl.ErrEnough) || st.Continues() == last {
 			t.Errorf("run %d: %d visits, %v, continues: %v", n, ended.Load(), err, st.Continues())
 		}

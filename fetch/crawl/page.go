@@ -80,8 +80,11 @@ func (p *Page) Found(e fetch.Entry) error {
 		form = shape(it.url)
 	}
 	added, err := c.State.add(it, c.Scope.limit(), form, c.MaxAlike)
-	if added == alike {
+	switch added {
+	case alike:
 		c.left(l, TooManyAlike)
+	case fresh:
+		c.counted()
 	}
 	return err
 }

@@ -37,6 +37,7 @@ type State struct {
 	queue   queue
 	claimed map[string]bool // the places of items that are visited without having been taken
 	touches int             // values of the file since its pages were let go of
+	waiting int64           // items in the queue, with those that are being visited
 }
 
 // The buckets: URLs by key, the queue by host and number, what failed in this crawl, how many URLs
@@ -274,7 +275,25 @@ func (s *State) begin(keys []string) (numbers []int, err error) {
 		}
 		numbers = append(numbers, n)
 	}
-	return numbers, s.write()
+	if err := s.write(); err != nil {
+		return nil, err
+	}
+	return numbers, s.count()
+}
+
+// count counts what is in the queue.
+func (s *State) count() error {
+	return fileError(s.db.View(func(tx *bolt.Tx) error {
+		s.waiting = int64(tx.Bucket(queueBucket).Stats().KeyN)
+		return nil
+	}))
+}
+
+// Waiting returns how many URLs are to be visited, with those that are being visited.
+func (s *State) Waiting() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting
 }
 
 func (s *State) empty(names ...[]byte) error {
@@ -378,6 +397,7 @@ func (s *State) enqueue(it *item) {
 	s.seq++
 	it.place = binary.BigEndian.AppendUint64(append([]byte(it.url.Host()), 0), s.seq)
 	s.changes.put(queueBucket, string(it.place), it.marshal())
+	s.waiting++
 }
 
 // claim takes a URL that a redirect leads to, as if it had been queued and taken: it is to be
@@ -417,6 +437,7 @@ func (s *State) end(it *item, state byte, memo []byte, limit int) error {
 	r.state, r.memo = state, memo
 	s.changes.put(urlsBucket, key, r.marshal())
 	s.changes.put(queueBucket, string(it.place), nil)
+	s.waiting--
 	if state == failed {
 		s.changes.put(failedBucket, string(it.place), it.marshal())
 	}

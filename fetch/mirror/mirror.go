@@ -56,10 +56,16 @@ type Options struct {
 	Wait         time.Duration
 	MaxRetryWait time.Duration
 
+	// Begin is told of each visit when it begins, and returns the context for it, which the functions
+	// below get, and what to call when it ends. Calls may overlap.
+	Begin func(ctx context.Context, u uri.URI) (context.Context, func())
+	// Progress is called as the bytes of a file arrive, with its path below the root; the numbers are
+	// those of download.Options. Calls may overlap.
+	Progress func(ctx context.Context, path string, done, total int64)
 	// Ended is told of each URL, and of each file that was removed. Calls do not overlap.
 	Ended func(Event)
 	// Retry is told of each try that failed and is followed by another. Calls do not overlap.
-	Retry func(u uri.URI, failed int, wait time.Duration, err error)
+	Retry func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error)
 }
 
 // Deleted is the outcome of a file that Options.Delete removed.

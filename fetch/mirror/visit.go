@@ -24,6 +24,11 @@ import (
 func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
 	v := &visited{Event: Event{Size: -1, Outcome: job.Skipped}, begin: time.Now()}
 	p.Result = v
+	if m.Begin != nil {
+		var end func()
+		ctx, end = m.Begin(ctx, p.URL)
+		defer end()
+	}
 	s, _ := m.d.Client.Scheme(p.URL.Scheme())
 	switch {
 	case m.Spider:
@@ -188,8 +193,11 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if m.Retry != nil {
-			m.Retry(p.URL, failed, wait, err)
+			m.Retry(ctx, p.URL, failed, wait, err)
 		}
+	}
+	if m.Progress != nil {
+		opts.Progress = func(done, total int64) { m.Progress(ctx, now.Path, done, total) }
 	}
 	res, err := m.d.Do(ctx, req, now.Path, opts)
 	switch {
