@@ -40,6 +40,7 @@ type explanation struct {
 	Insecure    bool     `json:"insecure,omitempty"` // certificates are not checked
 	Output      string   `json:"output,omitempty"`
 	Steps       []string `json:"steps,omitempty"`
+	Rules       []string `json:"rules,omitempty"`  // of a tree
 	Config      []string `json:"config,omitempty"` // the lines of the configuration file that count
 }
 
@@ -58,6 +59,11 @@ func (a *app) explainURL(j *job.Job) error {
 		return err
 	}
 	e := a.describe(x, req)
+	if a.set.tree.on() && x.Scheme.Driver != nil {
+		if err := a.explainTree(&e, j.URL); err != nil {
+			return err
+		}
+	}
 	if a.set.json {
 		if err := json.NewEncoder(a.std.out).Encode(e); err != nil {
 			return fileError(err)
@@ -161,6 +167,9 @@ func (e *explanation) text(w io.Writer) error {
 	}
 	for _, line := range e.Config {
 		f = append(f, render.Fact{Name: "config", Value: line})
+	}
+	for _, rule := range e.Rules {
+		f = append(f, render.Fact{Name: "tree", Value: rule})
 	}
 	for i, step := range e.Steps {
 		f = append(f, render.Fact{Name: "step " + strconv.Itoa(i+1), Value: step})

@@ -459,20 +459,6 @@ func addOutputFlags(f *pflag.FlagSet, s *settings) {
 	f.StringVarP(&s.dir, "directory-prefix", "P", "", "save files in `DIR`")
 }
 
-// addRetrievalFlags defines the flags that only retrieving files has.
-func addRetrievalFlags(f *pflag.FlagSet, s *settings) {
-	f.BoolVarP(&s.resume, "continue", "c", false, "continue a file that is incomplete")
-	f.BoolVarP(&s.newer, "timestamping", "N", false, "retrieve only what is newer than the file")
-	f.BoolVar(&s.keep, "no-clobber", false, "skip what exists as a file (also -nc)")
-	f.StringVar(&s.rng, "range", "", "retrieve only the bytes `A-B`, counted from 0; A- from A on, -N the last N")
-	f.StringVar(&s.checksum, "checksum", "", "check the file, as in `ALGO:HEX`, or by a file or URL of checksums")
-	f.BoolVar(&s.errorContent, "content-on-error", false, "save the page that comes with an error too; it stays an error")
-	f.BoolVar(&s.parts, "parts", false, "list the parts of a message")
-	f.Var(&s.part, "part", "retrieve part `N` of a message, decoded")
-	f.BoolVar(&s.text, "text", false, "retrieve the readable text of a message")
-	f.BoolVar(&s.compose, "compose", false, "print the message that a mail address proposes; send nothing")
-}
-
 const (
 	defaultRedirects = 20
 	defaultTries     = 5

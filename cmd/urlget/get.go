@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
@@ -416,4 +418,23 @@ func openRoot(dir string) (*os.Root, error) {
 		}
 	}
 	return root, err
+}
+
+// addExistingFlags defines the flags about files that are there, which count for trees too.
+func addExistingFlags(f *pflag.FlagSet, s *settings) {
+	f.BoolVarP(&s.newer, "timestamping", "N", false, "retrieve only what is newer than the file")
+	f.BoolVar(&s.keep, "no-clobber", false, "skip what exists as a file (also -nc)")
+}
+
+// addRetrievalFlags defines the flags that only retrieving files has.
+func addRetrievalFlags(f *pflag.FlagSet, s *settings) {
+	f.BoolVarP(&s.resume, "continue", "c", false, "continue a file that is incomplete")
+	addExistingFlags(f, s)
+	f.StringVar(&s.rng, "range", "", "retrieve only the bytes `A-B`, counted from 0; A- from A on, -N the last N")
+	f.StringVar(&s.checksum, "checksum", "", "check the file, as in `ALGO:HEX`, or by a file or URL of checksums")
+	f.BoolVar(&s.errorContent, "content-on-error", false, "save the page that comes with an error too; it stays an error")
+	f.BoolVar(&s.parts, "parts", false, "list the parts of a message")
+	f.Var(&s.part, "part", "retrieve part `N` of a message, decoded")
+	f.BoolVar(&s.text, "text", false, "retrieve the readable text of a message")
+	f.BoolVar(&s.compose, "compose", false, "print the message that a mail address proposes; send nothing")
 }

@@ -46,7 +46,9 @@ const shortHelp = `Urlget retrieves what URLs name, whatever their scheme.
   urlget ls [-lhR] URL     list a directory, menu, newsgroup, index or page
   urlget stat URL...       metadata without the content
   urlget explain URL...    what would be done, without a byte sent
+  urlget -r|-m|-p URL...   what it leads to as well, as a tree of files
   urlget serve             any URL in the browser, and archives
+  urlget warc              look after archives; --warc FILE makes one
   urlget schemes           the schemes that it knows
 
   -O FILE, -P DIR          save as FILE ("-" is standard output), or in DIR
@@ -58,12 +60,10 @@ const shortHelp = `Urlget retrieves what URLs name, whatever their scheme.
   -d DATA, -F NAME=VALUE   send a form; -X METHOD, --post-file FILE
   -u USER:PASSWORD         log in; without it netrc counts
   -t N, -T SECONDS         try N times; wait so long for the network
-  --limit-rate SIZE        a second, as in 500K or 2M
   --checksum ALGO:HEX      what the file must have
-  --proxy URL              go through a proxy
+  --proxy URL, --limit-rate SIZE   go through a proxy; SIZE a second, as in 2M
 
-  urlget --help all        every flag, in groups
-  urlget COMMAND --help    the flags of a command
+  urlget --help all        every flag, in groups; COMMAND --help has its own
 `
 
 // helpCommand returns the command that prints the help of root and of its other commands.

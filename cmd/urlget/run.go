@@ -272,13 +272,13 @@ the terminal. "urlget schemes" lists the schemes.`,
 	explain := &cobra.Command{
 		Use:   "explain [flags] URL...",
 		Short: "Tell what would be done, without sending anything",
-		RunE:  a.each(action{offline: true, do: a.explain}),
+		RunE:  a.each(action{offline: true, check: func() error { return a.set.tree.check(&a.set) }, do: a.explain}),
 	}
 	a.defineNamed(get, addFlags, addOutputFlags, addRetrievalFlags, addAcceptedFlags, addManyFlags, addTreeFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
 	a.defineNamed(cat, addFlags, addRetrievalFlags, addAcceptedFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
 	a.defineNamed(ls, addListFlags, addFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
 	a.defineNamed(stat, addFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
-	a.defineNamed(explain, addFlags, addOutputFlags, addNetworkFlags, addPolicyFlags)
+	a.defineNamed(explain, addFlags, addOutputFlags, addExistingFlags, addManyFlags, addTreeFlags, addNetworkFlags, addPolicyFlags)
 	for _, cmd := range []*cobra.Command{get, cat, ls, stat, explain} {
 		cmd.ValidArgsFunction = a.completeURL
 	}

@@ -159,6 +159,15 @@ func (t *treeSettings) scope() (*crawl.Scope, error) {
 	return s, nil
 }
 
+// treeScope is the scope that -m counts in.
+func (a *app) treeScope() (*crawl.Scope, error) {
+	scope, err := a.set.tree.scope()
+	if err == nil && a.set.tree.mirror && !a.set.given("level") {
+		scope.MaxDepth = -1
+	}
+	return scope, err
+}
+
 // withoutDirs returns what matches the URLs that reject matches, which may be nil, and those in the
 // directories. An asterisk in one is any part of a name.
 func withoutDirs(reject *regexp.Regexp, dirs []string) *regexp.Regexp {
@@ -179,12 +188,9 @@ func (a *app) mirror(ctx context.Context) error {
 		return nil
 	}
 	t := &a.set.tree
-	scope, err := t.scope()
+	scope, err := a.treeScope()
 	if err != nil {
 		return err
-	}
-	if t.mirror && !a.set.given("level") {
-		scope.MaxDepth = -1
 	}
 	r := a.runner()
 	opts := &mirror.Options{

@@ -42,7 +42,7 @@ func newRobots(client *fetch.Client) *robotsCache {
 // rules returns the rules of the server of u. An error means that nothing may be retrieved from it
 // (RFC 9309, section 2.3.1.4).
 func (c *robotsCache) rules(ctx context.Context, u uri.URI) (*robots.Rules, error) {
-	where, ok := robotsURL(u)
+	where, ok := RobotsURL(u)
 	if !ok {
 		return &robots.Rules{}, nil
 	}
@@ -77,8 +77,9 @@ func (c *robotsCache) site(name string) *siteRules {
 	return s
 }
 
-// robotsURL returns where the robots.txt for u is; there is none for most schemes.
-func robotsURL(u uri.URI) (uri.URI, bool) {
+// RobotsURL returns where the robots.txt for u is. It reports false if the scheme has none, as most
+// of those have whose directories are listed.
+func RobotsURL(u uri.URI) (uri.URI, bool) {
 	var err error
 	switch Family(u) {
 	case "http", "gemini":

@@ -166,7 +166,7 @@ func (s *Scope) place(l Link, needed bool) Reason {
 	case len(s.Domains) > 0 && !under(host, s.Domains):
 		return OtherDomain
 	}
-	if s.NoParent && !needed && !(site(l.URL) == site(l.Seed) && strings.HasPrefix(treePath(l.URL), directory(l.Seed))) {
+	if s.NoParent && !needed && !(site(l.URL) == site(l.Seed) && strings.HasPrefix(treePath(l.URL), Directory(l.Seed))) {
 		return NotBelow
 	}
 	return Followed
@@ -192,8 +192,9 @@ func treePath(u uri.URI) string {
 	return "/" + strings.TrimPrefix(g.Selector, "/")
 }
 
-// directory returns the path of the directory that u is or is in, with a slash at its end.
-func directory(u uri.URI) string {
+// Directory returns the path of the directory that u is or is in, with a slash at its end: it is what
+// Scope.NoParent stays in if u is a seed. In gopher it is that of selectors.
+func Directory(u uri.URI) string {
 	p := treePath(u)
 	if g, err := uri.ParseGopher(u); err == nil && (g.Type == '1' || g.Type == 0) {
 		return strings.TrimSuffix(p, "/") + "/" // a menu

@@ -170,8 +170,12 @@ func (m *mirror) stateFile(seeds []uri.URI) (string, error) {
 	if info, err := m.d.Root.Lstat(stateDir); err != nil || !info.IsDir() {
 		return "", fileError(&fs.PathError{Op: "open", Path: stateDir, Err: errors.New("it is not a directory")})
 	}
-	return filepath.Join(m.d.Root.Name(), stateDir, hostName(seeds[0])+".state"), nil
+	return filepath.Join(m.d.Root.Name(), filepath.FromSlash(StateName(seeds[0]))), nil
 }
+
+// StateName returns where the state of a mirror is whose first seed is u, below the root, if
+// Options.State does not say something else.
+func StateName(u uri.URI) string { return path.Join(stateDir, hostName(u)+".state") }
 
 func fileError(err error) error {
 	if err == nil || fetch.CodeOf(err) != "" {

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/mirror"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// explainTree adds what a tree that begins at u would be made of, and where it would go.
+func (a *app) explainTree(e *explanation, u uri.URI) error {
+	t := &a.set.tree
+	scope, err := a.treeScope()
+	if err != nil {
+		return err
+	}
+	dir := cmp.Or(a.set.dir, ".")
+	layout := t.layout()
+	e.Output = filepath.Join(dir, filepath.FromSlash(layout.Path(u)))
+	if _, robots := crawl.RobotsURL(u); !robots && strings.HasSuffix(u.URLPath(), "/") { // a directory
+		e.Output = filepath.Join(dir, filepath.FromSlash(layout.Dir(u))) + string(filepath.Separator)
+	}
+	if t.spider {
+		e.Output = "none: --spider saves nothing"
+	}
+	e.Rules = append(scopeRules(scope, u), a.treeRules(u)...)
+	if !t.mirror && !a.set.newer && t.state == "" {
+		return nil
+	}
+	state := cmp.Or(t.state, filepath.Join(dir, filepath.FromSlash(mirror.StateName(u))))
+	if _, err := os.Stat(state); err == nil {
+		state += " (of an earlier run)"
+	}
+	e.Rules = append(e.Rules, "the state is in "+state)
+	return nil
+}
+
+// scopeRules says which links are followed, and what is kept of what they lead to, if the tree
+// begins at u.
+func scopeRules(s *crawl.Scope, u uri.URI) []string {
+	var rules []string
+	add := func(format string, args ...any) { rules = append(rules, fmt.Sprintf(format, args...)) }
+	list := func(words []string) string { return strings.Join(words, ", ") }
+	host := cmp.Or(u.Host(), "this machine")
+	switch {
+	case s.SeedsOnly && s.Requisites:
+		add("follows only what the page needs to be shown")
+	case s.SeedsOnly:
+		add("follows no links")
+	case s.MaxDepth < 0:
+		add("follows any number of links in a row")
+	default:
+		add("follows at most %d links in a row", s.MaxDepth)
+	}
+	if s.Requisites && !s.SeedsOnly {
+		add("takes what pages need to be shown, however deep")
+	}
+	switch {
+	case !s.SpanHosts && u.Port(0) != 0:
+		add("stays at %s, port %d", host, u.Port(0))
+	case !s.SpanHosts:
+		add("stays at %s", host)
+	case len(s.Domains) > 0:
+		add("goes to %s and the domains %s", host, list(s.Domains))
+	default:
+		add("goes to any host")
+	}
+	if len(s.ExcludeDomains) > 0 {
+		add("does not go to the domains %s", list(s.ExcludeDomains))
+	}
+	if s.NoParent {
+		add("stays in %s and below", crawl.Directory(u))
+	}
+	if s.AcceptURL != nil {
+		add("follows only URLs that match %s", s.AcceptURL)
+	}
+	if s.RejectURL != nil {
+		add("follows no URLs that match %s", s.RejectURL)
+	}
+	if len(s.Accept) > 0 {
+		add("keeps only files whose names end in or match %s", list(s.Accept))
+	}
+	if len(s.Reject) > 0 {
+		add("keeps no files whose names end in or match %s", list(s.Reject))
+	}
+	if len(s.AcceptTypes) > 0 {
+		add("keeps only files of type %s", list(s.AcceptTypes))
+	}
+	return rules
+}
+
+// treeRules says what is heeded on the way, and what is done with files.
+func (a *app) treeRules(u uri.URI) []string {
+	t, m := &a.set.tree, &a.set.many
+	var rules []string
+	if _, robots := crawl.RobotsURL(u); robots {
+		if t.noRobots {
+			rules = append(rules, "does not heed robots.txt")
+		} else {
+			rules = append(rules, "heeds robots.txt")
+		}
+	}
+	pace := fmt.Sprintf("retrieves %d at once, at most %d from one host", m.jobs, min(int(m.jobs), m.hostLimit(u.Scheme())))
+	if m.wait > 0 {
+		pace += fmt.Sprintf(", with %s between", waitTime(time.Duration(m.wait)))
+	}
+	rules = append(rules, pace)
+	for _, r := range []struct {
+		on   bool
+		text string
+	}{
+		{t.sitemaps, "begins at the sitemaps of the server too"},
+		{t.mirror || a.set.newer, "leaves files that are as the server has them"},
+		{a.set.keep, "leaves files that are there"},
+		{t.remove, "removes files of an earlier mirror that are gone"},
+		{t.convert, "makes links lead to the files"},
+		{t.originals, "keeps what the server sent as NAME.orig"},
+		{t.extend, "gives pages the extension .html"},
+	} {
+		if r.on {
+			rules = append(rules, r.text)
+		}
+	}
+	return rules
+}
