@@ -3,7 +3,6 @@ package fetchhttp
 import (
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"net/http"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/template"
 )
 
 // NewGateway returns a Handler that retrieves URLs with c on behalf of HTTP clients (RFC 1738,
@@ -143,8 +143,8 @@ var (
 )
 
 // parsed returns a template, parsed when it is needed: not every program that can serve does.
-func parsed(text string) func() *template.Template {
-	return sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(text)) })
+func parsed(text string) func() *template.Set {
+	return sync.OnceValue(func() *template.Set { return template.Must(template.Parse(text)) })
 }
 
 // listing writes entries as they arrive.
@@ -153,7 +153,7 @@ func (g *gateway) listing(w http.ResponseWriter, r *http.Request, resp *fetch.Re
 	if r.Method == http.MethodHead {
 		return
 	}
-	if pageHead().Execute(w, resp.URL.Redacted()) != nil {
+	if pageHead().Execute(w, "", resp.URL.Redacted()) != nil {
 		return // the client has gone
 	}
 	for e, err := range resp.Entries {
@@ -161,7 +161,7 @@ func (g *gateway) listing(w http.ResponseWriter, r *http.Request, resp *fetch.Re
 			panic(http.ErrAbortHandler)
 		}
 		line := struct{ Path, Name, URL string }{g.path(e.URL), strings.ToValidUTF8(e.Name, "\uFFFD"), e.URL.Redacted()}
-		if pageLine().Execute(w, line) != nil {
+		if pageLine().Execute(w, "", line) != nil {
 			return
 		}
 	}

@@ -75,7 +75,7 @@ func (p *page) begin(status int, title string) {
 
 // put writes a template.
 func (p *page) put(name string, data any) {
-	if err := pages().ExecuteTemplate(p.out, name, data); err != nil {
+	if err := pages().Execute(p.out, name, data); err != nil {
 		panic(http.ErrAbortHandler) // the browser has gone
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"net/http"
 	"slices"
@@ -26,6 +25,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/replay"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/template"
 )
 
 // Options say what a Server shows.
@@ -125,9 +125,7 @@ var static embed.FS
 var pageFiles embed.FS
 
 // pages returns the templates of all pages. Programs that show none do not parse them.
-var pages = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").ParseFS(pageFiles, "pages/*.html"))
-})
+var pages = sync.OnceValue(func() *template.Set { return template.Must(template.ParseFS(pageFiles, "pages/*.html")) })
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

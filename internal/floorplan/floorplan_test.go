@@ -39,6 +39,18 @@ func TestNoRowIsIdle(t *testing.T) {
 	}
 }
 
+// The templates of the standard library keep every exported method in whatever program links them,
+// and the command with them: package internal/template says more.
+func TestNoTemplatesThatKeepAllMethods(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t) {
+		_, ours := local(p.ImportPath)
+		if ours && (slices.Contains(p.Imports, "html/template") || slices.Contains(p.Imports, "text/template")) {
+			t.Errorf("%s: use internal/template", p.ImportPath)
+		}
+	}
+}
+
 // visit looks into the directories that list depends on: the cache of test results does not see
 // what go list reads.
 func visit(t *testing.T) {

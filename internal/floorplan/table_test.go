@@ -37,6 +37,7 @@ var layers = []layer{
 		{packages: "internal/wire"},
 		{packages: "internal/pool"},
 		{packages: "internal/bounded"},
+		{packages: "internal/template"},
 		{packages: "internal/codec/tn3270", modules: []string{"golang.org/x/text"}},
 		{packages: "internal/codec/*", imports: []string{"fetch/uri"},
 			purpose: "the messages of one protocol, for its driver and its test server"},
@@ -78,7 +79,7 @@ var layers = []layer{
 		{packages: "fetch/middleware", imports: core, modules: []string{"golang.org/x/time"}},
 		{packages: "fetch/middleware/otel", imports: core, modules: []string{"go.opentelemetry.io/otel"}},
 		{packages: "fetch/fetchfs", imports: core},
-		{packages: "fetch/fetchhttp", imports: core},
+		{packages: "fetch/fetchhttp", imports: append(core[:len(core):len(core)], "internal/template")},
 		{packages: "fetch/warc", modules: []string{"github.com/klauspost/compress", "golang.org/x/sys"}},
 		{packages: "fetch/warc/wacz", imports: []string{"fetch/warc"}},
 		{packages: "fetch/capture", imports: append(core[:len(core):len(core)], "fetch/warc")},
@@ -96,7 +97,7 @@ var layers = []layer{
 			"fetch/download", "fetch/crawl", "fetch/mirror", "internal/mailbox")},
 		{packages: "fetch/replay", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/warc/wacz", "fetch/capture", "protocols/http")},
 		{packages: "fetch/serve", imports: append(core[:len(core):len(core)], "fetch/uri/find", "fetch/links", "fetch/message",
-			"fetch/fetchhttp", "fetch/replay"), modules: []string{"golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},
+			"fetch/fetchhttp", "fetch/replay", "internal/template"), modules: []string{"golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},
 	}},
 
 	{"programs", []row{

@@ -1,0 +1,176 @@
+package template
+
+import (
+	"fmt"
+	"strings"
+	"text/template/parse"
+)
+
+// A checker goes through a template once, knows where in HTML it is, and notes the escape of each
+// value.
+type checker struct {
+	set  *Set
+	tree *parse.Tree
+	place
+}
+
+// A place is a position in HTML.
+type place struct {
+	state   state
+	element string // the name of the tag that it is in, or of the element that holds only text
+	attr    string // the name of the attribute
+	part    part   // of the URL that the attribute is
+}
+
+type state int
+
+const (
+	inText  state = iota // between tags, or in an element that holds only text
+	inTag                // within a tag, between attributes
+	inValue              // within a value in double quotes
+)
+
+// A part is how far a URL has come.
+type part int
+
+const (
+	atStart part = iota
+	afterStart
+	afterQuery // or fragment
+)
+
+// template checks a whole template. It begins and ends between tags, as others use it there.
+func (c *checker) template() error {
+	if err := c.node(c.tree.Root); err != nil {
+		return err
+	}
+	if c.place != (place{}) {
+		return fmt.Errorf("it ends within a tag or an element of text")
+	}
+	return nil
+}
+
+func (c *checker) node(node parse.Node) error {
+	switch n := node.(type) {
+	case *parse.ListNode:
+		if n == nil {
+			return nil
+		}
+		for _, node := range n.Nodes {
+			if err := c.node(node); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *parse.TextNode:
+		return c.text(string(n.Text))
+	case *parse.ActionNode:
+		if err := check(n.Pipe); err != nil {
+			return err
+		}
+		e, err := c.escape()
+		if err != nil {
+			return fmt.Errorf("%s: %w", n, err)
+		}
+		c.set.escapes[n] = e
+		return nil
+	case *parse.IfNode:
+		return c.branch(&n.BranchNode)
+	case *parse.WithNode:
+		return c.branch(&n.BranchNode)
+	case *parse.RangeNode:
+		return c.branch(&n.BranchNode)
+	case *parse.TemplateNode:
+		if c.place != (place{}) {
+			return fmt.Errorf("%s: only between tags", n)
+		}
+		if c.set.trees[n.Name] == nil {
+			return fmt.Errorf("%s: there is none", n)
+		}
+		if n.Pipe == nil {
+			return nil
+		}
+		return check(n.Pipe)
+	}
+	return fmt.Errorf("%s: not supported", node)
+}
+
+// branch checks both ways, which must lead to the same place.
+func (c *checker) branch(n *parse.BranchNode) error {
+	if err := check(n.Pipe); err != nil {
+		return err
+	}
+	before := c.place
+	if err := c.node(n.List); err != nil {
+		return err
+	}
+	after := c.place
+	c.place = before
+	if err := c.node(n.ElseList); err != nil {
+		return err
+	}
+	if c.place != after || n.NodeType == parse.NodeRange && before != after {
+		return fmt.Errorf("%s: the ways through it end in different places", n.Pipe)
+	}
+	return nil
+}
+
+// arguments are how many each function takes.
+var arguments = map[string]int{"eq": 2, "not": 1, "or": 2, "slice": 2}
+
+// check refuses pipelines that evaluate does not understand.
+func check(p *parse.PipeNode) error {
+	if len(p.Decl) > 0 || len(p.Cmds) != 1 {
+		return fmt.Errorf("%s: variables and pipes are not supported", p)
+	}
+	args := p.Cmds[0].Args
+	if name, ok := args[0].(*parse.IdentifierNode); ok {
+		if args = args[1:]; len(args) != arguments[name.Ident] {
+			return fmt.Errorf("%s: %s takes %d arguments", p, name, arguments[name.Ident])
+		}
+		if name.Ident == "slice" && args[1].Type() != parse.NodeNumber {
+			return fmt.Errorf("%s: not supported", p)
+		}
+	} else if len(args) > 1 {
+		return fmt.Errorf("%s: not supported", p)
+	}
+	for _, arg := range args {
+		switch n := arg.(type) {
+		case *parse.DotNode, *parse.FieldNode, *parse.StringNode:
+		case *parse.NumberNode:
+			if !n.IsInt {
+				return fmt.Errorf("%s: only whole numbers", p)
+			}
+		default:
+			return fmt.Errorf("%s: not supported", p)
+		}
+	}
+	return nil
+}
+
+// The attributes that may have values in them. The values of those that are shown, and of aria-* and
+// data-*, mean nothing to a browser.
+var (
+	isURL   = map[string]bool{"href": true, "src": true, "action": true, "formaction": true, "poster": true}
+	isShown = map[string]bool{"alt": true, "class": true, "datetime": true, "for": true, "id": true, "label": true,
+		"name": true, "placeholder": true, "title": true, "value": true}
+)
+
+// escape returns what a value needs here.
+func (c *checker) escape() (escape, error) {
+	switch {
+	case c.state == inText && (c.element == "script" || c.element == "style"):
+		return 0, fmt.Errorf("no values in <%s>", c.element)
+	case c.state == inText:
+		return asText, nil
+	case c.state == inTag:
+		return 0, fmt.Errorf("values of attributes need double quotes")
+	}
+	switch {
+	case isURL[c.attr]:
+		return [...]escape{atStart: asURL, afterStart: asRest, afterQuery: asQuery}[c.part], nil
+	case isShown[c.attr], strings.HasPrefix(c.attr, "aria-"), strings.HasPrefix(c.attr, "data-"):
+		return asText, nil
+	}
+	return 0, fmt.Errorf("no values in the attribute %s", c.attr)
+}

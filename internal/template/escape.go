@@ -1,0 +1,81 @@
+package template
+
+import "strings"
+
+// An escape is what a value needs in its place.
+type escape int
+
+const (
+	// asText is for text between tags, and within quoted attributes that are only shown.
+	asText escape = iota + 1
+	// asURL is for what an attribute such as href begins with.
+	asURL
+	// asRest is for the rest of a URL whose beginning is the template's.
+	asRest
+	// asQuery is for parts of the query and the fragment of a URL.
+	asQuery
+)
+
+// notURL is what becomes of URLs that could run scripts, as in html/template.
+const notURL = "#ZgotmplZ"
+
+func (e escape) apply(value string) string {
+	switch e {
+	case asURL:
+		if !harmless(value) {
+			return notURL
+		}
+		return html.Replace(percent(value, true))
+	case asRest:
+		return html.Replace(percent(value, true))
+	case asQuery:
+		return html.Replace(percent(value, false))
+	}
+	return html.Replace(value)
+}
+
+// html escapes what could end text or a quoted attribute. A plus could begin UTF-7.
+var html = strings.NewReplacer("\x00", "\uFFFD", `"`, "&#34;", "&", "&amp;", "'", "&#39;", "+", "&#43;", "<", "&lt;", ">", "&gt;")
+
+// harmless reports whether a URL is relative or has one of the schemes that browsers take for
+// places.
+func harmless(u string) bool {
+	scheme, _, absolute := strings.Cut(u, ":")
+	if !absolute || strings.Contains(scheme, "/") {
+		return true
+	}
+	for _, known := range []string{"http", "https", "mailto"} {
+		if strings.EqualFold(scheme, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// percent encodes what may not stand in a URL (RFC 3986, section 2). In a whole one, the delimiters
+// and the escapes that are there stay.
+func percent(text string, whole bool) string {
+	const hex = "0123456789abcdef"
+	var b strings.Builder
+	for i := range len(text) {
+		c := text[i]
+		if unreserved(c) || whole && (strings.IndexByte("!#$&*+,/:;=?@[]", c) >= 0 || c == '%' && escaped(text[i:])) {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteByte('%')
+		b.WriteByte(hex[c>>4])
+		b.WriteByte(hex[c&15])
+	}
+	return b.String()
+}
+
+func unreserved(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
+
+// escaped reports whether text begins with a percent sign and two hexadecimal digits.
+func escaped(text string) bool {
+	const digits = "0123456789abcdefABCDEF"
+	return len(text) > 2 && strings.IndexByte(digits, text[1]) >= 0 && strings.IndexByte(digits, text[2]) >= 0
+}
