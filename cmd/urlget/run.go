@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"sync"
 	"syscall"
@@ -94,7 +95,10 @@ func interruptible(args []string, std stdio, more ...fetch.Loader) int {
 		}
 	}()
 	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, args, std, more...) }()
+	go func() {
+		growStack(false)
+		ended <- run(ctx, args, std, more...)
+	}()
 	select {
 	case status := <-ended:
 		return status
@@ -107,6 +111,19 @@ func interruptible(args []string, std stdio, more ...fetch.Loader) int {
 	case <-time.After(grace):
 	}
 	return exitInterrupted
+}
+
+// growStack makes the stack of the calling goroutine as large as a short run needs. Where it grows
+// by and by instead, each step walks all frames below and reads the tables of their functions, which
+// are spread over the program and are not needed otherwise. What makes it grow is the size of the
+// frame, whether it is used or not.
+//
+//go:noinline
+func growStack(use bool) {
+	if use {
+		var frame [48 << 10]byte
+		runtime.KeepAlive(&frame)
+	}
 }
 
 // run runs the command with its arguments and returns its exit status. The loaders add schemes to
