@@ -26,6 +26,10 @@ const (
 // "longdesc" for descriptions, and otherwise the name of the element, such as "img", "script" or
 // "iframe". Name is the text of an anchor or the alt text of an image. A reference that cannot be
 // read as a URL becomes an entry of kind fetch.EntryError.
+//
+// Of the files in pages that servers make of directories, titled "Index of", ModTime is the time
+// that the page has, as if it were UTC, and Size is what it has unless that is rounded. Links to
+// the same directory in another order are left out.
 func HTML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		r, _ := fromUTF16(r)
@@ -42,6 +46,7 @@ func HTML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 				p.tag()
 			case html.EndTagToken:
 				p.styles = false
+				p.titles = false
 				if name, _ := p.tokens.TagName(); string(name) == "a" {
 					p.closeAnchor()
 				}
@@ -56,7 +61,10 @@ type page struct {
 	base    uri.URI
 	hasBase bool // only the first base element counts
 	styles  bool // the text that comes is a style sheet
+	titles  bool // it is the title
+	index   bool // the page is of a directory
 	anchor  *fetch.Entry
+	row     *row // in such a page: the last link
 	yield   func(fetch.Entry, error) bool
 	left    bool // the caller wants no more
 }
@@ -67,6 +75,7 @@ func (p *page) emit(e fetch.Entry) {
 
 func (p *page) end() {
 	p.closeAnchor()
+	p.flush()
 	err := p.tokens.Err()
 	switch {
 	case p.left || err == io.EOF:
@@ -85,6 +94,12 @@ func (p *page) text(text []byte) {
 		}
 		return
 	}
+	if p.titles && strings.HasPrefix(strings.TrimSpace(string(text)), indexTitle) {
+		p.index = true
+	}
+	if p.row != nil && p.anchor == nil && len(p.row.text) < maxRow {
+		p.row.text += " " + string(text[:min(len(text), maxRow)])
+	}
 	if p.anchor == nil || len(p.anchor.Name) >= maxName {
 		return
 	}
@@ -98,7 +113,11 @@ func (p *page) text(text []byte) {
 func (p *page) closeAnchor() {
 	if p.anchor != nil {
 		p.anchor.Name = strings.ToValidUTF8(p.anchor.Name, "\uFFFD")
-		p.emit(*p.anchor)
+		if p.index {
+			p.row = &row{entry: *p.anchor}
+		} else {
+			p.emit(*p.anchor)
+		}
 		p.anchor = nil
 	}
 }
@@ -106,13 +125,16 @@ func (p *page) closeAnchor() {
 // tag handles a start tag.
 func (p *page) tag() {
 	name, attrs := readTag(p.tokens)
-	p.styles = name == "style"
+	p.styles, p.titles = name == "style", name == "title"
 	if name == "base" {
 		p.base, p.hasBase = baseOf(p.base, p.hasBase, attrs)
 		return
 	}
 	if name == "a" {
 		p.closeAnchor()
+	}
+	if endsRow(name) {
+		p.flush()
 	}
 	alt, _ := value(attrs, "alt")
 	for _, s := range spansOf(name, attrs) {
@@ -124,6 +146,8 @@ func (p *page) tag() {
 		case e.Kind == fetch.EntryError:
 		case name == "area", name == "img" && attrs[s.attr].Key == "src":
 			e.Name = alt
+		case name == "a" && s.rel == "a" && p.index && sorts(s.ref):
+			continue
 		case name == "a" && s.rel == "a":
 			p.anchor = &e
 			continue

@@ -189,11 +189,14 @@ type memo struct {
 	Path      string          `json:"path,omitempty"`
 	Type      string          `json:"type,omitempty"`
 	Validator fetch.Validator `json:"validator,omitzero"`
-	Size      int64           `json:"size,omitempty"`  // of the file that was saved
-	Saved     time.Time       `json:"saved,omitzero"`  // its time
-	Page      bool            `json:"page,omitempty"`  // it may be converted
-	To        string          `json:"to,omitempty"`    // a redirect: where it led
-	Final     string          `json:"final,omitempty"` // the URL that links are relative to
+	Size      int64           `json:"size,omitempty"` // of the file that was saved
+	Saved     time.Time       `json:"saved,omitzero"` // its time
+	// Told is what a page of a directory told of it when it was last asked for, at Asked.
+	Told  told      `json:"told,omitzero"`
+	Asked time.Time `json:"asked,omitzero"`
+	Page  bool      `json:"page,omitempty"`  // it may be converted
+	To    string    `json:"to,omitempty"`    // a redirect: where it led
+	Final string    `json:"final,omitempty"` // the URL that links are relative to
 	// Scheme is that of the URL if the crawl knows it by that of another one (see crawl.Key).
 	Scheme string `json:"scheme,omitempty"`
 }

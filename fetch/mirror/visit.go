@@ -148,11 +148,17 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 	// server gave it; what a listing tells of needs no request.
 	same := errBefore == nil && before.Mode().IsRegular() && before.Size() == old.Size && before.ModTime().Equal(old.Saved)
 	converted := m.converted(old)
+	now.Told, now.Asked = tellsOf(p), v.begin
 	switch {
 	case m.Keep:
 	case old.Page && converted == "":
 		opts.Exists = download.Overwrite
-	case m.Newer && p.Size >= 0 && !p.ModTime.IsZero() && !old.Page:
+	case m.Newer && same && old.stillTold(now.Told):
+		v.Outcome, v.Size = job.Unchanged, old.Size
+		return m.follow(p, old, old.Path, nil)
+	case m.Newer && old.toldSize(now.Told):
+		opts.Exists = download.Overwrite // whatever the server makes of times
+	case m.Newer && now.Told == (told{}) && p.Size >= 0 && !p.ModTime.IsZero() && !old.Page:
 		opts.Known = &download.Known{Size: p.Size, Validator: fetch.Validator{ModTime: p.ModTime}}
 	case m.Newer && (same || old.Page) && !old.Validator.IsZero():
 		opts.Exists, req.IfChanged = download.Overwrite, old.Validator
@@ -218,6 +224,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 		return nil
 	case fetch.CodeOf(err) == fetch.ErrNotModified && !req.IfChanged.IsZero():
 		v.Outcome, v.Size = job.Unchanged, old.Size
+		old.Told, old.Asked = now.Told, now.Asked
 		p.Memo = old.bytes()
 		return m.follow(p, old, cmp.Or(converted, old.Path), nil)
 	case err != nil:
@@ -290,6 +297,9 @@ func (m *mirror) saved(p *crawl.Page, v *visited, res *download.Result, old, now
 	if res.Outcome != download.Saved {
 		if now.Type == "" {
 			now.Type, now.Validator = old.Type, old.Validator
+		}
+		if res.Outcome == download.Existed { // and nobody was asked
+			now.Told, now.Asked = old.Told, old.Asked
 		}
 		now.Final = old.Final
 		now.Page = old.Page

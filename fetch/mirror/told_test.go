@@ -1,0 +1,88 @@
+package mirror_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A directory is a server of files with a page of them, as nginx makes it.
+type directory struct {
+	mu    sync.Mutex
+	files map[string]string
+	times map[string]time.Time
+	asked []string
+}
+
+func (d *directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name := strings.TrimPrefix(r.URL.Path, "/d/")
+	if name == "" {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<html><head><title>Index of /d/</title></head><body><pre><a href=\"../\">../</a>\n")
+		for name, text := range d.files {
+			fmt.Fprintf(w, "<a href=%q>%s</a>   %s   %d\n", name, name, d.times[name].UTC().Format("02-Jan-2006 15:04"), len(text))
+		}
+		return
+	}
+	text, ok := d.files[name]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	d.asked = append(d.asked, name)
+	http.ServeContent(w, r, name, d.times[name], strings.NewReader(text))
+}
+
+func (d *directory) requests() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	asked := d.asked
+	d.asked = nil
+	slices.Sort(asked)
+	return asked
+}
+
+func TestPagesOfDirectoriesSaveRequests(t *testing.T) {
+	t.Parallel()
+	d := &directory{files: map[string]string{"a.txt": "a", "b.html": "<a href=c.bin>c</a>", "c.bin": "c", "new.txt": "new"},
+		times: map[string]time.Time{"a.txt": day, "b.html": day, "c.bin": day, "new.txt": time.Now()}}
+	site := httptest.NewServer(d)
+	t.Cleanup(site.Close)
+	dir := t.TempDir()
+	again := func(what string, want ...string) {
+		t.Helper()
+		opts := noHost()
+		opts.Crawl.Scope.NoParent = true
+		run(t, dir, site.URL+"/d/", opts)
+		if got := d.requests(); !slices.Equal(got, want) {
+			t.Errorf("%s: asked for %q, want %q", what, got, want)
+		}
+	}
+	again("the first time", "a.txt", "b.html", "c.bin", "new.txt")
+	again("unchanged", "new.txt") // which may have changed within the same minute
+	d.files["a.txt"], d.times["a.txt"] = "A", day.Add(time.Hour)
+	again("a newer time", "a.txt", "new.txt")
+	d.files["c.bin"] = "longer"
+	again("another size", "c.bin", "new.txt")
+	if err := os.WriteFile(filepath.Join(dir, "d/b.html"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again("changed here", "b.html", "new.txt")
+	if err := os.Remove(filepath.Join(dir, "d/b.html")); err != nil {
+		t.Fatal(err)
+	}
+	again("removed here", "b.html", "new.txt")
+	again("unchanged", "new.txt")
+	got := files(t, dir)
+	delete(got, "d/index.html")
+	compare(t, "the directory", got, map[string]string{"d/a.txt": "A", "d/b.html": d.files["b.html"], "d/c.bin": "longer", "d/new.txt": "new"})
+}
