@@ -33,10 +33,12 @@ type Error struct {
 	Reason Reason
 	Hint   string // what can be done about it, in words that suit any program; or ""
 	// Header and Body are what the server sent along with its refusal, such as an error page,
-	// limited to 64 KiB of Body. They are nil for protocols without such a thing.
-	Header textproto.MIMEHeader
-	Body   []byte
-	Err    error // cause, or nil
+	// limited to 64 KiB of Body. They are nil for protocols without such a thing. Partial says that
+	// Body is only the beginning of what the server sent.
+	Header  textproto.MIMEHeader
+	Body    []byte
+	Partial bool
+	Err     error // cause, or nil
 }
 
 // Error returns the operation, the URL and Message.

@@ -88,12 +88,16 @@ func (a *app) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) func
 		again.Exists = download.NewName
 	}
 	res := (&job.Runner{Downloader: files, Tries: 1}).Run(ctx, again, &job.Hooks{Writer: a.writer})
+	what := "the page of the error"
+	if e.Partial {
+		what = "the beginning of the page of the error"
+	}
 	return func() {
 		switch {
 		case res.Err != nil:
-			a.con.warn("the page of the error was not saved: " + render.Message(res.Err))
+			a.con.warn(what + " was not saved: " + render.Message(res.Err))
 		case j.Output != "-":
-			a.say("the page of the error is in %s", fetch.Printable(filepath.Join(a.out.dir, filepath.FromSlash(res.Path))))
+			a.say("%s is in %s", what, fetch.Printable(filepath.Join(a.out.dir, filepath.FromSlash(res.Path))))
 		}
 	}
 }

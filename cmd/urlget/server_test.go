@@ -76,6 +76,13 @@ func pages() http.Handler {
 	})
 	file("/urls", "text/plain", "file:///etc/passwd\n")
 	mux.HandleFunc("/errorpage", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<h1>gone</h1>", http.StatusNotFound) })
+	mux.HandleFunc("/longerrorpage", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, strings.Repeat("x", 100_000), http.StatusNotFound)
+	})
+	mux.HandleFunc("/cuturls", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		fmt.Fprintf(w, "http://%s/hello.txt\nhttp://%s/hel", r.Host, r.Host)
+	})
 	file("/big", "application/octet-stream", strings.Repeat("x", 100_000))
 	mux.HandleFunc("/norange", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "whole") })
 	mux.HandleFunc("/named", func(w http.ResponseWriter, _ *http.Request) {

@@ -132,12 +132,16 @@ func (l *list) retrieve(ctx context.Context, c *fetch.Client, u uri.URI) error {
 
 // each passes on what the list names, until pass returns false.
 func (l *list) each(retrievable func(string) bool, pass func(given) bool) error {
-	in := bufio.NewReader(l.body)
+	whole := &endReader{r: l.body}
+	in := bufio.NewReader(whole)
 	if l.page || startsPage(in) {
 		return l.links(in, retrievable, pass)
 	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, uri.MaxLen)
+	lines.Split(func(data []byte, atEnd bool) (int, []byte, error) {
+		return bufio.ScanLines(data, atEnd && whole.err == io.EOF) // half a URL leads somewhere else
+	})
 	n := 1
 	for ; lines.Scan(); n++ {
 		text := strings.TrimPrefix(lines.Text(), "\ufeff")
@@ -157,6 +161,18 @@ func (l *list) each(retrievable func(string) bool, pass func(given) bool) error 
 		err = usage("%s:%d: the line is too long for a URL", l.name, n)
 	}
 	return fileError(err)
+}
+
+// An endReader remembers how what it reads ended.
+type endReader struct {
+	r   io.Reader
+	err error
+}
+
+func (r *endReader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	r.err = err
+	return n, err
 }
 
 // startsPage reports whether HTML comes. It waits for no more than the beginning of a line.

@@ -73,7 +73,8 @@ type Failure struct {
 	Hint       string               `json:"hint,omitempty"`
 	Header     textproto.MIMEHeader `json:"header,omitempty"`
 	Body       []byte               `json:"body,omitempty"`
-	Form       *fetch.Form          `json:"form,omitempty"` // what the URL asks for
+	Partial    bool                 `json:"partial,omitempty"` // whether body is only the beginning
+	Form       *fetch.Form          `json:"form,omitempty"`    // what the URL asks for
 }
 
 // An Entry is a line of the record with the members of a listing.
@@ -158,7 +159,7 @@ func newFailure(err error) *Failure {
 		cause.Reply = fetch.Reply{}
 		f.Message = cause.Message()
 		f.Code, f.Text, f.Retry, f.RetryAfter = e.Reply.Code, e.Reply.Text, e.Retry, e.RetryAfter.Seconds()
-		f.Reason, f.Hint, f.Header, f.Body = e.Reason, e.Hint, e.Header, e.Body
+		f.Reason, f.Hint, f.Header, f.Body, f.Partial = e.Reason, e.Hint, e.Header, e.Body, e.Partial
 	}
 	if asked := (*fetch.FormError)(nil); errors.As(err, &asked) {
 		f.Form = &asked.Form
@@ -170,7 +171,7 @@ func newFailure(err error) *Failure {
 // sense, as an archive does not change.
 func (f *Failure) Error() *fetch.Error {
 	e := &fetch.Error{Code: f.Class, Reply: fetch.Reply{Code: f.Code, Text: f.Text}, Reason: f.Reason, Hint: f.Hint,
-		Header: f.Header, Body: f.Body}
+		Header: f.Header, Body: f.Body, Partial: f.Partial}
 	switch {
 	case f.Form != nil:
 		e.Err = &fetch.FormError{Form: *f.Form}

@@ -130,12 +130,12 @@ func asSent(e *fetch.Error, code int) *answer {
 	}
 	var page io.Reader = strings.NewReader(string(e.Body))
 	announced, err := strconv.ParseInt(e.Header.Get("Content-Length"), 10, 64)
-	switch known := err == nil && announced >= 0; {
-	case known && announced > a.size, !known && a.size >= keptPage:
+	switch more := err == nil && announced > a.size; {
+	case more: // the beginning, or nothing as the request was HEAD
+		a.size = announced
+		page = io.MultiReader(page, cutOff{})
+	case e.Partial:
 		a.size = -1
-		if known {
-			a.size = announced
-		}
 		page = io.MultiReader(page, cutOff{})
 	}
 	if a.size >= 0 && len(e.Header) > 0 {
@@ -144,9 +144,6 @@ func asSent(e *fetch.Error, code int) *answer {
 	a.body = io.NopCloser(page)
 	return a
 }
-
-// keptPage is how much of an error page is kept in fetch.Error.Body, in bytes.
-const keptPage = 64 << 10
 
 // cutOff is a reader that marks the end of a page that was not kept completely.
 type cutOff struct{}

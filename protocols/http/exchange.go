@@ -67,7 +67,8 @@ func (ex *exchange) refused(err error) error {
 		ex.discard()
 		return err
 	}
-	e.Header, e.Body = textproto.MIMEHeader(ex.resp.Header), ex.finish(maxErrorBody)
+	e.Header = textproto.MIMEHeader(ex.resp.Header)
+	e.Body, e.Partial = ex.finish(maxErrorBody)
 	return e
 }
 
@@ -76,15 +77,15 @@ func (ex *exchange) refused(err error) error {
 func (ex *exchange) discard() { ex.finish(16 << 10) }
 
 // finish ends an exchange and returns up to max bytes of its body, as far as they come without
-// delay.
-func (ex *exchange) finish(max int64) []byte {
+// delay. Partial reports whether there was more.
+func (ex *exchange) finish(max int64) (content []byte, partial bool) {
 	const delay = 500 * time.Millisecond
 	stop := time.AfterFunc(delay, func() { ex.cancel(nil) })
-	content, _ := io.ReadAll(io.LimitReader(ex.resp.Body, max))
+	content, err := io.ReadAll(io.LimitReader(ex.resp.Body, max+1))
 	stop.Stop()
 	ex.resp.Body.Close()
 	ex.cancel(nil)
-	return content
+	return content[:min(int64(len(content)), max)], err != nil || int64(len(content)) > max
 }
 
 // reply returns the status as the server sent it.

@@ -121,7 +121,7 @@ func TestErrorPagesAreBounded(t *testing.T) {
 		}
 	})
 	_, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u)
-	if e := asError(t, err); e.Code != fetch.ErrRefused || len(e.Body) != 64<<10 {
+	if e := asError(t, err); e.Code != fetch.ErrRefused || len(e.Body) != 64<<10 || !e.Partial {
 		t.Errorf("%v with %d bytes of the page", err, len(e.Body))
 	}
 }
