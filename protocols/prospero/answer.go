@@ -138,7 +138,7 @@ func asFetch(err error) error {
 	return err
 }
 
-// These results lead to another request.
+// These results lead to another request. Where they make no sense, they violate the protocol.
 var (
 	errNotDirectory = errors.New("not a directory")
 	errNoContents   = errors.New("the server does not hold the contents")
@@ -151,7 +151,7 @@ func failure(l codec.Line) error {
 	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(l.Text(0))}}
 	switch l[0] {
 	case "VERSION-NOT-SUPPORTED":
-		return errOldVersion
+		return outOfPlace(errOldVersion)
 	case "NONE-FOUND":
 		e.Code, e.Reply = fetch.ErrNotFound, fetch.Reply{Text: "NONE-FOUND"}
 	case "UNRESOLVED":
@@ -163,7 +163,7 @@ func failure(l codec.Line) error {
 	case "FAILURE":
 		switch reason := l.At(1); {
 		case reason == "NOT-A-DIRECTORY":
-			return errNotDirectory
+			return outOfPlace(errNotDirectory)
 		case strings.Contains(reason, "NOT-FOUND"):
 			e.Code = fetch.ErrNotFound
 		case strings.Contains(reason, "NOT-AUTHORIZED"), strings.Contains(reason, "AUTHENTICAT"):
@@ -174,6 +174,8 @@ func failure(l codec.Line) error {
 	}
 	return e
 }
+
+func outOfPlace(result error) error { return &fetch.Error{Code: fetch.ErrProtocol, Err: result} }
 
 // forwarded parses FORWARDED and the new location of the object.
 func forwarded(l codec.Line) (*fetch.Response, error) {

@@ -198,6 +198,8 @@ func TestWhatIsNoMessage(t *testing.T) {
 		{"nothing known of the file", none, "HTTP/1.0 200 OK\n"},
 		{"a word without its end", none, "ATTRIBUTE 'OBJECT INTRINSIC"},
 		{"a file without its end", none, head + "'all that there is"},
+		{"no directory, where a file is wanted", none, none},
+		{"an older version, twice", "VERSION-NOT-SUPPORTED\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -166,6 +166,28 @@ func (p peer) request() {
 	p.Write(append(ardp.Header{CID: 0x3131, Seq: 1, Total: 1}.Append(nil, 9, nil), "GET-OBJECT-INFO CONTENTS ASCII /file 0\n"...))
 }
 
+// list asks for the file as a directory, in the same exchange.
+func (p peer) list() {
+	p.Write(append(ardp.Header{CID: 0x3131, Seq: 1, Total: 1}.Append(nil, 9, nil), "DIRECTORY ASCII /file\nLIST\n"...))
+}
+
+// TestAnotherRequestIsNoRepetition has a client take the number of an exchange once more, as one
+// may that happens on the same port.
+func TestAnotherRequestIsNoRepetition(t *testing.T) {
+	t.Parallel()
+	p := dial(t, prosperod.Start(t, prosperod.Options{Tree: small}))
+	p.list()
+	if _, payload := p.next(); payload != "FAILURE NOT-A-DIRECTORY\n" {
+		t.Errorf("reply %q", payload)
+	}
+	for range 2 {
+		p.request()
+		if _, payload := p.next(); payload != smallReply {
+			t.Errorf("reply %q", payload)
+		}
+	}
+}
+
 // next returns the next packet.
 func (p peer) next() (ardp.Header, string) {
 	p.t.Helper()

@@ -142,14 +142,18 @@ func (c *correspondence) packet(from net.Addr, h ardp.Header, payload []byte) {
 	key := fmt.Sprintf("%s %d", from, h.CID)
 	r := c.answers[key]
 	if r != nil { // it is still wanted
-		i := slices.Index(c.order, key)
-		c.order = append(slices.Delete(c.order, i, i+1), key)
+		c.forget(key)
+		c.remember(key, r)
 	}
 	if h.Seq == 0 {
 		if r != nil && r.complete && r.waits == 0 {
 			c.send(from, r, int(h.Received))
 		}
 		return
+	}
+	if r != nil && r.parts[h.Seq] != nil && !bytes.Equal(r.parts[h.Seq], payload) {
+		c.forget(key) // it is another request under the same number, from a port that is used again
+		r = nil
 	}
 	if r == nil {
 		r = &reply{cid: h.CID, parts: make(map[uint16][]byte)}
@@ -179,10 +183,15 @@ func (c *correspondence) packet(from net.Addr, h ardp.Header, payload []byte) {
 	c.send(from, r, 0)
 }
 
+func (c *correspondence) forget(key string) {
+	delete(c.answers, key)
+	i := slices.Index(c.order, key)
+	c.order = slices.Delete(c.order, i, i+1)
+}
+
 func (c *correspondence) remember(key string, r *reply) {
 	if len(c.order) == maxAnswers {
-		delete(c.answers, c.order[0])
-		c.order = c.order[1:]
+		c.forget(c.order[0])
 	}
 	c.answers[key] = r
 	c.order = append(c.order, key)
