@@ -189,3 +189,19 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+// TestLinesThatOthersCutOff shows that an error of the source is not one after which lines go on.
+func TestLinesThatOthersCutOff(t *testing.T) {
+	t.Parallel()
+	source := fmt.Errorf("on the control connection: %w", &LineTooLongError{Max: 5})
+	r := NewReader(io.MultiReader(strings.NewReader("123456\nshort\n"), iotest.ErrReader(source)), 5)
+	for i, want := range []struct {
+		line string
+		cut  bool
+	}{{"12345", true}, {"short", false}, {"", false}, {"", false}} {
+		line, err := r.Line()
+		if string(line) != want.line || IsLineCut(err) != want.cut || i > 1 && err != source {
+			t.Errorf("line %d: %q, %v", i, line, err)
+		}
+	}
+}

@@ -53,6 +53,14 @@ func (e *LineTooLongError) Error() string {
 
 func (e *LineTooLongError) Unwrap() error { return ErrLineTooLong }
 
+// IsLineCut reports whether a Reader returned err with the beginning of a line that is too long, so
+// that the next lines can be read. Errors of what the Reader reads from are none of those, also if
+// they match ErrLineTooLong: they come again with each call.
+func IsLineCut(err error) bool {
+	_, ok := err.(*LineTooLongError)
+	return ok
+}
+
 // A TimeoutError says that the peer made no progress for the idle timeout, fell behind LeastRate by
 // as much, or did not complete a reply within the reply timeout. It is a net.Error and matches
 // os.ErrDeadlineExceeded.

@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
 )
 
 // TestSilence shows that a server which falls silent at any step is given up.
@@ -135,12 +136,16 @@ func TestCredentialsUnsafe(t *testing.T) {
 // TestLinesPassErrors shows that a listing that breaks off does not end as if it were complete.
 func TestLinesPassErrors(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("broken")
-	var last error
-	for _, err := range lines(io.MultiReader(strings.NewReader("one\r\ntw"), iotest.ErrReader(broken))) {
-		last = err
-	}
-	if !errors.Is(last, broken) {
-		t.Errorf("the last error is %v", last)
+	for _, broken := range []error{errors.New("broken"), &fetch.Error{Err: &wire.LineTooLongError{Max: 9}}} {
+		n, last := 0, error(nil)
+		for _, err := range lines(io.MultiReader(strings.NewReader("one\r\ntw"), iotest.ErrReader(broken))) {
+			if n++; n > 9 {
+				t.Fatal("it does not end")
+			}
+			last = err
+		}
+		if !errors.Is(last, broken) {
+			t.Errorf("the last error is %v", last)
+		}
 	}
 }

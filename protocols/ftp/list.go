@@ -1,7 +1,6 @@
 package ftp
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -97,7 +96,7 @@ func lines(r io.Reader) iter.Seq2[string, error] {
 		for {
 			line, err := reader.Line()
 			switch {
-			case err == nil, errors.Is(err, wire.ErrLineTooLong):
+			case err == nil, wire.IsLineCut(err):
 				if !yield(string(line), nil) {
 					return
 				}

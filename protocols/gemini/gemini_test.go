@@ -26,6 +26,7 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -491,7 +492,8 @@ func TestLinksOfAPage(t *testing.T) {
 func TestALinkThatIsCutOffIsNone(t *testing.T) {
 	t.Parallel()
 	base := uri.MustParse("gemini://h.example/")
-	for end, want := range map[error]string{io.EOF: "whole cut", fetch.ErrTruncated: "whole, transfer incomplete"} {
+	for end, want := range map[error]string{io.EOF: "whole cut", fetch.ErrTruncated: "whole, transfer incomplete",
+		&fetch.Error{Code: fetch.ErrTruncated, Err: wire.ErrLineTooLong}: "whole, transfer incomplete: line too long"} {
 		var got []string
 		r := io.MultiReader(strings.NewReader("=> /a whole\n=> /b cut"), iotest.ErrReader(end))
 		for e, err := range (page{base}).links(r) {

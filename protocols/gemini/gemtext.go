@@ -3,7 +3,6 @@ package gemini
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"io"
 	"iter"
 	"strings"
@@ -28,7 +27,7 @@ func (p page) links(r io.Reader) iter.Seq2[fetch.Entry, error] {
 		verbatim := false
 		for {
 			line, err := in.Line()
-			long := errors.Is(err, wire.ErrLineTooLong)
+			long := wire.IsLineCut(err)
 			switch {
 			case err == io.EOF:
 				return

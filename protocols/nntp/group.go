@@ -3,7 +3,6 @@ package nntp
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -254,7 +253,7 @@ func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool
 		return yield(overviewLine(number, message.ParseHeader(head)), nil)
 	}
 	for line, err := range l.lines.Reader().DotLines(blocks, 0) {
-		if err != nil && !errors.Is(err, wire.ErrLineTooLong) {
+		if err != nil && !wire.IsLineCut(err) {
 			yield(nil, l.lines.Break(err))
 			return false
 		}

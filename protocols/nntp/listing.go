@@ -1,7 +1,6 @@
 package nntp
 
 import (
-	"errors"
 	"io"
 	"iter"
 	"net"
@@ -21,7 +20,7 @@ func entries(r io.Reader, parse func(line []byte) (fetch.Entry, bool)) iter.Seq2
 			switch {
 			case err == io.EOF:
 				return
-			case err != nil && !errors.Is(err, wire.ErrLineTooLong):
+			case err != nil && !wire.IsLineCut(err):
 				yield(fetch.Entry{}, err)
 				return
 			}
