@@ -126,8 +126,18 @@ func (t *treeSettings) check(s *settings) error {
 		return &usageError{"--method: what trees lead to is only retrieved", "wget's -X is --exclude-directories"}
 	case t.remove && !t.mirror && !s.newer:
 		return usage("--delete needs -m or -N: without them nothing is remembered of what was there")
+	case len(t.domains) > 0 && !t.span:
+		return &usageError{"-D says which hosts --span-hosts goes to: it needs that flag", "without it no other host is asked"}
 	case t.originals && !t.convert:
 		return usage("-K keeps what -k converts: it needs -k")
+	}
+	for _, f := range []struct {
+		name string
+		list []string
+	}{{"-A", t.accept}, {"-R", t.reject}} {
+		if err := crawl.CheckNames(f.list); err != nil {
+			return usage("%s: %v", f.name, err)
+		}
 	}
 	_, err := t.scope()
 	return err

@@ -158,7 +158,7 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 	}
 	for i, n := range numbers {
 		c.seeds[n] = c.seeds[n].WithUserinfoOf(seeds[i])
-		it := &item{url: c.seeds[n].WithoutUserinfo(), seed: n, size: -1, save: true}
+		it := &item{url: c.seeds[n].WithoutUserinfo(), seed: n, size: -1, save: c.Scope.keepsSeed(c.seeds[n])}
 		if _, err := c.State.add(it, -1, "", 0); err != nil {
 			return err
 		}

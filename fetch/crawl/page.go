@@ -103,7 +103,7 @@ var ErrElsewhere = errors.New("it is visited as another page, or not at all")
 func (p *Page) Move(to uri.URI) error {
 	c := p.crawl
 	to = c.plain(to).WithoutFragment()
-	if Key(to) == Key(p.item.url) {
+	if Key(to) == Key(p.URL) {
 		return nil
 	}
 	if p.Depth == 0 && p.Rel == "" {
@@ -119,7 +119,7 @@ func (p *Page) Move(to uri.URI) error {
 		return ErrElsewhere
 	}
 	it := *p.item
-	it.url, it.save = l.URL, p.Save && keep
+	it.url, it.save = l.URL, keep && (p.Save || p.Depth == 0 && p.Rel == "")
 	mine, err := c.State.claim(&it)
 	if err != nil {
 		return err

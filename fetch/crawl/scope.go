@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"fmt"
 	"mime"
 	"path"
 	"regexp"
@@ -30,9 +31,10 @@ type Scope struct {
 	SpanHosts      bool
 	Domains        []string
 	ExcludeDomains []string
-	// Accept and Reject are suffixes of file names or, if they have one of "*?[", patterns for them
-	// (see path.Match). With Accept, files must match one; none may match one of Reject. Pages that
-	// do not match are read for their links, and not kept. Directories always match.
+	// Accept and Reject are suffixes of file names or, if they have one of "*?[]", patterns for them
+	// (see path.Match; "[!" is as good as "[^"). With Accept, files must match one; none may match
+	// one of Reject. The page of a URL that ends in a slash is index.html. Pages that do not match
+	// are read for their links, and not kept. Directories always match.
 	Accept, Reject []string
 	// AcceptURL must match all of a URL, RejectURL none. Nil means every URL.
 	AcceptURL, RejectURL *regexp.Regexp
@@ -204,9 +206,12 @@ func Directory(u uri.URI) string {
 
 // accepts decides by the name of the file.
 func (s *Scope) accepts(l Link) bool {
-	name := l.URL.LastSegment()
 	if l.Kind == fetch.EntryListing {
 		return true
+	}
+	name := l.URL.LastSegment()
+	if name == "" && isWeb(l.URL) {
+		name = indexPage
 	}
 	if len(s.Accept) > 0 && !match(s.Accept, name) {
 		return false
@@ -214,14 +219,48 @@ func (s *Scope) accepts(l Link) bool {
 	return name == "" || !match(s.Reject, name)
 }
 
+// indexPage is what people call the page of a directory of the web.
+const indexPage = "index.html"
+
+// isWeb reports whether directories are pages with links.
+func isWeb(u uri.URI) bool { return Family(u) == "http" || Family(u) == "gemini" }
+
+// keepsSeed reports whether what a seed names is kept. Pages that are not accepted are read for
+// their links; what else was named is wanted.
+func (s *Scope) keepsSeed(u uri.URI) bool {
+	l := Link{URL: u}
+	return !isWeb(u) || !mayLink(l) || s.accepts(l)
+}
+
 func match(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(pattern string) bool {
-		if !strings.ContainsAny(pattern, "*?[") {
+		if !isPattern(pattern) {
 			return pattern != "" && strings.HasSuffix(name, pattern)
 		}
-		ok, err := path.Match(pattern, name)
+		ok, err := matchName(pattern, name)
 		return ok && err == nil
 	})
+}
+
+func isPattern(text string) bool { return strings.ContainsAny(text, "*?[]") }
+
+// matchName is path.Match with the way in which shells write that a character is not in a class.
+func matchName(pattern, name string) (bool, error) {
+	return path.Match(strings.ReplaceAll(pattern, "[!", "[^"), name)
+}
+
+// CheckNames returns what is wrong with the patterns of a list for Scope.Accept or Scope.Reject: an
+// error that wraps path.ErrBadPattern.
+func CheckNames(list []string) error {
+	for _, text := range list {
+		if !isPattern(text) {
+			continue
+		}
+		if _, err := matchName(text, ""); err != nil {
+			return fmt.Errorf("%q: %w", text, err)
+		}
+	}
+	return nil
 }
 
 // mayLink reports whether there may be a page with links, as far as the name tells.

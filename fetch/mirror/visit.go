@@ -122,6 +122,10 @@ func (m *mirror) get(ctx context.Context, p *crawl.Page, v *visited) error {
 		if err != errMoved {
 			return err
 		}
+		if !p.Save { // where it is, it is only read
+			v.Outcome, v.Path = job.Listed, ""
+			return p.Read(ctx)
+		}
 	}
 	return &fetch.Error{Op: "get", URL: p.URL.Redacted(), Code: fetch.ErrRedirect, Err: errors.New("it redirects to somewhere else each time")}
 }
