@@ -19,6 +19,9 @@ import (
 // middle, with one line without end, with lines without end, and with what belongs to the protocol.
 // It is not parallel, as it looks at the heap.
 func TestEndlessAnswersTakeLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads gigabytes")
+	}
 	if raceDetector {
 		t.Skip("the race detector has a heap of its own, and takes a minute")
 	}

@@ -283,6 +283,9 @@ func TestAStateIsForOneProcess(t *testing.T) {
 // TestTheQueueIsInTheFile crawls many more URLs, of more hosts, than there may be in memory.
 func TestTheQueueIsInTheFile(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("has twenty thousand addresses in a file")
+	}
 	const hosts, perHost = crawl.MaxHosts + 500, 3
 	w := newWorld(rand.New(rand.NewPCG(1, 1)), 1, 1)
 	seed := "x-sim://start/"
