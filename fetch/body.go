@@ -342,12 +342,18 @@ func newSession(rw io.ReadWriteCloser, rec *recording) io.ReadWriteCloser {
 	}
 	if content := rec.content(); content != nil {
 		shown := &shownSession{rw, content}
-		if t, ok := rw.(Terminal); ok {
+		switch t := rw.(type) {
+		case Terminal:
 			rw = struct {
 				*shownSession
 				Terminal
 			}{shown, t}
-		} else {
+		case Messenger:
+			rw = struct {
+				*shownSession
+				shownMessages
+			}{shown, shownMessages{t, content}}
+		default:
 			rw = shown
 		}
 	}
@@ -366,4 +372,18 @@ func (s *shownSession) Read(p []byte) (int, error) {
 		s.content(p[:n])
 	}
 	return n, err
+}
+
+// shownMessages are those of a session, recorded.
+type shownMessages struct {
+	Messenger
+	content func([]byte)
+}
+
+func (s shownMessages) Receive() (Message, error) {
+	m, err := s.Messenger.Receive()
+	if len(m.Data) > 0 {
+		s.content(m.Data)
+	}
+	return m, err
 }

@@ -4,7 +4,7 @@ import "io"
 
 // OnClose returns a Body, for use by middleware, that calls f once after body has been closed. It
 // preserves the interfaces that callers look for: io.WriterTo, which may let the kernel move the
-// bytes, and the io.Writer and [Terminal] of sessions.
+// bytes, and the io.Writer, [Terminal] and [Messenger] of sessions.
 func OnClose(body io.ReadCloser, f func()) io.ReadCloser {
 	c := &onClose{ReadCloser: body, f: f}
 	w, _ := body.(io.Writer)
@@ -14,6 +14,12 @@ func OnClose(body io.ReadCloser, f func()) io.ReadCloser {
 			io.ReadCloser
 			io.Writer
 			Terminal
+		}{c, w, b}
+	case Messenger:
+		return struct {
+			io.ReadCloser
+			io.Writer
+			Messenger
 		}{c, w, b}
 	case io.WriterTo:
 		return struct {

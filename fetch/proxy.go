@@ -67,8 +67,8 @@ func (c *Client) proxyFor(u uri.URI, s Scheme) (uri.URI, error) {
 }
 
 // ProxyFromEnvironment returns the proxy that the usual environment variables specify: SCHEME_proxy
-// for the scheme of the URL (in lower or upper case, except for HTTP_PROXY in a CGI program), or
-// else all_proxy. Hosts in no_proxy are reached directly. It lists, separated by commas or blanks,
+// for the scheme of the URL (in lower or upper case, except for HTTP_PROXY in a CGI program), that
+// of http or https for ws or wss, or else all_proxy. Hosts in no_proxy are reached directly. It lists, separated by commas or blanks,
 // names, which include their subdomains, addresses and networks, each optionally with a port; an
 // asterisk matches everything. Loopback addresses are always reached directly.
 //
@@ -79,14 +79,14 @@ func ProxyFromEnvironment(u uri.URI) (uri.URI, error) {
 }
 
 func environmentProxy(u uri.URI, port uint16, getenv func(string) string) (uri.URI, error) {
-	name := u.Scheme() + "_proxy"
-	value := getenv(name)
-	if value == "" && (name != "http_proxy" || getenv("REQUEST_METHOD") == "") {
-		value = getenv(strings.ToUpper(name))
-	}
-	for _, name := range []string{"all_proxy", "ALL_PROXY"} {
+	value := ""
+	for _, scheme := range append(proxiedLike(u.Scheme()), "all") {
+		name := scheme + "_proxy"
 		if value == "" {
 			value = getenv(name)
+		}
+		if value == "" && (name != "http_proxy" || getenv("REQUEST_METHOD") == "") {
+			value = getenv(strings.ToUpper(name))
 		}
 	}
 	if value == "" || isLoopback(u.Host()) {
@@ -107,6 +107,18 @@ func environmentProxy(u uri.URI, port uint16, getenv func(string) string) (uri.U
 		return uri.URI{}, fmt.Errorf("the environment's proxy for %s is not a valid URL", u.Scheme()) // the value may contain a password
 	}
 	return p, nil
+}
+
+// proxiedLike returns the schemes whose variables count for a scheme: what begins as HTTP takes the
+// way of HTTP.
+func proxiedLike(scheme string) []string {
+	switch scheme {
+	case "ws":
+		return []string{"ws", "http"}
+	case "wss":
+		return []string{"wss", "https"}
+	}
+	return []string{scheme}
 }
 
 func isLoopback(host string) bool {

@@ -204,6 +204,21 @@ type Terminal interface {
 	Status() string                 // one line on what was negotiated, for people
 }
 
+// A Messenger is a Session that consists of messages. The ReadWriteCloser in a Session implements it
+// if the protocol has them. Receive and Read must not be mixed.
+type Messenger interface {
+	// Send sends a message. It may be called while another goroutine receives.
+	Send(Message) error
+	// Receive returns the next message. The error is io.EOF if the server ended the session.
+	Receive() (Message, error)
+}
+
+// A Message is what a Messenger sends and receives.
+type Message struct {
+	Text bool // or binary
+	Data []byte
+}
+
 // NoBody is a Body without content, for OpStat and empty resources.
 var NoBody io.ReadCloser = noBody{}
 

@@ -29,6 +29,7 @@ import (
 	"github.com/urlget/urlget/protocols/unsupported"
 	"github.com/urlget/urlget/protocols/wais"
 	"github.com/urlget/urlget/protocols/whois"
+	"github.com/urlget/urlget/protocols/ws"
 )
 
 // Config holds driver options, one pointer for each driver package; nil means its defaults.
@@ -51,6 +52,7 @@ type Config struct {
 	Telnet   *telnet.Options
 	TFTP     *tftp.Options
 	WAIS     *wais.Options
+	WS       *ws.Options
 }
 
 // All registers every built-in driver with its defaults.
@@ -84,6 +86,7 @@ func With(cfg Config) fetch.Loader {
 		tftp.With(orZero(cfg.TFTP))(env, reg)
 		wais.With(orZero(cfg.WAIS))(env, reg)
 		whois.Load(env, reg)
+		ws.With(orZero(cfg.WS))(env, reg)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/coder/websocket"
+
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/csod"
@@ -91,6 +93,17 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	directory := canned(t, ldapEntry(1, "cn=x", "description", long), ldapDone(1))
 	rlogin := canned(t, "\x00"+long)
 	refusing := canned(t, "no "+long)
+	socket := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, err := websocket.Accept(w, r, nil); err == nil {
+			c.Write(r.Context(), websocket.MessageText, []byte(long))
+			c.Close(websocket.StatusNormalClosure, "")
+		}
+	})
+	sockets, tlsSockets := httptest.NewServer(socket), httptest.NewUnstartedServer(socket)
+	tlsSockets.TLS, tlsSockets.Config.ErrorLog = serverTLS, web.Config.ErrorLog
+	tlsSockets.StartTLS()
+	t.Cleanup(sockets.Close)
+	t.Cleanup(tlsSockets.Close)
 	telnet := servers.Start(t, servers.Config{Scheme: "telnet"}, func(c *servers.Conn) { io.WriteString(c, long) }).Addr
 
 	client = func(scheme string, o *fetch.Options) *fetch.Client {
@@ -152,6 +165,8 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 		"rlogin":            {unframed: true, url: "rlogin://joe@" + rlogin + "/", session: true},
 		"rlogin, refused":   {url: "rlogin://joe@" + refusing + "/", session: true},
 		"telnet":            {unframed: true, url: "telnet://" + telnet + "/", session: true, says: []string{"\xff\xf1", "\xff\xfb\x01", "\xff"}},
+		"ws":                {url: "ws" + strings.TrimPrefix(sockets.URL, "http"), session: true, says: []string{"HTTP/1.1 100\r\n", "X: y\r\n", "\x01\x00", "\x01x"}, codes: []fetch.Code{fetch.ErrProtocol}},
+		"wss":               {url: "ws" + strings.TrimPrefix(tlsSockets.URL, "http"), session: true, codes: []fetch.Code{fetch.ErrProtocol}},
 		"tn3270":            {unframed: true, url: "tn3270://" + telnet + "/", session: true, says: []string{"\xff\xf1", "\xff\xfd\x18"}},
 	}, client
 }

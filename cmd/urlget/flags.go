@@ -30,6 +30,7 @@ import (
 	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/protocols/telnet"
 	"github.com/urlget/urlget/protocols/wais"
+	"github.com/urlget/urlget/protocols/ws"
 )
 
 // This file is the only one that may name schemes: it sets the options of drivers.
@@ -298,6 +299,7 @@ func (s *settings) config(piped bool, p prompt) protocols.Config {
 		POP:      &pop.Options{StartTLS: d.news.StartTLS, AllowPlaintext: d.news.AllowPlaintext},
 		SFTP:     &d.ssh,
 		WAIS:     &d.wais,
+		WS:       &ws.Options{Jar: web.Jar},
 		Telnet:   &telnet.Options{CRLF: piped, Login: d.login, Transcript: d.transcript.writer()},
 	}
 }

@@ -47,7 +47,7 @@ func (a *app) get(ctx context.Context, j *job.Job) ended {
 		if scheme, _ := a.client.Scheme(j.URL.Scheme()); scheme.Can(fetch.OpDial) {
 			a.terminal.Lock()
 			defer a.terminal.Unlock()
-			return failed(a.session(ctx, j.URL))
+			return failed(a.session(ctx, j))
 		}
 	}
 	if res.Outcome != job.Failed {

@@ -71,7 +71,7 @@ func readSchema(name string) (*jsonschema.Schema, error) {
 }
 
 // finals are the events of which every transfer ends with exactly one.
-var finals = []string{"saved", "unchanged", "skipped", "listed", "failed"}
+var finals = []string{"saved", "unchanged", "skipped", "listed", "closed", "failed"}
 
 // checkEvents reads events to their end. What it returns is the first that is wrong with them.
 func checkEvents(r io.Reader, schema *jsonschema.Schema) error {

@@ -22,6 +22,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
@@ -126,6 +128,7 @@ func pages() http.Handler {
 		}
 	})
 	mux.HandleFunc("/sent/", sent)
+	mux.HandleFunc("/socket", socket)
 	mux.HandleFunc("/login", func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "kept", Value: "s3cr3t", Path: "/", MaxAge: 1000})
 		http.SetCookie(w, &http.Cookie{Name: "session", Value: "s3cr3t", Path: "/"})
@@ -294,6 +297,34 @@ func tunnel(w http.ResponseWriter, r *http.Request) {
 		there.Close()
 	}()
 	io.Copy(here, there)
+}
+
+// socket answers each message of a WebSocket with the same, and ends the session after "bye".
+// "binary" and "refuse" get what they say.
+func socket(w http.ResponseWriter, r *http.Request) {
+	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"quote"}})
+	if err != nil {
+		return
+	}
+	defer c.CloseNow()
+	for {
+		kind, text, err := c.Read(r.Context())
+		switch {
+		case err != nil:
+			return
+		case string(text) == "bye":
+			c.Close(websocket.StatusNormalClosure, "")
+			return
+		case string(text) == "refuse":
+			c.Close(websocket.StatusPolicyViolation, "not here")
+			return
+		case string(text) == "binary":
+			kind, text = websocket.MessageBinary, []byte{0, 255}
+		case c.Subprotocol() == "quote":
+			text = fmt.Appendf(nil, "%v %q from %s", kind, text, r.Header.Get("X-Name"))
+		}
+		c.Write(r.Context(), kind, text)
+	}
 }
 
 // newRaw starts a server that speaks no protocol.

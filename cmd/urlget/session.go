@@ -13,7 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/render"
 )
 
 // escape is the key that leads from a session to the command's own prompt, as in telnet: ^].
@@ -22,10 +23,7 @@ const escape = 0x1d
 // session attaches the terminal to an interactive service. If standard input is not a terminal, it
 // is sent, and what arrives is printed until the server closes the connection or, after the end of
 // the input, has been silent for the time given by -T. What arrives goes where -O says.
-func (a *app) session(ctx context.Context, u uri.URI) error {
-	if a.events != nil {
-		return usage("--json has no form for sessions")
-	}
+func (a *app) session(ctx context.Context, j *job.Job) error {
 	terminal := a.input.terminal()
 	if !terminal && a.input.absent() {
 		return &fetch.Error{Code: fetch.ErrInteractive, Err: errors.New("there is neither a terminal nor input to send"),
@@ -36,8 +34,8 @@ func (a *app) session(ctx context.Context, u uri.URI) error {
 		return err
 	}
 	defer client.Close()
-	a.about = u
-	opened, err := client.Dial(ctx, u.String())
+	a.about = j.URL
+	opened, messages, err := a.openSession(ctx, client, j)
 	if err != nil {
 		return err
 	}
@@ -46,19 +44,59 @@ func (a *app) session(ctx context.Context, u uri.URI) error {
 	if err != nil {
 		return err
 	}
-	s := &session{app: a, conn: opened.ReadWriteCloser, out: out, idle: idle}
-	if !terminal {
+	s := &session{app: a, conn: opened, out: out, idle: idle}
+	if a.events != nil {
+		s.url = j.URL.Redacted()
+	}
+	switch {
+	case messages != nil:
+		s.messages = messages
+		if terminal {
+			a.say("connected to %s; each line is a message, and ^D ends the session", fetch.Printable(j.URL.Host()))
+		}
+		begun := time.Now()
+		err := end(s.run(ctx, func(ctx context.Context) error { return s.lines(ctx, terminal) }))
+		if err == nil {
+			a.write(render.Closed(s.url, time.Since(begun)))
+		}
+		return err
+	case !terminal:
 		return end(s.run(ctx, s.pipe))
 	}
-	if opened.User != "" {
-		advice := "the URL suggests the user name " + opened.User
-		if opened.Password != "" {
+	if user, ok := j.URL.User(); ok && user != "" {
+		advice := "the URL suggests the user name " + user
+		if _, ok := j.URL.Password(); ok {
 			advice += " and a password"
 		}
 		a.say("%s", fetch.Printable(advice))
 	}
-	a.say("connected to %s, escape character is ^]", fetch.Printable(u.Host()))
+	a.say("connected to %s, escape character is ^]", fetch.Printable(j.URL.Host()))
 	return end(s.attach(ctx))
+}
+
+// openSession opens the session of j. Messages is nil if it does not consist of them.
+func (a *app) openSession(ctx context.Context, client *fetch.Client, j *job.Job) (io.ReadWriteCloser, fetch.Messenger, error) {
+	req, err := j.Request()
+	if err != nil {
+		return nil, nil, err
+	}
+	resp, err := client.Do(ctx, &fetch.Request{URL: j.URL, Op: fetch.OpDial, From: j.From, Header: req.Header})
+	if err != nil {
+		return nil, nil, err
+	}
+	opened, ok := resp.Body.(io.ReadWriteCloser)
+	messages, framed := resp.Body.(fetch.Messenger)
+	switch {
+	case !ok:
+		err = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("there is no session")}
+	case !framed && a.events != nil:
+		err = usage("--json has no form for this session")
+	}
+	if err != nil {
+		resp.Body.Close()
+		return nil, nil, err
+	}
+	return opened, messages, nil
 }
 
 // sessionClient returns a client whose connections may be silent, because people need time to
@@ -78,11 +116,13 @@ func (a *app) sessionClient(terminal bool) (*fetch.Client, time.Duration, error)
 
 // A session is an open interactive service.
 type session struct {
-	app  *app
-	conn io.ReadWriteCloser
-	out  io.Writer
-	idle time.Duration // 0 for none
-	gate sync.Mutex    // held to pause output
+	app      *app
+	conn     io.ReadWriteCloser
+	messages fetch.Messenger // what conn consists of; nil for plain bytes
+	url      string          // for the events of messages; "" if they are printed as they are
+	out      io.Writer
+	idle     time.Duration // 0 for none
+	gate     sync.Mutex    // held to pause output
 }
 
 // errClosed ends a session at the user's request.
@@ -95,7 +135,13 @@ func (s *session) run(ctx context.Context, feed func(context.Context) error) err
 	defer cancel()
 	arrived := make(chan struct{}, 1)
 	received, fed := make(chan error, 1), make(chan error, 1)
-	go func() { received <- s.receive(arrived) }()
+	go func() {
+		if s.url != "" {
+			received <- s.frames(arrived)
+			return
+		}
+		received <- s.receive(arrived)
+	}()
 	go func() { fed <- feed(ctx) }()
 	silence := newSilence(s.idle)
 	defer silence.stop()

@@ -196,6 +196,18 @@ func TestSessionAtATerminal(t *testing.T) {
 	s.exit(0)
 }
 
+func TestSessionOfMessagesAtATerminal(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	defer site.Close()
+	s := start(t, urlget("ws"+strings.TrimPrefix(site.URL, "http")+"/socket"))
+	s.expect("each line is a message")
+	s.enter("hello\n")
+	s.expect("hello\r\nhello\r\n") // what was typed, and the answer
+	s.enter("\x04")
+	s.exit(0)
+}
+
 func TestUnknownSSHServersAndProtectedKeysAreAskedAbout(t *testing.T) {
 	t.Parallel()
 	known, key, addr := newSSH(t, "sesame")

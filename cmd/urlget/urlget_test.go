@@ -149,12 +149,14 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			s := newSite()
 			ts.Defer(s.Close)
 			ts.Setenv("HTTP", s.URL)
+			ts.Setenv("SOCKET", "ws"+strings.TrimPrefix(s.URL, "http")+"/socket")
 			ts.Setenv("HOSTPORT", strings.TrimPrefix(s.URL, "http://"))
 			ts.Setenv("PORT", s.URL[strings.LastIndex(s.URL, ":")+1:])
 		case "tls":
 			s := newTLSSite()
 			ts.Defer(s.Close)
 			ts.Setenv("HTTPS", s.URL)
+			ts.Setenv("TLSSOCKET", "ws"+strings.TrimPrefix(s.URL, "http")+"/socket")
 			for name, pem := range certificates(s) {
 				ts.Check(os.WriteFile(filepath.Join(ts.MkAbs("."), name), pem, 0o600))
 			}

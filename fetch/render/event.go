@@ -1,6 +1,7 @@
 package render
 
 import (
+	"encoding/base64"
 	"errors"
 	"io"
 	"sync"
@@ -13,7 +14,7 @@ import (
 // Time are always set, the other fields where an event has them and they are known.
 type Event struct {
 	// Name is "start", "redirect", "response", "progress", "retry" or, at the end of every transfer,
-	// exactly one of "saved", "unchanged", "skipped", "listed" and "failed".
+	// exactly one of "saved", "unchanged", "skipped", "listed", "closed" and "failed".
 	Name string `json:"event"`
 	URL  string `json:"url"`  // as the user gave it, without a password
 	Time string `json:"time"` // RFC 3339; EventWriter sets it if it is ""
@@ -44,6 +45,9 @@ type Event struct {
 	Message     string  `json:"message,omitempty"`      // failed
 	Hint        string  `json:"hint,omitempty"`         // failed: what can be done about it
 
+	Text   *string `json:"text,omitempty"`   // message: of text
+	Base64 *string `json:"base64,omitempty"` // message: if it is binary
+
 	Form *fetch.Form `json:"form,omitempty"` // failed: the form that wants to be answered
 }
 
@@ -65,6 +69,23 @@ func Response(url string, m *fetch.Meta) Event {
 	}
 	return Event{Name: "response", URL: url, Kind: m.Kind.String(), ContentType: m.ContentType,
 		Size: known(size), ModTime: stamp(m.ModTime), ETag: sentTag(m), Validator: madeTag(m), Reply: said(m.Reply)}
+}
+
+// Received is the event that a message of a session has come.
+func Received(url string, m fetch.Message) Event {
+	ev := Event{Name: "message", URL: url}
+	if text := string(m.Data); m.Text {
+		ev.Text = &text
+	} else {
+		text = base64.StdEncoding.EncodeToString(m.Data)
+		ev.Base64 = &text
+	}
+	return ev
+}
+
+// Closed is the event that a session of messages is over.
+func Closed(url string, took time.Duration) Event {
+	return Event{Name: "closed", URL: url, Seconds: took.Seconds()}
 }
 
 // Progress is the event that bytes of size, -1 if unknown, are there.

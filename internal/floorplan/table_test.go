@@ -61,6 +61,7 @@ var layers = []layer{
 			"github.com/go-asn1-ber/asn1-ber"}},
 		{packages: "protocols/sftp/...", imports: lines, purpose: "is the driver for sftp and scp URLs",
 			modules: []string{"golang.org/x/crypto", "github.com/skeema/knownhosts"}},
+		{packages: "protocols/ws/...", imports: lines, modules: []string{"golang.org/x/net", "github.com/coder/websocket"}},
 		{packages: "protocols/nntp/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},
 		{packages: "protocols/imap/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},
 		{packages: "protocols/pop/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},

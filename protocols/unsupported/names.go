@@ -38,8 +38,6 @@ var names = []name{
 	{"git", "a repository of git", "use git clone"},
 	{"ipp", "a printer (RFC 3510)", "use lp"},
 	{"rtsp", "a media stream (RFC 7826)", "use a media player"},
-	{"ws", "a WebSocket (RFC 6455)", "use a WebSocket client"},
-	{"wss", "a WebSocket over TLS (RFC 6455)", "use a WebSocket client"},
 	{"magnet", "the digest of a file in peer-to-peer networks", "use a BitTorrent client, such as aria2c"},
 	{"javascript", "a program, which urlget never runs", "nothing: it names no data"},
 	{"blob", "data inside a running browser", "nothing: it ends with the page"},

@@ -1,0 +1,218 @@
+package ws
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/coder/websocket"
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+const (
+	protocolField = "Sec-Websocket-Protocol"
+	// maxHead bounds the head of the server's answer, and maxBody what it says besides if it refuses,
+	// in bytes.
+	maxHead, maxBody = 256 << 10, 64 << 10
+	// maxLogins bounds the credentials that are tried.
+	maxLogins = 3
+)
+
+// own are the fields that belong to the handshake or the connection, so that callers cannot set
+// them.
+var own = []string{"Connection", "Upgrade", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Keep-Alive",
+	"Proxy-Connection", "Expect", "Sec-Websocket-Key", "Sec-Websocket-Version", "Sec-Websocket-Accept", "Sec-Websocket-Extensions"}
+
+// A handshake is the request that opens a WebSocket (RFC 6455, section 4.1).
+type handshake struct {
+	req       *fetch.Request
+	url       *url.URL // of http or https
+	host      string   // for the Host field
+	header    http.Header
+	protocols []string
+	logins    int
+}
+
+func (d *driver) newHandshake(req *fetch.Request) (*handshake, error) {
+	if req.Op != fetch.OpDial {
+		return nil, &fetch.Error{Code: fetch.ErrInteractive, Err: fmt.Errorf("%s is a session: %w", req.URL.Scheme(), errors.ErrUnsupported)}
+	}
+	if _, ok := req.URL.Fragment(); ok { // RFC 6455, section 3
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL of a WebSocket has no fragment")}
+	}
+	u, err := uri.Parse(strings.Replace(req.URL.WithoutUserinfo().String(), req.URL.String()[:len("ws")], "http", 1))
+	if err != nil {
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
+	}
+	h := &handshake{req: req, header: http.Header{"User-Agent": {d.env.Identity().UserAgent}}}
+	if h.url, err = u.NetURL(); err != nil {
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
+	}
+	h.host = h.url.Host
+	return h, h.fields(req.Header)
+}
+
+// fields takes the caller's header fields.
+func (h *handshake) fields(header textproto.MIMEHeader) error {
+	for name, values := range header {
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		if slices.Contains(own, name) {
+			return fmt.Errorf("the field %s is the client's own to set", name)
+		}
+		if !httpguts.ValidHeaderFieldName(name) || len(values) == 0 {
+			return fmt.Errorf("%q is no header field", name)
+		}
+		for _, v := range values {
+			if !httpguts.ValidHeaderFieldValue(v) || name == "Host" && !httpguts.ValidHostHeader(v) {
+				return fmt.Errorf("the value of %s cannot be sent", name)
+			}
+		}
+		switch name {
+		case "Host":
+			h.host = values[0]
+		case protocolField:
+			for p := range strings.SplitSeq(strings.Join(values, ","), ",") {
+				h.protocols = append(h.protocols, strings.TrimSpace(p))
+			}
+			fallthrough
+		default:
+			h.header[name] = values
+		}
+	}
+	return nil
+}
+
+// try connects and shakes hands once. It returns neither a response nor an error if another login is
+// to be tried.
+func (d *driver) try(ctx context.Context, h *handshake) (*fetch.Response, error) {
+	u := h.req.URL
+	conn, err := d.env.Dial(ctx, "tcp", u.HostPort(defaultPort(u)))
+	if err != nil {
+		return nil, err
+	}
+	if u.Scheme() == "wss" {
+		cfg := d.env.TLSConfig(u.Host())
+		cfg.NextProtos = []string{"http/1.1"}
+		if err := d.env.Handshake(ctx, conn, cfg); err != nil {
+			return nil, err
+		}
+	}
+	conn.Bind(ctx)
+	header := h.header.Clone()
+	if d.opts.Jar != nil && !d.env.Foreign(ctx) {
+		r := http.Request{Header: header}
+		for _, c := range d.opts.Jar.Cookies(h.url) {
+			r.AddCookie(c)
+		}
+	}
+	up := &upgrade{conn: conn, stream: &stream{conn: conn}}
+	done := conn.ReplyTimeout(d.env.Timeouts().Reply)
+	c, resp, err := websocket.Dial(context.WithoutCancel(ctx), h.url.String(), &websocket.DialOptions{
+		HTTPClient: &http.Client{Transport: up},
+		HTTPHeader: header, Host: h.host, Subprotocols: h.protocols})
+	done()
+	if up.refusal != nil {
+		resp = up.refusal
+	}
+	if resp != nil && d.opts.Jar != nil {
+		d.opts.Jar.SetCookies(h.url, resp.Cookies())
+	}
+	if err == nil {
+		up.opened = true
+		s := newSession(c, up.stream, d)
+		return &fetch.Response{URL: u, Body: s, Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1, Reply: replyOf(resp),
+			Header: textproto.MIMEHeader(resp.Header)}}, nil
+	}
+	defer conn.Close()
+	if up.refusal == nil {
+		return nil, up.stream.explain(err)
+	}
+	return nil, d.refused(ctx, h, resp, up.body)
+}
+
+func defaultPort(u uri.URI) uint16 {
+	if u.Scheme() == "wss" {
+		return 443
+	}
+	return 80
+}
+
+// An upgrade is an http.RoundTripper for one request over a connection that is there already.
+type upgrade struct {
+	conn   *fetch.Conn
+	stream *stream
+	rest   *bufio.Reader
+	// refusal is the answer if it is none of a WebSocket, and body what came with it.
+	refusal *http.Response
+	body    []byte
+	// opened is set when the handshake is over. Before that nothing behind the head is asked for.
+	opened bool
+}
+
+// errRefused stands for the refusal of an upgrade.
+var errRefused = errors.New("the server opened no WebSocket")
+
+// Read returns what follows the head.
+func (u *upgrade) Read(p []byte) (int, error) {
+	if !u.opened {
+		return 0, errRefused
+	}
+	return u.rest.Read(p)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (u *upgrade) RoundTrip(r *http.Request) (*http.Response, error) {
+	var head, shown bytes.Buffer
+	if err := r.Write(&head); err != nil {
+		return nil, err
+	}
+	masked := r.Clone(r.Context())
+	for _, name := range []string{"Authorization", "Cookie"} {
+		if masked.Header.Get(name) != "" {
+			masked.Header.Set(name, "xxxxx")
+		}
+	}
+	if err := masked.Write(&shown); err != nil {
+		return nil, err
+	}
+	if _, err := u.conn.WriteMasked(head.Bytes(), shown.Bytes()); err != nil {
+		return nil, u.stream.failed(err)
+	}
+	bounded := &io.LimitedReader{R: u.stream, N: maxHead}
+	br := bufio.NewReader(bounded)
+	resp, err := http.ReadResponse(br, r)
+	for err == nil && resp.StatusCode/100 == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
+		resp, err = http.ReadResponse(br, r) // more is to come
+	}
+	if err != nil {
+		if u.stream.err() == nil && bounded.N == 0 {
+			err = errors.New("the head of the server's answer is too long")
+		}
+		return nil, err
+	}
+	bounded.N = math.MaxInt64
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		u.rest = br
+		resp.Body = struct {
+			io.Reader
+			io.WriteCloser
+		}{u, u.stream}
+		return resp, nil
+	}
+	// It explains the refusal, and what is missing of it takes nothing away from that.
+	u.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	u.refusal = resp
+	return nil, errRefused
+}

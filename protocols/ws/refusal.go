@@ -1,0 +1,93 @@
+package ws
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// maxRetryAfter bounds how long a server may ask to wait.
+const maxRetryAfter = 24 * time.Hour
+
+// refused returns the error for an answer other than a WebSocket, or nil if a login was found to try
+// next. Redirects are not followed, as in browsers: nobody who opens a session wants it elsewhere.
+func (d *driver) refused(ctx context.Context, h *handshake, resp *http.Response, body []byte) error {
+	e := &fetch.Error{Reply: replyOf(resp), Header: textproto.MIMEHeader(resp.Header), Body: body}
+	switch code := resp.StatusCode; {
+	case code == http.StatusUnauthorized:
+		e.Code = fetch.ErrAuth
+		return d.login(ctx, h, resp, e)
+	case code/100 == 3:
+		e.Code, e.Err = fetch.ErrRedirect, errors.New("the server names another place")
+		if place, err := uri.ParseRef(resp.Header.Get("Location")); err == nil && !place.IsZero() {
+			e.Err = fmt.Errorf("the server says that it is at %s", place.Redacted())
+		}
+	case code/100 < 4:
+		e.Code, e.Err = fetch.ErrRefused, errors.New("the server answered with a page, not with a WebSocket")
+		e.Hint = "is there a WebSocket at this path?"
+	case code == http.StatusNotFound, code == http.StatusGone:
+		e.Code = fetch.ErrNotFound
+	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
+		e.Code, e.Retry = fetch.ErrBusy, true
+		if s, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); err == nil {
+			e.RetryAfter = min(time.Duration(s)*time.Second, maxRetryAfter)
+		}
+	case code/100 == 5:
+		e.Code, e.Retry = fetch.ErrServer, code == http.StatusBadGateway || code == http.StatusGatewayTimeout
+	default:
+		e.Code = fetch.ErrRefused
+	}
+	return e
+}
+
+// login finds a user and a password to try next. It returns refusal if there are none.
+func (d *driver) login(ctx context.Context, h *handshake, resp *http.Response, refusal *fetch.Error) error {
+	if h.req.Header.Get("Authorization") != "" {
+		return refusal
+	}
+	realm, basic := "", false
+	for _, f := range resp.Header.Values("Www-Authenticate") {
+		scheme, params, _ := strings.Cut(f, " ")
+		if strings.EqualFold(scheme, "basic") {
+			basic = true
+			if _, after, ok := strings.Cut(params, `realm="`); ok {
+				realm, _, _ = strings.Cut(after, `"`)
+			}
+		}
+	}
+	if !basic {
+		refusal.Err = errors.New("the server asks for another login than a user name and a password")
+		return refusal
+	}
+	if h.logins++; h.logins > maxLogins {
+		refusal.Err = errors.New("the user name or password was not accepted")
+		return refusal
+	}
+	cred, err := d.env.Credential(ctx, fetch.Challenge{URL: h.req.URL, Mechanism: "basic", Realm: realm, Attempt: h.logins})
+	switch {
+	case err == nil:
+		h.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(cred.User+":"+cred.Password)))
+		return nil
+	case !errors.Is(err, fetch.ErrAuth):
+		return err
+	case h.logins > 1:
+		refusal.Err = errors.New("the user name or password was not accepted")
+	default:
+		refusal.Hint = "give a user name and password"
+	}
+	return refusal
+}
+
+// replyOf returns the status of an answer.
+func replyOf(resp *http.Response) fetch.Reply {
+	return fetch.Reply{Code: resp.StatusCode, Text: strings.TrimSpace(strings.TrimPrefix(resp.Status, fmt.Sprintf("%03d", resp.StatusCode)))}
+}

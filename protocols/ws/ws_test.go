@@ -1,0 +1,388 @@
+package ws_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/ws"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve starts a server that has script for every session, and returns its URL.
+func serve(t testing.TB, script func(ctx context.Context, c *websocket.Conn)) string {
+	t.Helper()
+	return start(t, func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"chat.v2"}})
+		if err != nil {
+			return
+		}
+		defer c.CloseNow()
+		c.SetReadLimit(-1)
+		script(r.Context(), c)
+	})
+}
+
+func start(t testing.TB, h http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return "ws" + strings.TrimPrefix(s.URL, "http")
+}
+
+// raw starts a server that accepts a session and then sends bytes.
+func raw(t testing.TB, after string) string {
+	t.Helper()
+	return start(t, func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(&hijacker{w, after}, r, nil)
+		if err != nil {
+			return
+		}
+		c.CloseNow()
+	})
+}
+
+// A hijacker sends bytes behind the answer to the handshake, waits for the client to say something
+// or to go, and closes the connection.
+type hijacker struct {
+	http.ResponseWriter
+	after string
+}
+
+func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, rw, err := h.ResponseWriter.(http.Hijacker).Hijack()
+	if err == nil {
+		c.Write([]byte(h.after))
+		c.(*net.TCPConn).CloseWrite()
+		io.Copy(io.Discard, c)
+	}
+	return c, rw, err
+}
+
+func newClient(t testing.TB, o *fetch.Options, opts ws.Options) *fetch.Client {
+	t.Helper()
+	c := fetch.New(o, ws.With(opts))
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func dial(t testing.TB, c *fetch.Client, rawURL string) *fetch.Session {
+	t.Helper()
+	s, err := c.Dial(t.Context(), rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func echo(ctx context.Context, c *websocket.Conn) {
+	for {
+		kind, data, err := c.Read(ctx)
+		if err != nil {
+			return
+		}
+		if string(data) == "bye" {
+			c.Close(websocket.StatusNormalClosure, "")
+			return
+		}
+		c.Write(ctx, kind, data)
+	}
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	s := dial(t, newClient(t, nil, ws.Options{}), serve(t, echo)).ReadWriteCloser.(fetch.Messenger)
+	big := strings.Repeat("0123456789", 100_000)
+	for _, m := range []fetch.Message{{Text: true}, {Text: true, Data: []byte("täxt")}, {Data: []byte("\xff\x00")}, {}, {Text: true, Data: []byte(big)}} {
+		if err := s.Send(m); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Receive(); err != nil || got.Text != m.Text || string(got.Data) != string(m.Data) {
+			t.Fatalf("sent %t %.20q, received %t %.20q, %v", m.Text, m.Data, got.Text, got.Data, err)
+		}
+	}
+	if err := s.Send(fetch.Message{Text: true, Data: []byte("\xff")}); !errors.Is(err, fetch.ErrRequest) {
+		t.Errorf("text that is not UTF-8: %v", err)
+	}
+	s.Send(fetch.Message{Text: true, Data: []byte("bye")})
+	for range 2 {
+		if _, err := s.Receive(); err != io.EOF {
+			t.Errorf("the end: %v", err)
+		}
+	}
+}
+
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	s := dial(t, newClient(t, nil, ws.Options{}), serve(t, echo))
+	for _, text := range []string{"one", "", "\xff\n", "bye"} {
+		if n, err := io.WriteString(s, text); n != len(text) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	got, err := io.ReadAll(s)
+	if string(got) != "one\n\n\xff\n" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestHowASessionEnds(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[websocket.StatusCode]fetch.Code{
+		1000: "", 1001: fetch.ErrServer, 1002: fetch.ErrProtocol, 1003: fetch.ErrRefused, 1005: "", 1007: fetch.ErrProtocol,
+		1008: fetch.ErrRefused, 1009: fetch.ErrRefused, 1011: fetch.ErrServer, 1012: fetch.ErrBusy, 1013: fetch.ErrBusy,
+		3000: fetch.ErrAuth, 3003: fetch.ErrRefused, 4321: fetch.ErrServer,
+	} {
+		s := dial(t, newClient(t, nil, ws.Options{}), serve(t, func(ctx context.Context, c *websocket.Conn) {
+			c.Write(ctx, websocket.MessageText, []byte("x"))
+			c.Close(code, "")
+		}))
+		got, err := io.ReadAll(s)
+		if string(got) != "x\n" || fetch.CodeOf(err) != want {
+			t.Errorf("%d: %q, %v, want %q", code, got, err, want)
+		}
+	}
+	for after, want := range map[string]fetch.Code{
+		"":                             fetch.ErrTruncated,
+		"\x81\x05cut":                  fetch.ErrTruncated,
+		"\x88\x02\x03":                 fetch.ErrTruncated,
+		"\x88\x01\x03":                 fetch.ErrProtocol,
+		"\x01\x01a\x00":                fetch.ErrTruncated,
+		"\x81\x02\xff\xfe":             fetch.ErrProtocol,
+		"\x00\x01a":                    fetch.ErrProtocol,
+		"\x83\x00":                     fetch.ErrProtocol,
+		"\xc1\x00":                     fetch.ErrProtocol,
+		"\x09\x00":                     fetch.ErrProtocol,
+		"\x82\x7f\x00\x00\x00\x00\x7f": fetch.ErrTruncated,
+		"\x82\x7e\x00\x21" + strings.Repeat("x", 33): fetch.ErrTooLarge,
+		"\x82\x7f\xff\xff\xff\xff\xff\xff\xff\xff":   fetch.ErrProtocol,
+	} {
+		s := dial(t, newClient(t, nil, ws.Options{MaxMessage: 32}), raw(t, after))
+		if got, err := io.ReadAll(s); len(got) > 0 || fetch.CodeOf(err) != want {
+			t.Errorf("%.20q: %q, %v, want %q", after, got, err, want)
+		}
+	}
+}
+
+func TestHandshakes(t *testing.T) {
+	t.Parallel()
+	page := func(status int, header ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			for i := 0; i < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			w.WriteHeader(status)
+			io.WriteString(w, "why")
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		h    http.HandlerFunc
+		code fetch.Code
+	}{
+		{"a page", page(200), fetch.ErrRefused},
+		{"none", page(404), fetch.ErrNotFound},
+		{"forbidden", page(403), fetch.ErrRefused},
+		{"busy", page(503, "Retry-After", "7"), fetch.ErrBusy},
+		{"broken", page(500), fetch.ErrServer},
+		{"a login", page(401, "WWW-Authenticate", `Basic realm="x"`), fetch.ErrAuth},
+		{"another login", page(401, "WWW-Authenticate", `Bearer`), fetch.ErrAuth},
+		{"nowhere", page(302, "Location", "http://[::"), fetch.ErrRedirect},
+		{"elsewhere", page(307, "Location", "ws://127.0.0.1/"), fetch.ErrRedirect},
+		{"a wrong key", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Upgrade", "websocket")
+			w.Header().Set("Connection", "Upgrade")
+			w.Header().Set("Sec-WebSocket-Accept", "x")
+			w.WriteHeader(101)
+		}, fetch.ErrProtocol},
+		{"a long head", page(101, "X", strings.Repeat("x", 300<<10)), fetch.ErrProtocol},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := newClient(t, nil, ws.Options{}).Dial(t.Context(), start(t, tt.h))
+			if fetch.CodeOf(err) != tt.code {
+				t.Fatalf("%v, want %q", err, tt.code)
+			}
+			var e *fetch.Error
+			if errors.As(err, &e); tt.name == "busy" && (e.RetryAfter != 7*time.Second || string(e.Body) != "why" || e.Reply.Code != 503) {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+}
+
+func TestWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var asked http.Header
+	var target string
+	u := start(t, func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "joe" || password != "secret" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+			http.SetCookie(w, &http.Cookie{Name: "a", Value: "b", Path: "/"})
+			w.WriteHeader(401)
+			return
+		}
+		mu.Lock()
+		asked, target = r.Header.Clone(), r.RequestURI
+		mu.Unlock()
+		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"chat.v2"}})
+		if err == nil {
+			echo(r.Context(), c)
+		}
+	})
+	jar, _ := cookiejar.New(nil)
+	c := newClient(t, nil, ws.Options{Jar: jar})
+	resp, err := c.Do(t.Context(), &fetch.Request{Op: fetch.OpDial, URL: uri.MustParse(strings.Replace(u, "//", "//joe:secret@", 1) + "/a%20b?q=%2F"),
+		Header: map[string][]string{"Sec-WebSocket-Protocol": {"chat.v1, chat.v2"}, "X-Mine": {"yes"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	if target != "/a%20b?q=%2F" || asked.Get("X-Mine") != "yes" || asked.Get("Cookie") != "a=b" || asked.Get("Origin") != "" ||
+		resp.Header.Get("Sec-WebSocket-Protocol") != "chat.v2" || resp.Kind != fetch.KindSession || resp.Framing != fetch.FramedByProtocol {
+		t.Errorf("%s %v: %+v", target, asked, resp.Meta)
+	}
+}
+
+func TestPasswordsAreTriedThreeTimes(t *testing.T) {
+	t.Parallel()
+	var tried atomic.Int32
+	u := start(t, func(w http.ResponseWriter, r *http.Request) {
+		if _, _, ok := r.BasicAuth(); ok {
+			tried.Add(1)
+		}
+		w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+		w.WriteHeader(401)
+	})
+	o := fetch.Options{Credentials: fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+		return fetch.Credential{User: "joe", Password: "wrong"}, nil
+	})}
+	if _, err := newClient(t, &o, ws.Options{}).Dial(t.Context(), u); !errors.Is(err, fetch.ErrAuth) || tried.Load() != 3 {
+		t.Errorf("after %d: %v", tried.Load(), err)
+	}
+}
+
+func TestRefusesBeforeAsking(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, nil, ws.Options{})
+	for _, tt := range []struct {
+		url    string
+		op     fetch.Op
+		header map[string][]string
+		code   fetch.Code
+	}{
+		{"ws://h.invalid/#x", fetch.OpDial, nil, fetch.ErrURL},
+		{"ws:///x", fetch.OpDial, nil, fetch.ErrURL},
+		{"ws://h.invalid/", fetch.OpGet, nil, fetch.ErrInteractive},
+		{"ws://127.0.0.1:1/", fetch.OpDial, map[string][]string{"Upgrade": {"x"}}, ""},
+		{"ws://127.0.0.1:1/", fetch.OpDial, map[string][]string{"X": {"a\r\nb"}}, ""},
+		{"ws://127.0.0.1:1/", fetch.OpDial, map[string][]string{"X y": {"a"}}, ""},
+	} {
+		_, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(tt.url), Op: tt.op, Header: tt.header})
+		if err == nil || tt.code != "" && fetch.CodeOf(err) != tt.code || errors.Is(err, fetch.ErrNetwork) {
+			t.Errorf("%s %v: %v", tt.url, tt.header, err)
+		}
+	}
+}
+
+// Close does not wait, whatever the server does, and the server is told.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	told := make(chan error, 1)
+	u := serve(t, func(ctx context.Context, c *websocket.Conn) {
+		_, _, err := c.Read(ctx)
+		told <- err
+	})
+	s := dial(t, newClient(t, nil, ws.Options{}), u)
+	read := make(chan error, 1)
+	go func() {
+		_, err := s.Read(make([]byte, 1))
+		read <- err
+	}()
+	s.Close()
+	if err := <-told; websocket.CloseStatus(err) != websocket.StatusNormalClosure {
+		t.Errorf("the server was told %v", err)
+	}
+	if err := <-read; err == nil || err == io.EOF {
+		t.Errorf("a read that Close ended returned %v", err)
+	}
+	hang := make(chan struct{})
+	defer close(hang)
+	s = dial(t, newClient(t, nil, ws.Options{}), serve(t, func(context.Context, *websocket.Conn) { <-hang }))
+	blocked := make(chan error, 1)
+	go func() {
+		for {
+			if _, err := s.Write(make([]byte, 1<<20)); err != nil {
+				blocked <- err
+				return
+			}
+		}
+	}()
+	time.AfterFunc(100*time.Millisecond, func() { s.Close() })
+	<-blocked
+}
+
+func TestContextEndsReads(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s, err := newClient(t, nil, ws.Options{}).Dial(ctx, serve(t, echo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	why := errors.New("enough")
+	time.AfterFunc(10*time.Millisecond, func() { cancel(why) })
+	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A server that answers pings is there, however long it says nothing; one that does not is not.
+func TestKeepAlive(t *testing.T) {
+	t.Parallel()
+	const idle = 100 * time.Millisecond
+	o := fetch.Options{Timeouts: fetch.Timeouts{Idle: idle, Reply: 5 * time.Second}}
+	s := dial(t, newClient(t, &o, ws.Options{}), serve(t, func(ctx context.Context, c *websocket.Conn) {
+		ctx = c.CloseRead(ctx)
+		time.AfterFunc(5*idle, func() { c.Write(ctx, websocket.MessageText, []byte("x")); c.Close(1000, "") })
+		<-ctx.Done()
+	}))
+	if got, err := io.ReadAll(s); string(got) != "x\n" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	hang := make(chan struct{})
+	defer close(hang)
+	s = dial(t, newClient(t, &o, ws.Options{}), serve(t, func(context.Context, *websocket.Conn) { <-hang }))
+	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, fetch.ErrNetwork) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	x, err := newClient(t, nil, ws.Options{}).Explain(&fetch.Request{URL: uri.MustParse("wss://joe:pw@h.example/a?b"), Op: fetch.OpDial,
+		Header: map[string][]string{"Origin": {"https://o.example"}}})
+	if got := strings.Join(x.Steps, "\n"); err != nil || got != "GET /a?b HTTP/1.1\nHost: h.example\nUpgrade: websocket\nOrigin: https://o.example\nexchange messages" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
