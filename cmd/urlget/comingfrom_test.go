@@ -27,7 +27,7 @@ func TestComingFrom(t *testing.T) {
 	}
 	site := newSite()
 	t.Cleanup(site.Close)
-	tls := newTLSSite()
+	tls := newTLSSite(false)
 	t.Cleanup(tls.Close)
 	run := func(t *testing.T, line string) (status int, stderr string) {
 		dir := t.TempDir()

@@ -79,6 +79,7 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 		}
 		a.inOrder = act.op != fetch.OpGet || act.offline || a.set.many.jobs == 1 ||
 			a.set.compose || a.set.parts || a.set.tree.on()
+		a.set.driver.web.Single = len(args) == 1 && a.set.list.file == "" && !a.set.tree.on()
 		err := a.set.cookies.open()
 		if err != nil {
 			return err

@@ -181,7 +181,7 @@ type driverSettings struct {
 // addDriverFlags defines the flags that belong to drivers.
 func addDriverFlags(f *pflag.FlagSet, d *driverSettings) {
 	f.BoolVar(&d.web.HTTP1, "http1", false, "speak HTTP/1.1, also to servers that have HTTP/2")
-	f.BoolVar(&d.web.HTTP2, "http2", false, "insist on HTTP/2 with servers of https")
+	f.BoolVar(&d.web.HTTP2, "http2", false, "insist on HTTP/2 with servers of https; without it, a single URL comes by HTTP/1.1")
 	f.BoolVar(&d.web.Compressed, "compressed", false, "ask HTTP servers for compressed content, and decode it")
 	f.BoolVar(&d.ftp.Active, "ftp-active", false, "let FTP servers connect to us for data (EPRT, PORT)")
 	f.StringVar(&d.ftp.Account, "ftp-account", "", "tell FTP servers that ask for it the account `NAME`")

@@ -35,8 +35,9 @@ var modified = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 // newSite starts an HTTP server with a page for each thing that a server may do.
 func newSite() *httptest.Server { return httptest.NewServer(pages()) }
 
-func newTLSSite() *httptest.Server {
+func newTLSSite(http2 bool) *httptest.Server {
 	s := httptest.NewUnstartedServer(pages())
+	s.EnableHTTP2 = http2
 	s.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
 	s.StartTLS()
 	return s

@@ -136,9 +136,9 @@ func unset(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // serve starts servers, whose addresses are then in variables: http in $HTTP, $HOSTPORT and $PORT,
-// tls in $HTTPS, proxy in $PROXY, raw in $RAW, quoter in $QUOTER, gopher in $GOPHER, news, with a
-// login, in $NEWS, usenet in $USENET, and ssh in $SSH, with its key in known_hosts and one to log
-// in with in key.
+// tls in $HTTPS, tls with HTTP/2 in $H2, proxy in $PROXY, raw in $RAW, quoter in $QUOTER, gopher in
+// $GOPHER, news, with a login, in $NEWS, usenet in $USENET, and ssh in $SSH, with its key in
+// known_hosts and one to log in with in key.
 func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: serve http|tls|proxy|ftp|raw...")
@@ -153,13 +153,17 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			ts.Setenv("HOSTPORT", strings.TrimPrefix(s.URL, "http://"))
 			ts.Setenv("PORT", s.URL[strings.LastIndex(s.URL, ":")+1:])
 		case "tls":
-			s := newTLSSite()
+			s := newTLSSite(false)
 			ts.Defer(s.Close)
 			ts.Setenv("HTTPS", s.URL)
 			ts.Setenv("TLSSOCKET", "ws"+strings.TrimPrefix(s.URL, "http")+"/socket")
 			for name, pem := range certificates(s) {
 				ts.Check(os.WriteFile(filepath.Join(ts.MkAbs("."), name), pem, 0o600))
 			}
+		case "h2":
+			s := newTLSSite(true)
+			ts.Defer(s.Close)
+			ts.Setenv("H2", s.URL)
 		case "proxy":
 			s := newProxy()
 			ts.Defer(s.Close)
@@ -192,7 +196,7 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			ts.Setenv("NEWS", nntpd.Start(t, nntpd.Options{User: "joe", Password: "secret",
 				Groups: []nntpd.Group{{Name: "a.group", Articles: []nntpd.Article{article}}}}).Addr)
 		case "usenet":
-			site := newTLSSite()
+			site := newTLSSite(false)
 			ts.Defer(site.Close)
 			ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), certificates(site)["ca.pem"], 0o600))
 			ts.Setenv("USENET", nntpd.Start(t, nntpd.Options{TLS: &tls.Config{Certificates: site.TLS.Certificates},

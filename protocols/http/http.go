@@ -23,6 +23,10 @@ type Options struct {
 	// HTTP2 insists on HTTP/2 with servers of https. It makes no difference to others, and if HTTP1
 	// is set.
 	HTTP2 bool
+	// Single says that one URL is wanted, or few. Servers are then offered HTTP/2 only if they refuse
+	// HTTP/1.1, which takes less work for one body: it comes in larger pieces and without windows. It
+	// makes no difference if HTTP1 or HTTP2 is set.
+	Single bool
 	// Compressed asks for gzip, deflate, br and zstd, and decodes them. Then Meta.Size is unknown.
 	// It has no effect on requests for a range.
 	Compressed bool

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -296,11 +297,39 @@ func TestPathAsWritten(t *testing.T) {
 
 func TestProtocolVersion(t *testing.T) {
 	t.Parallel()
-	srv := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }), "h2")
-	for want, opts := range map[string]urlhttp.Options{"HTTP/2.0": {}, "HTTP/1.1": {HTTP1: true}} {
-		got, _, err := get(t, newClient(t, &fetch.Options{TLS: trust(srv)}, opts), srv.URL)
-		if err != nil || got != want {
-			t.Errorf("%+v: %q, %v; want %q", opts, got, err, want)
+	for _, tt := range []struct {
+		opts   urlhttp.Options
+		server []string // what it speaks over TLS
+		want   string   // "" for a failure
+	}{
+		{urlhttp.Options{}, []string{"h2", "http/1.1"}, "HTTP/2.0"},
+		{urlhttp.Options{}, []string{"http/1.1"}, "HTTP/1.1"},
+		{urlhttp.Options{HTTP1: true}, []string{"h2", "http/1.1"}, "HTTP/1.1"},
+		{urlhttp.Options{HTTP1: true}, []string{"h2"}, ""},
+		{urlhttp.Options{HTTP2: true}, []string{"h2", "http/1.1"}, "HTTP/2.0"},
+		{urlhttp.Options{HTTP2: true}, []string{"http/1.1"}, ""},
+		{urlhttp.Options{Single: true}, []string{"h2", "http/1.1"}, "HTTP/1.1"},
+		{urlhttp.Options{Single: true}, []string{"h2"}, "HTTP/2.0"},
+		{urlhttp.Options{Single: true, HTTP2: true}, []string{"h2", "http/1.1"}, "HTTP/2.0"},
+	} {
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
+		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+		srv.EnableHTTP2 = tt.server[0] == "h2"
+		srv.TLS = &tls.Config{NextProtos: tt.server, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			for _, offered := range hello.SupportedProtos {
+				if slices.Contains(tt.server, offered) {
+					return nil, nil
+				}
+			}
+			strict := srv.TLS.Clone() // crypto/tls lets who offers HTTP/1.1 to a server of HTTP/2 come without it
+			strict.NextProtos = []string{"none of these"}
+			return strict, nil
+		}}
+		srv.StartTLS()
+		t.Cleanup(srv.Close)
+		got, _, err := get(t, newClient(t, &fetch.Options{TLS: trust(srv)}, tt.opts), srv.URL)
+		if got != tt.want || (err == nil) != (tt.want != "") || err != nil && !errors.Is(err, fetch.ErrTLS) {
+			t.Errorf("%+v, server with %q: %q, %v; want %q", tt.opts, tt.server, got, err, tt.want)
 		}
 	}
 }

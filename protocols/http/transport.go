@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -104,6 +105,29 @@ func (d *driver) blame(ctx context.Context, err error) error {
 }
 
 func (d *driver) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	_, relayed := d.env.Proxy(ctx)
+	switch {
+	case d.HTTP1, relayed: // whole URLs have no place in HTTP/2
+		return d.dialOffering(ctx, network, addr, "http/1.1")
+	case d.HTTP2:
+		return d.dialOffering(ctx, network, addr, "h2")
+	case d.Single:
+		conn, err := d.dialOffering(ctx, network, addr, "http/1.1")
+		if alert := (*net.OpError)(nil); !errors.As(err, &alert) || alert.Err.Error() != noApplicationProtocol.Error() {
+			return conn, err
+		}
+	}
+	return d.dialOffering(ctx, network, addr, "h2", "http/1.1")
+}
+
+// noApplicationProtocol is the alert of servers that speak none of the protocols that they were
+// offered (RFC 7301, section 3.2). What crypto/tls returns for one that was received has no type to
+// know it by, but the same text.
+const noApplicationProtocol tls.AlertError = 120
+
+// dialOffering connects and offers the server these protocols, the first most of all. A server that
+// chooses none speaks HTTP/1.1.
+func (d *driver) dialOffering(ctx context.Context, network, addr string, protocols ...string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
@@ -113,19 +137,14 @@ func (d *driver) dialTLS(ctx context.Context, network, addr string) (net.Conn, e
 		return nil, err
 	}
 	cfg := d.env.TLSConfig(host)
-	cfg.NextProtos = []string{"h2", "http/1.1"}
-	if _, relayed := d.env.Proxy(ctx); d.HTTP1 || relayed { // whole URLs have no place in HTTP/2
-		cfg.NextProtos = cfg.NextProtos[1:]
-	} else if d.HTTP2 {
-		cfg.NextProtos = cfg.NextProtos[:1]
-	}
+	cfg.NextProtos = protocols
 	if err := d.env.Handshake(ctx, conn, cfg); err != nil {
 		return nil, err
 	}
 	if conn.TLS().NegotiatedProtocol == "h2" {
 		return conn.NetConn(), nil // net/http knows HTTP/2 by the *tls.Conn
 	}
-	if d.HTTP2 && len(cfg.NextProtos) == 1 && cfg.NextProtos[0] == "h2" {
+	if len(protocols) == 1 && protocols[0] == "h2" {
 		conn.Abort()
 		return nil, &fetch.Error{Code: fetch.ErrTLS, Err: errors.New("the server does not offer HTTP/2")}
 	}
