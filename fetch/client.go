@@ -216,7 +216,7 @@ func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*pre
 		// The user chose the gateway, so its URL is not of remote provenance.
 		dup := *req
 		dup.URL, dup.From = target, uri.URI{}
-		p.req, p.gateway, p.prov = &dup, true, c.provenance(&dup, hops, nil)
+		p.req, p.gateway, p.prov = &dup, true, &provenance{url: target, hops: hops}
 		p.scheme, _ = c.registry.Lookup(target.Scheme())
 		if err := c.policy.checkURL(p.prov, p.scheme); err != nil {
 			return nil, err

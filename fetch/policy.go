@@ -27,6 +27,10 @@ type Policy struct {
 	AllowPorts   []uint16 // exempt from the port rules
 	AllowPrivate bool     // let public resources lead to private addresses
 	AllowFile    bool     // let remote parties lead to local resources
+	// Untrusted says that it was not the user who named the URLs of requests, whatever their From
+	// says, but others, such as those who fill a queue: the rules are those for a URL that a resource
+	// on a public address supplied.
+	Untrusted bool
 	// AllowRedirects lists further schemes, in lower case, that redirects may lead to. Redirects to
 	// data URLs are never followed.
 	AllowRedirects []string
@@ -50,7 +54,7 @@ var riskyPorts = [...]uint16{
 // checkURL applies the rules that do not need an address.
 func (p *Policy) checkURL(prov *provenance, s Scheme) error {
 	u, from := prov.url, prov.from
-	if !from.IsZero() && s.Driver != nil {
+	if (p.Untrusted || !from.IsZero()) && s.Driver != nil {
 		if err := p.checkTarget(prov, s); err != nil {
 			return err
 		}
@@ -74,9 +78,13 @@ func (p *Policy) checkURL(prov *provenance, s Scheme) error {
 func (p *Policy) checkTarget(prov *provenance, s Scheme) error {
 	from := prov.from
 	switch {
+	case s.Local && !p.AllowFile && from.IsZero():
+		return refusal(Reason{Kind: ReasonLocal, Scheme: s.Name}, "others may not name local resources")
 	case s.Local && !p.AllowFile && !prov.fromLocal:
 		return refusal(Reason{Kind: ReasonLocal, Scheme: s.Name},
 			"the remote resource %s may not lead to local ones", from.Redacted())
+	case s.State() != StateRetrieves && from.IsZero():
+		return nil // which the driver says better
 	case s.State() != StateRetrieves:
 		return refusal(Reason{Kind: ReasonNotData, Scheme: s.Name},
 			"%s leads to a %s URL, which is not followed", from.Redacted(), s.Name)
@@ -106,6 +114,9 @@ func (p *Policy) checkPort(u, from uri.URI, s Scheme) error {
 	port := u.Port(s.Port)
 	if port == 0 || port == s.Port || slices.Contains(p.AllowPorts, port) {
 		return nil
+	}
+	if p.Untrusted && from.IsZero() && port < 1024 {
+		return refusal(Reason{Kind: ReasonPort, Port: port}, "others may not name reserved port %d", port)
 	}
 	if !from.IsZero() {
 		sameSite := u.Scheme() == from.Scheme() && u.Host() == from.Host() && port == from.Port(s.Port)
@@ -138,6 +149,9 @@ func (p *Policy) checkAddr(prov *provenance, addr netip.AddrPort) error {
 
 func (p *Policy) checkPrivate(prov *provenance, addr netip.Addr) error {
 	if prov.publicOnly && !p.AllowPrivate && isPrivate(addr) {
+		if prov.from.IsZero() {
+			return refusal(Reason{Kind: ReasonPrivate, Host: prov.url.Host()}, "others may not name the private address %s", addr)
+		}
 		return refusal(Reason{Kind: ReasonPrivate, Host: prov.url.Host()}, "%s led to the private address %s",
 			prov.from.Redacted(), addr)
 	}

@@ -65,6 +65,48 @@ func TestPortRules(t *testing.T) {
 	}
 }
 
+// TestRulesOnWhatOthersName holds URLs of strangers to the rules for what public resources supply,
+// whatever the strangers say of where they come from.
+func TestRulesOnWhatOthersName(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		url, from string
+		policy    fetch.Policy
+		ok        bool
+	}{
+		{url: "http://192.0.2.7/", ok: true},
+		{url: "http://192.0.2.7:8080/", ok: true},
+		{url: "http://192.0.2.7:81/"},
+		{url: "http://192.0.2.7:81/", from: "http://192.0.2.7:81/"},
+		{url: "http://192.0.2.7:81/", policy: fetch.Policy{AllowPorts: []uint16{81}}, ok: true},
+		{url: "http://127.0.0.1/"},
+		{url: "http://127.0.0.1/", from: "http://127.0.0.1/"},
+		{url: "http://10.1.2.3/", from: "file:///x"},
+		{url: "http://[::1]/"},
+		{url: "http://127.0.0.1/", policy: fetch.Policy{AllowPrivate: true}, ok: true},
+		{url: "file:///etc/motd"},
+		{url: "file:///etc/motd", from: "file:///etc/"},
+		{url: "file:///etc/motd", policy: fetch.Policy{AllowPrivate: true}},
+		{url: "file:///etc/motd", policy: fetch.Policy{AllowFile: true}, ok: true},
+	}
+	for _, tt := range tests {
+		u, from := uri.MustParse(tt.url), uri.URI{}
+		if tt.from != "" {
+			from = uri.MustParse(tt.from)
+		}
+		tt.policy.Untrusted = true
+		web := &fakeWeb{pages: map[string]string{tt.url: "text"}}
+		c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &tt.policy}, web.load)
+		_, err := c.Do(t.Context(), &fetch.Request{URL: u, From: from})
+		if (err == nil) != tt.ok || err != nil && fetch.CodeOf(err) != fetch.ErrPolicy {
+			t.Errorf("%s from %q: error %v", tt.url, tt.from, err)
+		}
+		if err != nil && len(web.urls()) > 0 {
+			t.Errorf("%s: refused after the driver was asked", tt.url)
+		}
+	}
+}
+
 func TestRulesOnWhereRemotePartiesLead(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

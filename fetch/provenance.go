@@ -77,11 +77,15 @@ func provenanceOf(ctx context.Context) *provenance {
 // nil, what is remembered about the host of req.From is used instead.
 func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *provenance {
 	p := &provenance{url: req.URL, from: req.From, hops: hops}
+	if before == nil && c.policy.Untrusted {
+		p.from, p.publicOnly = uri.URI{}, true
+		return p
+	}
 	if req.From.IsZero() {
 		return p
 	}
 	s, _ := c.registry.Lookup(req.From.Scheme())
-	p.fromLocal = s.Local
+	p.fromLocal = s.Local && !c.policy.Untrusted
 	where := placeUnknown
 	if before != nil {
 		where = place(before.place.Load())
@@ -93,6 +97,7 @@ func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *p
 	default:
 		p.publicOnly = !s.Local && !c.isPrivate(req.From, s.Port)
 	}
+	p.publicOnly = p.publicOnly || c.policy.Untrusted
 	switch {
 	case req.From.Origin() != req.URL.Origin(), before != nil && req.From.Origin() != before.url.Origin():
 		p.led = req.From

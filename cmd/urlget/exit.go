@@ -13,19 +13,11 @@ import (
 
 // The exit statuses. The first failure determines the status.
 const (
-	exitOK             = 0
-	exitOther          = 1
-	exitUsage          = 2
-	exitFile           = 3
-	exitNetwork        = 4
-	exitTLS            = 5
-	exitAuth           = 6
-	exitProtocol       = 7
-	exitRefused        = 8
-	exitNotRetrievable = 16
-	exitPolicy         = 17
-	exitIncomplete     = 18
-	exitInterrupted    = 130
+	exitOK          = 0
+	exitUsage       = render.ExitUsage
+	exitFile        = render.ExitFile
+	exitIncomplete  = render.ExitIncomplete
+	exitInterrupted = render.ExitInterrupted
 )
 
 // An exit is the status to exit with. Several goroutines may use it.
@@ -67,33 +59,7 @@ func exitStatus(err error) int {
 	if wrong := (*usageError)(nil); errors.As(err, &wrong) {
 		return exitUsage
 	}
-	switch fetch.CodeOf(err) {
-	case fetch.ErrNotModified:
-		return exitOK
-	case fetch.ErrURL, fetch.ErrRequest, fetch.ErrNoServer:
-		return exitUsage
-	case fetch.ErrFile:
-		return exitFile
-	case fetch.ErrNetwork:
-		return exitNetwork
-	case fetch.ErrTLS:
-		return exitTLS
-	case fetch.ErrAuth:
-		return exitAuth
-	case fetch.ErrProtocol, fetch.ErrRedirect:
-		return exitProtocol
-	case fetch.ErrNotFound, fetch.ErrRefused, fetch.ErrBusy, fetch.ErrServer, fetch.ErrRange:
-		return exitRefused
-	case fetch.ErrScheme, fetch.ErrNotRetrievable, fetch.ErrInteractive, fetch.ErrNeedSearch, fetch.ErrNeedForm:
-		return exitNotRetrievable
-	case fetch.ErrPolicy:
-		return exitPolicy
-	case fetch.ErrTruncated, fetch.ErrChanged, fetch.ErrChecksum, fetch.ErrTooLarge:
-		return exitIncomplete
-	case fetch.ErrInterrupted:
-		return exitInterrupted
-	}
-	return exitOther
+	return render.ExitStatus(fetch.CodeOf(err))
 }
 
 // printError writes what went wrong as one line, and a second one with what can be done about it.

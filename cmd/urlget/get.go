@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -128,15 +127,9 @@ func (a *app) lookAt(ctx context.Context, j *job.Job) error {
 	}
 	res := a.run(ctx, j)
 	if res.Outcome == job.Listed {
-		a.write(ending(render.Listed(res.URL, res.Entries, res.Elapsed), res))
+		a.write(res.Event(""))
 	}
 	return res.Err
-}
-
-// ending completes the event that ends a transfer.
-func ending(ev render.Event, res *job.Result) render.Event {
-	ev.FinalURL, ev.Status = res.FinalURL, res.Status
-	return ev
 }
 
 // run does one job, with the help of the user if there is a form.
@@ -238,25 +231,16 @@ func (a *app) report(j *job.Job, res *job.Result) {
 	}
 	path := cmp.Or(a.out.stream, filepath.Join(a.out.dir, filepath.FromSlash(res.Path)))
 	name := fetch.Printable(path)
+	switch res.Outcome {
+	case job.Saved, job.NoContent, job.Listed, job.Skipped, job.Unchanged:
+		a.emit(res.Event(path))
+	}
 	switch {
 	case res.Outcome == job.Saved:
-		ev := ending(render.Saved(res.URL, path, res.Size, res.SHA256, res.Elapsed), res)
-		if res.Elapsed > 0 {
-			ev.Rate = math.Round(float64(res.Received) / res.Elapsed.Seconds())
-		}
-		a.emit(ev)
 		a.say("%s %s (%s in %.2f s%s)", a.con.paint.good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res))
 	case res.Outcome == job.NoContent:
-		a.emit(ending(render.Skipped(res.URL, "", "no_content", res.Elapsed), res))
 		a.say("%s has no content: nothing is saved", res.URL)
-	case res.Outcome == job.Listed:
-		a.emit(ending(render.Listed(res.URL, res.Entries, res.Elapsed), res))
 	case res.Outcome == job.Skipped || res.Outcome == job.Unchanged:
-		ev := render.Unchanged(res.URL, path, res.Elapsed)
-		if res.Outcome == job.Skipped {
-			ev = render.Skipped(res.URL, path, "exists", res.Elapsed)
-		}
-		a.emit(ending(ev, res))
 		if j.Exists == download.Newer {
 			a.say("%s is as new as %s", name, res.URL)
 		} else {

@@ -88,12 +88,14 @@ var layers = []layer{
 
 	{"files", []row{
 		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/metalink"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
-		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download"}},
+		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/render"}},
 		{packages: "fetch/schedule", imports: []string{"fetch", "fetch/uri", "fetch/job"}},
 		{packages: "fetch/crawl", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/robots", "fetch/job",
 			"fetch/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "fetch/mirror", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/job",
 			"fetch/crawl"}},
+		{packages: "fetch/queue", imports: []string{"fetch", "fetch/uri", "fetch/job", "fetch/schedule", "fetch/render"}},
+		{packages: "fetch/queue/queuetest", imports: []string{"fetch/queue"}},
 		{packages: "fetch/archive", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/capture", "fetch/message",
 			"fetch/download", "fetch/crawl", "fetch/mirror", "internal/mailbox")},
 		{packages: "fetch/replay", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/warc/wacz", "fetch/capture", "protocols/http")},

@@ -1,0 +1,371 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/render"
+)
+
+// A task is a delivery in hand.
+type task struct {
+	*run
+	delivery Delivery
+	sub      *Submission
+	wrong    error // what makes it no submission
+	host     string
+	record   *record // nil if it was not looked up
+	attempt  string  // the name of this attempt in it
+
+	progress sync.Mutex // for those below
+	last     time.Time  // when something happened; zero if it does not run
+	cancel   context.CancelCauseFunc
+}
+
+var (
+	errEnd     = io.EOF // of a schedule.Source
+	errPaused  = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("the host is to be left alone")}
+	errStalled = &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("nothing has happened for too long")}
+)
+
+// drop takes t out of the worker's hand.
+func (t *task) drop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.hand, t)
+}
+
+// giveBack returns the job to the queue. If that does not arrive, the engine finds out by itself.
+func (t *task) giveBack(delay time.Duration) {
+	t.drop()
+	if err := t.delivery.Return(delay); err != nil {
+		t.Logger.Debug("a job could not be given back", "error", err)
+	}
+}
+
+// happened notes that something happened in the job.
+func (t *task) happened() {
+	t.progress.Lock()
+	defer t.progress.Unlock()
+	t.last = time.Now()
+}
+
+// stalled ends a job in which nothing has happened for so long.
+func (t *task) stalled(most time.Duration) bool {
+	t.progress.Lock()
+	defer t.progress.Unlock()
+	if t.cancel == nil || time.Since(t.last) < most {
+		return false
+	}
+	t.cancel(errStalled)
+	return true
+}
+
+// do does the job. What it returns tells the scheduler how the host bears it.
+func (t *task) do(ctx context.Context) *job.Result {
+	defer t.drop()
+	switch {
+	case t.wrong != nil:
+		t.bury(ctx, "", t.wrong, nil)
+		return nil
+	case t.soft.Err() != nil:
+		t.giveBack(0)
+		return nil
+	}
+	if t.delivery.Again() && !t.begin(ctx) {
+		return nil
+	}
+	if t.paused(ctx) {
+		return nil
+	}
+	held, give, err := t.hosts.take(ctx, t.host)
+	if err != nil {
+		t.unbegun(ctx)
+		t.putOff(t)
+		return nil
+	}
+	if t.paused(ctx) { // meanwhile
+		give()
+		return nil
+	}
+	res, spool := t.transfer(held)
+	us := errors.Is(context.Cause(held), errLost) || errors.Is(res.Err, errPaused)
+	t.tell(ctx, res)
+	give()
+	if spool != nil {
+		defer spool.Discard()
+	}
+	t.settle(ctx, res, spool, us)
+	return res
+}
+
+// paused gives the job back if its host is to be left alone, and reports that.
+func (t *task) paused(ctx context.Context) bool {
+	until, err := t.pauses.until(ctx, t.host)
+	rest := time.Until(until)
+	switch {
+	case err != nil:
+		rest = time.Second
+	case rest <= 0:
+		return false
+	default:
+		t.sched.Failed(t.host, &fetch.Error{Code: fetch.ErrBusy, RetryAfter: rest})
+	}
+	t.unbegun(ctx)
+	t.giveBack(rest + rand.N(time.Second))
+	return true
+}
+
+// begin looks up what became of earlier attempts, and reports whether the job is to be done.
+func (t *task) begin(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, operation)
+	defer cancel()
+	over, err := t.Engine.HasResult(ctx, t.sub.ID)
+	if err == nil && over {
+		t.ack(ctx)
+		return false
+	}
+	crashed := false
+	if err == nil {
+		t.record, err = amend(ctx, t.Engine.Records(), t.sub.ID, true, func(r *record) {
+			if crashed = len(r.Begun) >= t.Crashes; !crashed {
+				r.Begun = append(r.Begun, t.attempt)
+			}
+		})
+	}
+	if err == nil && crashed {
+		why := fmt.Errorf("%d workers began it and ended without a word", len(t.record.Begun))
+		if t.record.Error != "" {
+			why = fmt.Errorf("%w; before that: %s", why, t.record.Error)
+		}
+		e := &fetch.Error{Op: t.sub.Job.Op.String(), URL: t.sub.Job.URL.Redacted(), Err: why}
+		t.bury(ctx, t.sub.ID, e, t.failed(e))
+		return false
+	}
+	if err != nil {
+		t.Logger.Warn("a job could not be looked up", "id", t.sub.ID, "error", err)
+		t.amends.add(attempt{t.sub.ID, t.attempt}) // perhaps only the answer was lost
+		t.giveBack(time.Second + rand.N(time.Second))
+		return false
+	}
+	return true
+}
+
+// unbegun takes back what begin noted, now or when the engine can be reached.
+func (t *task) unbegun(ctx context.Context) {
+	if t.record == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operation)
+	defer cancel()
+	if _, err := amend(ctx, t.Engine.Records(), t.sub.ID, false, without(t.attempt)); err != nil {
+		t.amends.add(attempt{t.sub.ID, t.attempt})
+	}
+}
+
+// transfer retrieves the content into a spool.
+func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t.progress.Lock()
+	t.cancel, t.last = cancel, time.Now()
+	t.progress.Unlock()
+	defer func() {
+		t.progress.Lock()
+		t.cancel = nil
+		t.progress.Unlock()
+	}()
+	j := *t.sub.Job
+	if t.record != nil {
+		j.Attempt = t.record.Failures
+	}
+	spool, err := t.Store.Begin()
+	if err != nil {
+		return t.failed(&fetch.Error{Code: fetch.ErrFile, Err: err}), nil
+	}
+	w := &counted{w: spool, t: t}
+	res := t.Runner.Run(ctx, &j, &job.Hooks{
+		Writer:   w,
+		Progress: func(int64, int64) { t.happened() },
+		Response: func(*fetch.Response) error { t.happened(); return nil },
+		Retry: func(_ int, _ time.Duration, err error) {
+			t.happened()
+			t.tell(ctx, &job.Result{Outcome: job.Failed, Class: fetch.CodeOf(err), Err: err})
+			if until, err := t.pauses.until(ctx, t.host); err == nil && time.Until(until) > 0 {
+				cancel(errPaused) // somebody was told meanwhile
+			}
+		},
+	})
+	return res, spool
+}
+
+// counted is the way into a spool.
+type counted struct {
+	w io.Writer
+	t *task
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.t.Metrics.received(n)
+	c.t.happened()
+	return n, err
+}
+
+// failed returns the result of a job that was not done.
+func (t *task) failed(err error) *job.Result {
+	r := &job.Result{URL: t.sub.Job.URL.Redacted(), Op: t.sub.Job.Op, Outcome: job.Failed, Started: time.Now(), Size: -1,
+		Class: fetch.CodeOf(err), Err: err}
+	r.Message = render.Message(err)
+	return r
+}
+
+// tell tells all workers of a host that is busy.
+func (t *task) tell(ctx context.Context, res *job.Result) {
+	if res.Outcome != job.Failed || res.Class != fetch.ErrBusy && res.RetryAfter <= 0 {
+		return
+	}
+	rest := min(max(res.RetryAfter, time.Second), maxRetryAfter)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operation)
+	defer cancel()
+	if err := t.pauses.set(ctx, t.host, time.Now().Add(rest)); err != nil {
+		t.Logger.Warn("other workers could not be told of a busy host", "host", t.host, "error", err)
+	}
+}
+
+// settle ends the job, or lets it be done again. us says that it was not the job's fault if it
+// failed.
+func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, us bool) {
+	if res.Outcome == job.Failed && (us || errors.Is(context.Cause(ctx), fetch.ErrInterrupted)) {
+		t.unbegun(ctx)
+		rest := time.Duration(0)
+		if errors.Is(res.Err, errPaused) {
+			rest = time.Second
+		}
+		t.giveBack(rest)
+		return
+	}
+	if res.Outcome == job.Failed && passes(res) {
+		t.again(ctx, res)
+		return
+	}
+	path := ""
+	if res.Outcome == job.Saved {
+		var err error
+		if path, err = spool.Commit(ctx, res.SHA256); err != nil {
+			t.Metrics.trouble()
+			t.Logger.Error("a content could not be kept", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
+			t.unbegun(ctx)
+			t.giveBack(backoffs[fetch.ErrFile])
+			return
+		}
+	}
+	if err := t.put(ctx, res, path); err != nil {
+		t.Logger.Error("a result could not be delivered", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
+		t.giveBack(0)
+		return
+	}
+	t.ack(ctx)
+	t.Metrics.ended(t.sub.Job.URL.Scheme(), res)
+	t.Logger.Info("ended", "id", t.sub.ID, "url", t.sub.Job.URL, "outcome", res.Outcome, "class", res.Class, "bytes", max(res.Size, 0), "seconds", res.Elapsed.Seconds())
+}
+
+// again lets the job be done later, unless it has failed often enough.
+func (t *task) again(ctx context.Context, res *job.Result) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operation)
+	defer cancel()
+	text := fetch.Printable(res.Err.Error())
+	r, err := amend(ctx, t.Engine.Records(), t.sub.ID, true, func(r *record) {
+		without(t.attempt)(r)
+		r.Failures++
+		r.Error = text[:min(len(text), maxError)]
+	})
+	if err != nil {
+		t.Logger.Warn("a failure could not be noted", "id", t.sub.ID, "error", err)
+		t.amends.add(attempt{t.sub.ID, t.attempt})
+	}
+	t.record = r
+	t.Logger.Info("failed", "id", t.sub.ID, "url", t.sub.Job.URL, "failures", r.Failures, "error", r.Error)
+	if r.Failures >= t.Tries {
+		t.bury(ctx, t.sub.ID, res.Err, res)
+		return
+	}
+	rest := pause(res, t.record.Failures, rand.N[time.Duration])
+	t.Metrics.retried(t.sub.Job.URL.Scheme(), res)
+	t.giveBack(rest)
+}
+
+// put delivers the result.
+func (t *task) put(ctx context.Context, res *job.Result, path string) error {
+	data, err := json.Marshal(newEvent(t, res, path))
+	if err != nil {
+		return err
+	}
+	return t.persist(ctx, func(ctx context.Context) error { return t.Engine.PutResult(ctx, t.sub.ID, data) })
+}
+
+// ack ends the job in the engine, and what is remembered of it.
+func (t *task) ack(ctx context.Context) {
+	if err := t.persist(ctx, t.delivery.Ack); err != nil {
+		t.Logger.Warn("a job could not be acknowledged; it will be looked at once more", "id", t.sub.ID, "error", err)
+		return
+	}
+	if t.record != nil {
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), operation)
+		defer cancel()
+		t.Engine.Records().Delete(short, t.sub.ID, 0) // or it ends by itself
+	}
+}
+
+// persist does something that must not fail only because an answer was lost.
+func (t *task) persist(ctx context.Context, do func(context.Context) error) error {
+	ctx = context.WithoutCancel(ctx)
+	var err error
+	for try := range 3 {
+		if try > 0 {
+			sleep(ctx, time.Duration(try)*200*time.Millisecond)
+		}
+		short, cancel := context.WithTimeout(ctx, operation)
+		err = do(short)
+		cancel()
+		if err == nil || errors.Is(err, ErrClosed) {
+			return err
+		}
+	}
+	t.Metrics.trouble()
+	return err
+}
+
+// bury makes a dead letter of the job, and a result of its last failure if there is one.
+func (t *task) bury(ctx context.Context, id string, why error, res *job.Result) {
+	letter := newLetter(t.delivery.Data(), t.delivery.Priority(), why, t.record)
+	if id == "" {
+		id = letter.digest()
+	}
+	data, err := json.Marshal(letter)
+	if err == nil {
+		err = t.persist(ctx, func(ctx context.Context) error { return t.Engine.PutDead(ctx, id, data) })
+	}
+	if err == nil && res != nil {
+		err = t.put(ctx, res, "")
+	}
+	if err != nil {
+		t.Logger.Error("a dead letter could not be delivered", "error", err)
+		t.giveBack(time.Second)
+		return
+	}
+	t.Metrics.buried()
+	t.Logger.Warn("dead letter", "id", id, "error", letter.Error)
+	if t.sub == nil {
+		t.sub = &Submission{ID: id} // for messages
+	}
+	t.ack(ctx)
+}

@@ -1,0 +1,265 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	mrand "math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/schedule"
+)
+
+// A Worker does the jobs of a queue. Engine, Runner and Store are required; zero fields mean the
+// defaults.
+type Worker struct {
+	Engine Engine
+	// Runner does the jobs. Its client should have a policy with Untrusted. It should try again no
+	// more than briefly: what takes longer is for the queue. See Runner.
+	Runner *job.Runner
+	Store  Store
+	Name   string // in results; the name of the machine
+
+	Parallel int // jobs at once; 4
+	// PerHost is how many transfers a host bears at once, of all workers together, and Delay how
+	// long to wait after one before the next in its place. All workers must agree on PerHost. The
+	// defaults are 2 and none.
+	PerHost int
+	Delay   time.Duration
+	// Tries is after how many failures that may pass a job becomes a dead letter, and Crashes after
+	// how many attempts that ended without a word, with their worker. The defaults are 5 and 3.
+	Tries, Crashes int
+	// Grace is how long what is under way may take after the context of Run has ended; 30 s. Less
+	// than 0 means none.
+	Grace time.Duration
+	// Stall is how long nothing may happen in a job before it fails; 5 minutes.
+	Stall time.Duration
+
+	Metrics *Metrics     // nil if nobody wants them
+	Logger  *slog.Logger // nil discards
+}
+
+// Runner returns a runner as a Worker wants it: it goes on where a connection broke, but leaves all
+// longer waits to the queue.
+func Runner(r job.Runner) *job.Runner {
+	r.Tries, r.Wait, r.MaxRetryWait, r.SHA256 = 3, 500*time.Millisecond, time.Millisecond, true
+	return &r
+}
+
+// operation bounds how long the engine may take for one thing.
+const operation = 10 * time.Second
+
+// A run is a worker at work.
+type run struct {
+	Worker
+	soft   context.Context // ends when no job is to begin any more
+	hosts  *hosts
+	pauses *pauses
+	amends amends
+	sched  *schedule.Scheduler
+
+	running  atomic.Int32
+	mu       sync.Mutex
+	hand     map[*task]bool // deliveries that have not ended
+	held     *task          // waits for room at its host
+	deferred map[string]deferrals
+}
+
+// Run does jobs until ctx ends: then it takes no more, those that have not begun go back to the
+// queue, and those under way have Grace to end before they go back too. It returns nil then, or the
+// error of an engine that was closed. While the engine cannot be reached it waits.
+func (w *Worker) Run(ctx context.Context) error {
+	r := &run{Worker: *w, soft: ctx, hand: map[*task]bool{}, deferred: map[string]deferrals{}}
+	r.Parallel = cmp.Or(r.Parallel, 4)
+	r.PerHost = cmp.Or(r.PerHost, 2)
+	r.Tries, r.Crashes = cmp.Or(r.Tries, 5), cmp.Or(r.Crashes, 3)
+	r.Grace, r.Stall = cmp.Or(r.Grace, 30*time.Second), cmp.Or(r.Stall, 5*time.Minute)
+	if r.Name == "" {
+		r.Name, _ = os.Hostname()
+	}
+	if r.Logger == nil {
+		r.Logger = slog.New(slog.DiscardHandler)
+	}
+	if r.Metrics == nil {
+		r.Metrics = &Metrics{}
+	}
+	r.hosts = newHosts(r.Engine.Leases(), r.Engine.Limits().LeaseTTL, r.PerHost, r.Delay, r.Name+"/"+rand.Text())
+	r.hosts.waited = r.Metrics.leaseWait
+	r.pauses = newPauses(r.Engine.Records())
+	r.sched = schedule.New(&schedule.Options{Parallel: r.Parallel, Host: schedule.Limits{Parallel: r.PerHost}, Waiting: 2 * r.Parallel})
+
+	hard, kill := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer kill(nil)
+	over := make(chan struct{})
+	var helpers sync.WaitGroup
+	helpers.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-over:
+			return
+		}
+		for end := time.Now().Add(r.Grace); time.Now().Before(end) && r.running.Load() > 0; {
+			select {
+			case <-time.After(20 * time.Millisecond):
+			case <-over:
+				return
+			}
+		}
+		kill(fetch.ErrInterrupted)
+	})
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	helpers.Go(func() { r.renewDeliveries(keeping) })
+	helpers.Go(func() { r.renewLeases(keeping) })
+
+	err := r.sched.Run(hard, r)
+	close(over)
+	stop()
+	helpers.Wait()
+	r.returnAll()
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(operation, r.hosts.ttl))
+	defer cancel()
+	r.hosts.close(closing)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// returnAll gives back what nobody has begun.
+func (r *run) returnAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for t := range r.hand {
+		t.delivery.Return(0)
+		delete(r.hand, t)
+	}
+}
+
+// renewDeliveries keeps what is in hand from being taken for lost, and ends jobs in which nothing
+// happens.
+func (r *run) renewDeliveries(ctx context.Context) {
+	for sleep(ctx, r.Engine.Limits().AckWait/3) == nil {
+		r.mu.Lock()
+		all := make([]*task, 0, len(r.hand))
+		for t := range r.hand {
+			all = append(all, t)
+		}
+		r.mu.Unlock()
+		for _, t := range all {
+			if t.stalled(r.Stall) {
+				continue
+			}
+			if err := t.delivery.Extend(); err != nil {
+				r.Logger.Debug("a job could not be extended", "error", err)
+			}
+		}
+	}
+}
+
+// renewLeases looks after the places at hosts.
+func (r *run) renewLeases(ctx context.Context) {
+	every := min(r.hosts.ttl/6, idlePlace)
+	for sleep(ctx, every) == nil {
+		short, cancel := context.WithTimeout(ctx, r.hosts.ttl/2)
+		r.hosts.keep(short)
+		r.amends.do(short, r.Engine.Records())
+		cancel()
+	}
+}
+
+// Next implements schedule.Source: it takes a job from the queue.
+func (r *run) Next(_ context.Context, room func(string) bool) (schedule.Task, error) {
+	if t := r.held; t != nil {
+		r.held = nil
+		if room(t.host) || r.soft.Err() != nil {
+			return r.schedule(t), nil
+		}
+		r.putOff(t)
+	}
+	for wait := 100 * time.Millisecond; ; {
+		d, err := r.Engine.Next(r.soft)
+		switch {
+		case r.soft.Err() != nil:
+			if err == nil {
+				d.Return(0)
+			}
+			return schedule.Task{}, errEnd
+		case errors.Is(err, ErrClosed):
+			return schedule.Task{}, err
+		case err != nil:
+			r.Metrics.trouble()
+			r.Logger.Warn("no jobs can be taken", "error", err)
+			if sleep(r.soft, wait/2+mrand.N(wait)) != nil {
+				return schedule.Task{}, errEnd
+			}
+			wait = min(2*wait, 5*time.Second)
+			continue
+		}
+		wait = 100 * time.Millisecond
+		r.Metrics.taken()
+		t := r.receive(d)
+		if t.wrong != nil || room(t.host) {
+			return r.schedule(t), nil
+		}
+		if int(r.running.Load()) >= r.Parallel {
+			r.held = t // another job would not begin either
+			return schedule.Task{}, schedule.ErrNone
+		}
+		r.putOff(t)
+	}
+}
+
+// receive takes a delivery in hand.
+func (r *run) receive(d Delivery) *task {
+	t := &task{run: r, delivery: d, attempt: rand.Text()}
+	t.sub, t.wrong = Decode(d.Data())
+	if t.wrong == nil {
+		t.host = t.sub.Job.URL.Host()
+	}
+	r.mu.Lock()
+	r.hand[t] = true
+	r.mu.Unlock()
+	return t
+}
+
+func (r *run) schedule(t *task) schedule.Task {
+	return schedule.Task{Host: t.host, Do: func(ctx context.Context) *job.Result {
+		r.running.Add(1)
+		defer r.running.Add(-1)
+		return t.do(ctx)
+	}}
+}
+
+// deferrals are how many jobs of a host were put off lately.
+type deferrals struct {
+	n     int
+	since time.Time
+}
+
+const maxDeferral = 30 * time.Second
+
+// putOff gives a job back whose host has enough to do, for longer the more there are of them.
+func (r *run) putOff(t *task) {
+	now := time.Now()
+	r.mu.Lock()
+	d := r.deferred[t.host]
+	if now.Sub(d.since) > maxDeferral {
+		d = deferrals{since: now}
+	}
+	d.n++
+	if len(r.deferred) > maxPauses {
+		clear(r.deferred)
+	}
+	r.deferred[t.host] = d
+	r.mu.Unlock()
+	most := min(time.Second+time.Duration(d.n)*50*time.Millisecond, maxDeferral)
+	r.Metrics.putOff()
+	t.giveBack(most/2 + mrand.N(most/2))
+}
