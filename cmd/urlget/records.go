@@ -8,13 +8,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"net/http"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,9 +39,14 @@ func (a *app) orArchives(alone func(name string) error, each func(*cobra.Command
 		case alone == nil:
 			return &usageError{"no URL of what is in " + args[0], cmd.CommandPath() + " " + args[0] + " URL; urlget ls " + args[0] + " lists them"}
 		}
+		a.openEvents()
 		for _, name := range args {
 			if err := alone(name); err != nil {
-				a.fail("", err)
+				subject := ""
+				if u, wrong := archiveURL(name); wrong == nil && a.events != nil {
+					subject = u.String()
+				}
+				a.fail(subject, err)
 			}
 		}
 		return nil
@@ -106,13 +107,9 @@ func readArchive(name string, f func(name string, r *warc.Reader) error) error {
 // listArchive lists the records of an archive. Damaged places are among them.
 func (a *app) listArchive(name string) error {
 	return readArchive(name, func(name string, r *warc.Reader) error {
-		path, err := filepath.Abs(name)
+		u, err := archiveURL(name)
 		if err != nil {
-			return fileError(err)
-		}
-		u, err := uri.File{Path: filepath.ToSlash(path)}.URI()
-		if err != nil {
-			return fileError(err)
+			return err
 		}
 		return a.printEntries(u, recordsOf(r, a.set.long))
 	})
@@ -204,94 +201,6 @@ func entryOf(rec *warc.Record, more bool) fetch.Entry {
 
 // maxShownHead bounds the head of an answer that is read for its status.
 const maxShownHead = 256 << 10
-
-// describeArchive prints what there is in an archive.
-func (a *app) describeArchive(name string) error {
-	if a.set.json {
-		return &usageError{"--json: an archive is described in words", "urlget ls --json " + name}
-	}
-	return readArchive(name, func(name string, r *warc.Reader) error {
-		types, schemes, seen := make(map[string]int), make(map[string]int), make(map[string]bool)
-		var first, last time.Time
-		var content int64
-		var records, damaged int
-		software := ""
-		for {
-			rec, err := r.Next()
-			var damage *warc.DamageError
-			switch {
-			case errors.As(err, &damage):
-				damaged++
-				continue
-			case err != nil && err != io.EOF:
-				return fileError(err)
-			}
-			if err == io.EOF {
-				break
-			}
-			records++
-			types[rec.Type()]++
-			content += rec.Length
-			if at := rec.Date(); !at.IsZero() {
-				if first.IsZero() || at.Before(first) {
-					first = at
-				}
-				if at.After(last) {
-					last = at
-				}
-			}
-			if rec.Type() == warc.Info && software == "" {
-				software = infoField(rec, "software")
-			}
-			u, err := uri.Parse(rec.TargetURI())
-			if err == nil && u.IsAbs() && len(seen) < maxCounted && !seen[rec.TargetURI()] {
-				seen[rec.TargetURI()] = true
-				schemes[u.Scheme()]++
-			}
-		}
-		if records == 0 {
-			return fileError(fmt.Errorf("%s holds no record", name))
-		}
-		out := &writer{w: a.std.out}
-		fmt.Fprintf(out, "%s\n  records: %d (%s)\n", fetch.Printable(name), records, counts(types))
-		fmt.Fprintf(out, "  content: %s\n", sizeText(content))
-		urls := fmt.Sprint(len(seen))
-		if len(seen) == maxCounted {
-			urls = "more than " + urls
-		}
-		fmt.Fprintf(out, "  URLs: %s (%s)\n", urls, counts(schemes))
-		if !first.IsZero() {
-			fmt.Fprintf(out, "  from: %s\n  to: %s\n", first.Format(time.RFC3339), last.Format(time.RFC3339))
-		}
-		if software != "" {
-			fmt.Fprintf(out, "  software: %s\n", fetch.Printable(software))
-		}
-		if damaged > 0 {
-			fmt.Fprintf(out, "  damaged places: %d\n", damaged)
-		}
-		return fileError(out.err)
-	})
-}
-
-// maxCounted bounds how many URLs are told apart.
-const maxCounted = 1 << 20
-
-// maxKinds bounds how many kinds are named, as an archive may have any words for them.
-const maxKinds = 12
-
-// counts writes how many there are of each kind, the most first.
-func counts(of map[string]int) string {
-	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], strings.Compare(a, b)) })
-	var words []string
-	for i, name := range names {
-		if i == maxKinds {
-			words = append(words, "…")
-			break
-		}
-		words = append(words, fmt.Sprintf("%d %s", of[name], fetch.Printable(name)))
-	}
-	return strings.Join(words, ", ")
-}
 
 // infoField returns a field in the block of a warcinfo record.
 func infoField(rec *warc.Record, name string) string {

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/warc"
+)
+
+// An inventory is what stat tells of an archive.
+type inventory struct {
+	Event    string         `json:"event"`
+	URL      string         `json:"url"`
+	Time     string         `json:"time"`
+	Kind     string         `json:"kind"`
+	Records  int            `json:"records"`
+	Types    map[string]int `json:"types"` // records by type
+	Content  int64          `json:"bytes"` // of all blocks
+	URLs     int            `json:"urls"`
+	Schemes  map[string]int `json:"schemes"` // URLs by scheme
+	First    time.Time      `json:"first,omitzero"`
+	Last     time.Time      `json:"last,omitzero"`
+	Software string         `json:"software,omitempty"`
+	Damaged  int            `json:"damaged,omitempty"` // places
+	more     bool           // there are more URLs than were told apart
+}
+
+// archiveURL returns the URL of an archive.
+func archiveURL(name string) (uri.URI, error) {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return uri.URI{}, fileError(err)
+	}
+	u, err := uri.File{Path: filepath.ToSlash(path)}.URI()
+	return u, fileError(err)
+}
+
+// describeArchive prints what there is in an archive.
+func (a *app) describeArchive(name string) error {
+	return readArchive(name, func(name string, r *warc.Reader) error {
+		u, err := archiveURL(name)
+		if err != nil {
+			return err
+		}
+		inv := &inventory{Event: "described", URL: u.String(), Time: time.Now().UTC().Format(time.RFC3339Nano), Kind: fetch.KindObject.String(),
+			Types: make(map[string]int), Schemes: make(map[string]int)}
+		if err := inv.take(r); err != nil {
+			return fileError(err)
+		}
+		if inv.Records == 0 {
+			return fileError(fmt.Errorf("%s holds no record", name))
+		}
+		if a.set.json {
+			return fileError(json.NewEncoder(a.std.out).Encode(inv))
+		}
+		return inv.text(a.std.out, name)
+	})
+}
+
+// take counts the records of an archive.
+func (inv *inventory) take(r *warc.Reader) error {
+	seen := make(map[string]bool)
+	defer func() { inv.URLs = len(seen) }()
+	for {
+		rec, err := r.Next()
+		var damage *warc.DamageError
+		switch {
+		case err == io.EOF:
+			return nil
+		case errors.As(err, &damage):
+			inv.Damaged++
+			continue
+		case err != nil:
+			return err
+		}
+		inv.Records++
+		inv.Content += rec.Length
+		tallyKind(inv.Types, rec.Type())
+		if at := rec.Date(); !at.IsZero() {
+			if inv.First.IsZero() || at.Before(inv.First) {
+				inv.First = at
+			}
+			if at.After(inv.Last) {
+				inv.Last = at
+			}
+		}
+		if rec.Type() == warc.Info && inv.Software == "" {
+			inv.Software = infoField(rec, "software")
+		}
+		u, err := uri.Parse(rec.TargetURI())
+		switch {
+		case err != nil || !u.IsAbs() || seen[rec.TargetURI()]:
+		case len(seen) == maxCounted:
+			inv.more = true
+		default:
+			seen[rec.TargetURI()] = true
+			tallyKind(inv.Schemes, u.Scheme())
+		}
+	}
+}
+
+// tallyKind counts one of a kind. There may be any words for kinds: beyond maxKinds of them, they
+// are counted as others.
+func tallyKind(of map[string]int, kind string) {
+	if _, ok := of[kind]; !ok && len(of) >= maxKinds {
+		kind = "others"
+	}
+	of[kind]++
+}
+
+// text writes the inventory for people.
+func (inv *inventory) text(w io.Writer, name string) error {
+	out := &writer{w: w}
+	fmt.Fprintf(out, "%s\n  records: %d (%s)\n", fetch.Printable(name), inv.Records, counts(inv.Types))
+	fmt.Fprintf(out, "  content: %s\n", sizeText(inv.Content))
+	more := ""
+	if inv.more {
+		more = "more than "
+	}
+	fmt.Fprintf(out, "  URLs: %s%d (%s)\n", more, inv.URLs, counts(inv.Schemes))
+	if !inv.First.IsZero() {
+		fmt.Fprintf(out, "  from: %s\n  to: %s\n", inv.First.Format(time.RFC3339), inv.Last.Format(time.RFC3339))
+	}
+	if inv.Software != "" {
+		fmt.Fprintf(out, "  software: %s\n", fetch.Printable(inv.Software))
+	}
+	if inv.Damaged > 0 {
+		fmt.Fprintf(out, "  damaged places: %d\n", inv.Damaged)
+	}
+	return fileError(out.err)
+}
+
+// maxCounted bounds how many URLs are told apart.
+const maxCounted = 1 << 20
+
+const (
+	maxKinds = 64 // that are told apart
+	maxNamed = 12 // of them that are named
+)
+
+// counts writes how many there are of each kind, the most first.
+func counts(of map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], strings.Compare(a, b)) })
+	var words []string
+	for i, name := range names {
+		if i == maxNamed {
+			words = append(words, "…")
+			break
+		}
+		words = append(words, fmt.Sprintf("%d %s", of[name], fetch.Printable(name)))
+	}
+	return strings.Join(words, ", ")
+}
