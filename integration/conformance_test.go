@@ -94,7 +94,7 @@ var servers = []struct {
 	{scheme: "mid", why: "reads mailboxes; asks the servers of news where it may"},
 	{scheme: "cid", why: "reads mailboxes; asks the servers of news where it may"},
 	{scheme: "afs", why: "a mounted file system: a client of AFS is a module of the kernel, which no container brings"},
-	{scheme: "nfs", why: "a mounted file system: to mount one takes rights that a container does not have"},
+	{scheme: "nfs", why: "protocols/nfs asks a server of its own"},
 }
 
 func TestConformance(t *testing.T) {

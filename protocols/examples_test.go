@@ -78,7 +78,13 @@ var families = []struct {
 		note: "The content comes by https from `/.well-known/ni/` of the authority, and is an error at its end if it does not have the digest. A name without an authority is not retrieved."},
 	{schemes: "data", rfcs: "RFC 2397", examples: []example{{"data:,hello", "the text itself"}}},
 	{schemes: "file", rfcs: "RFC 8089", examples: []example{{"file:///etc/motd", "a file of this machine"}}},
-	{schemes: "afs nfs", rfcs: "RFC 1738, section 4; RFC 2224", examples: []example{{"nfs://host.example/export/file", "a file of a file system that is mounted"}}},
+	{schemes: "nfs", rfcs: "RFC 2224, 2054, 1813, 5531, 4506, 1833", login: "the number of a user, by `--nfs-user`; else nobody", examples: []example{
+		{"nfs://host.example/", "the public directory, or what the server exports"},
+		{"nfs://host.example/export/file", "a file of it, or of an export by its path"},
+		{"nfs://host.example//export/file", "a file by its path from the root of the server"},
+		{"nfs://host.example:12049/export/dir/", "a directory, at another port"}},
+		note: "The public file handle is tried first, then MOUNT: at the port of NFS, at `--nfs-mount-port`, or where the port mapper says. Symbolic links are followed as long as they stay within the export. Programs with the right to do so connect from a reserved port, as many servers want. Where the server is of no help and the file system is mounted, the file is read from there."},
+	{schemes: "afs", rfcs: "RFC 1738, section 4", examples: []example{{"afs://cell.example/file", "a file of a file system that is mounted"}}},
 	{schemes: "mid cid", rfcs: "RFC 2392", examples: []example{
 		{"mid:1@host.example", "a message in the mailboxes of `--mailbox`, or else in news"},
 		{"cid:2@host.example", "a part of one"}}},

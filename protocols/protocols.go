@@ -19,6 +19,7 @@ import (
 	"github.com/urlget/urlget/protocols/mailto"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/mounted"
+	"github.com/urlget/urlget/protocols/nfs"
 	"github.com/urlget/urlget/protocols/ni"
 	"github.com/urlget/urlget/protocols/nntp"
 	"github.com/urlget/urlget/protocols/pop"
@@ -45,6 +46,7 @@ type Config struct {
 	Mailto   *mailto.Options
 	Mid      *mid.Options
 	Mounted  *mounted.Options
+	NFS      *nfs.Options
 	NNTP     *nntp.Options
 	POP      *pop.Options
 	Prospero *prospero.Options
@@ -76,7 +78,8 @@ func With(cfg Config) fetch.Loader {
 		ldap.With(orZero(cfg.LDAP))(env, reg)
 		mailto.With(orZero(cfg.Mailto))(env, reg)
 		mid.With(orZero(cfg.Mid))(env, reg)
-		mounted.With(orZero(cfg.Mounted))(env, reg)
+		nfs.With(orZero(cfg.NFS))(env, reg)
+		mounted.With(orZero(cfg.Mounted))(env, reg) // behind nfs
 		ni.Load(env, reg)
 		nntp.With(orZero(cfg.NNTP))(env, reg)
 		pop.With(orZero(cfg.POP))(env, reg)

@@ -21,6 +21,7 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nfsd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/sftpd"
@@ -82,6 +83,8 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	news := nntpd.Start(t, nntpd.Options{Groups: groups})
 	snews := nntpd.Start(t, nntpd.Options{Groups: groups, TLS: serverTLS, Implicit: true})
 	pop3 := popd.Start(t, popd.Options{Messages: []popd.Message{{UID: "a", Text: mail}}})
+	nfs3 := nfsd.Start(t, nfsd.Options{Tree: tree})
+	public := nfsd.Start(t, nfsd.Options{Tree: tree, Public: "."})
 	imap4 := imapd.Start(t, imapd.Options{Mailboxes: map[string][]imapd.Message{"INBOX": {{Text: []byte(mail)}}}})
 	wais := waisd.Start(t, waisd.Options{Tree: fstest.MapFS{"db/long.txt": tree["pub/long.txt"]}})
 	second := whoisd.Start(t, whoisd.Options{Answers: map[string]string{"r": "the rest\r\n"}})
@@ -145,6 +148,10 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 		"snews":             {url: "snews://" + snews.Addr + "/1@x.invalid", pieces: true},
 		"pop":               {url: "pop://joe:x@" + pop3.Addr + "/1", pieces: true, says: []string{"+OK x\r\n", "A: b\r\n"}},
 		"pop, list":         {url: "pop://joe:x@" + pop3.Addr + "/", op: fetch.OpList, says: []string{"1 a\r\n"}},
+		"nfs":               {url: nfs3.URL + "/pub/long.txt", pieces: true, says: []string{"\x80\x00\x00\x18", "\x00\x00\x00\x00"}},
+		"nfs, public":       {url: public.URL + "/pub/long.txt", pieces: true, says: []string{"\x00\x00\x00\x01x"}},
+		"nfs, list":         {url: nfs3.URL + "/pub/", op: fetch.OpList, pieces: true, says: []string{"\x80\x00\x00\x18"}},
+		"nfs, metadata":     {url: public.URL + "/pub/long.txt", op: fetch.OpStat},
 		"imap":              {url: "imap://joe:x@" + imap4.Addr + "/INBOX/;UID=1", says: []string{"* OK x\r\n", "+ x\r\n", "* X\r\n"}},
 		"imap, list":        {url: "imap://joe:x@" + imap4.Addr + "/INBOX", op: fetch.OpList, says: []string{"* OK x\r\n", "* 1 EXISTS\r\n"}},
 		"imap, mailboxes":   {url: "imap://joe:x@" + imap4.Addr + "/", op: fetch.OpList, says: []string{"* OK x\r\n"}},

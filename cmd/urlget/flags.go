@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/urlget/urlget/protocols/ldap"
 	"github.com/urlget/urlget/protocols/mailto"
 	"github.com/urlget/urlget/protocols/mid"
+	"github.com/urlget/urlget/protocols/nfs"
 	"github.com/urlget/urlget/protocols/nntp"
 	"github.com/urlget/urlget/protocols/pop"
 	"github.com/urlget/urlget/protocols/sftp"
@@ -171,6 +173,7 @@ type driverSettings struct {
 	gopher     gopher.Options
 	mailboxes  []string
 	news       nntp.Options
+	nfs        nfs.Options
 	programs   programs
 	ssh        sftp.Options
 	wais       wais.Options
@@ -207,6 +210,8 @@ func addDriverFlags(f *pflag.FlagSet, d *driverSettings) {
 	f.Var((*several)(&d.ssh.Identities), "identity", "log in to SSH servers with the private key in `FILE`")
 	f.Var((*several)(&d.ssh.KnownHosts), "known-hosts", "know SSH servers by the keys in `FILE`, not those in ~/.ssh/known_hosts")
 	f.BoolVar(&d.ssh.NoConfig, "no-ssh-config", false, "do not read ~/.ssh/config")
+	f.Var((*nfsUser)(&d.nfs), "nfs-user", "ask NFS servers as user `UID[:GID,...]`, not as nobody")
+	f.Uint16Var(&d.nfs.MountPort, "nfs-mount-port", 0, "find what NFS servers export at port `N`, without their port mapper")
 	f.BoolVar(&d.login, "login", false, "log in to sessions with the user and password of the URL, in clear")
 	f.StringVar(&d.transcript.name, "transcript", "", "keep both directions of sessions in `FILE`, passwords too")
 	f.Var(&d.programs, "driver", "let a program serve an experimental scheme, as in `x-SCHEME=PROGRAM`")
@@ -295,6 +300,7 @@ func (s *settings) config(piped bool, p prompt) protocols.Config {
 		LDAP:     &ldap.Options{StartTLS: d.news.StartTLS, AllowPlaintext: d.news.AllowPlaintext},
 		Mailto:   &mailto.Options{Mailboxes: d.mailboxes},
 		Mid:      &mid.Options{Mailboxes: d.mailboxes},
+		NFS:      &d.nfs,
 		NNTP:     &d.news,
 		POP:      &pop.Options{StartTLS: d.news.StartTLS, AllowPlaintext: d.news.AllowPlaintext},
 		SFTP:     &d.ssh,
@@ -302,6 +308,34 @@ func (s *settings) config(piped bool, p prompt) protocols.Config {
 		WS:       &ws.Options{Jar: web.Jar},
 		Telnet:   &telnet.Options{CRLF: piped, Login: d.login, Transcript: d.transcript.writer()},
 	}
+}
+
+// nfsUser is the value of --nfs-user: a user, and the groups that the user is in.
+type nfsUser nfs.Options
+
+func (u *nfsUser) String() string { return "" }
+func (u *nfsUser) Type() string   { return "user" }
+
+// Set parses a user such as 1000, 1000:100 or 1000:100,27.
+func (u *nfsUser) Set(text string) error {
+	uid, gids, grouped := strings.Cut(text, ":")
+	all := []string{uid}
+	if grouped {
+		all = append(all, strings.Split(gids, ",")...)
+	}
+	ids := make([]uint32, len(all))
+	for i, id := range all {
+		n, err := strconv.ParseUint(id, 10, 32)
+		if err != nil {
+			return errors.New("want numbers such as 1000 or 1000:100,27")
+		}
+		ids[i] = uint32(n)
+	}
+	u.User = &nfs.User{UID: ids[0], GID: ids[0]}
+	if grouped {
+		u.User.GID, u.User.GIDs = ids[1], ids[2:]
+	}
+	return nil
 }
 
 // programs is the value of --driver.

@@ -18,6 +18,7 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nfsd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
@@ -205,6 +206,12 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			ts.Setenv("IMAP", imapd.Start(t, imapd.Options{User: "joe", Password: "secret", Mailboxes: map[string][]imapd.Message{
 				"INBOX": {{Text: []byte("Subject: one\r\n\r\nHello.\r\n")}, {Text: []byte("Subject: two\r\n\r\nHello again.\r\n")}},
 			}}).Addr)
+		case "nfs":
+			ts.Setenv("NFS", nfsd.Start(t, nfsd.Options{Exports: []string{"/pub"}, Users: []uint32{1000, 65534}, Tree: fstest.MapFS{
+				"pub/hello.txt": {Data: []byte("hello\n"), ModTime: modified}, "pub/notes/a b": {Data: []byte("note\n"), ModTime: modified},
+			}}).Addr)
+		case "nfsprivate":
+			ts.Setenv("NFSPRIVATE", nfsd.Start(t, nfsd.Options{Users: []uint32{1000}, Tree: fstest.MapFS{"hello.txt": {Data: []byte("hello\n")}}}).Addr)
 		case "pop":
 			ts.Setenv("POP", popd.Start(t, popd.Options{User: "joe", Password: "secret", Messages: []popd.Message{
 				{UID: "first", Text: "Subject: one\n\nHello.\n"}, {UID: "second", Text: "Subject: two\n\nHello again.\n"},

@@ -25,6 +25,7 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nfsd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/prosperod"
@@ -107,6 +108,7 @@ func (s *stage) start() *servers {
 	v.addr["pops"] = popd.Start(s, popd.Options{TLS: certificate, Implicit: true, Messages: []popd.Message{{UID: "1", Text: message}}}).Addr
 	v.addr["gemini"] = geminid.Start(s, geminid.Options{Tree: tree, TLS: certificate}).Addr
 	v.addr["tftp"] = tftpd.Start(s, tftpd.Options{Tree: tree}).Addr
+	v.addr["nfs"] = nfsd.Start(s, nfsd.Options{Tree: tree}).Addr
 	v.addr["gopher"] = gopherd.Start(s, gopherd.Options{Tree: tree, Text: true, Plus: true}).Addr
 	v.addr["gophers"] = gopherd.Start(s, gopherd.Options{Tree: tree, Text: true, TLS: certificate}).Addr
 	v.addr["cso"] = csod.Start(s, csod.Options{Answers: map[string]string{
@@ -170,6 +172,7 @@ func (v *servers) stops() []uri.URI {
 		at("ftp", "/fruit/"), at("ftp", "/fruit/pear.txt;type=i"), at("ftps", "/large.bin"),
 		at("gopher", "/1/fruit"), at("gopher", "/0/fruit/pear.txt"), at("gophers", "/9/large.bin"),
 		at("gemini", "/fruit/"), at("gemini", "/large.bin"), at("tftp", "/large.bin"),
+		at("nfs", "/fruit/"), at("nfs", "/large.bin"),
 		at("cso", "/pear"), at("finger", "/alice"), at("whois", "/example.org"), at("dict", "/d:pear"), at("telnet", "/"),
 		"news:*", "news:example.fruit", "news:pear@example.org", at("nntp", "/example.fruit/1"),
 		at("wais", "/"), at("wais", "/fruit?pear"), v.wais.Document("fruit", "pear.txt"),

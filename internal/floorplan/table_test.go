@@ -39,6 +39,7 @@ var layers = []layer{
 		{packages: "internal/bounded"},
 		{packages: "internal/template"},
 		{packages: "internal/codec/tn3270", modules: []string{"golang.org/x/text"}},
+		{packages: "internal/codec/nfs3", imports: []string{"internal/codec/xdr"}},
 		{packages: "internal/codec/*", imports: []string{"fetch/uri"},
 			purpose: "the messages of one protocol, for its driver and its test server"},
 	}},

@@ -24,7 +24,8 @@ type Options struct {
 // Load registers the driver with default options.
 func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
 
-// With is like Load, with options. The driver requires another one for file URLs.
+// With is like Load, with options. The driver requires another one for file URLs. If there is a
+// driver for nfs already, what is mounted is read only where that one fails.
 func With(opts Options) fetch.Loader {
 	if opts.AFS == "" {
 		opts.AFS = "/afs"
@@ -36,7 +37,13 @@ func With(opts Options) fetch.Loader {
 		s := fetch.Scheme{Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true, Local: true}
 		s.Name, s.Summary, s.Driver = "afs", "files of AFS, if it is mounted", &driver{env, opts.cell}
 		reg.Register(s)
-		s.Name, s.Summary, s.Driver = "nfs", "files of NFS servers, if they are mounted", &driver{env, opts.export}
+		d := &driver{env, opts.export}
+		if client, ok := reg.Lookup("nfs"); ok {
+			client.Driver = &behind{client.Driver, d}
+			reg.Replace(client)
+			return
+		}
+		s.Name, s.Summary, s.Driver = "nfs", "files of NFS servers, if they are mounted", d
 		s.Port = nfsPort
 		reg.Register(s)
 	}

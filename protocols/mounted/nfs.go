@@ -47,7 +47,7 @@ func (o Options) export(u uri.URI) (dir, rest string, err error) {
 }
 
 func notMounted(err error) error {
-	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: err, Hint: "mount it first; there is no client of its own for it"}
+	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: err, Hint: "mount it first"}
 }
 
 // A mount is a directory of an NFS server, and where it is mounted.

@@ -1,0 +1,93 @@
+package nfs3
+
+import "github.com/urlget/urlget/internal/codec/xdr"
+
+// The procedures of the MOUNT protocol (RFC 1813, section 5.2) and of the port mapper (RFC 1833,
+// section 3).
+var (
+	Mnt     = Proc{ProgramMount, 3, 1, "MNT"}
+	Umnt    = Proc{ProgramMount, 3, 3, "UMNT"}
+	Export  = Proc{ProgramMount, 3, 5, "EXPORT"}
+	Getport = Proc{ProgramPortmap, 2, 3, "GETPORT"}
+)
+
+// Bounds on lists of exports.
+const (
+	maxExports = 10_000
+	maxClients = 10_000
+)
+
+// Dir returns the arguments of MNT and UMNT.
+func Dir(path string) func([]byte) []byte {
+	return func(b []byte) []byte { return xdr.AppendOpaque(b, path) }
+}
+
+// A Mounted is the result of MNT.
+type Mounted struct {
+	Handle  string
+	Flavors []uint32 // of authentication that may be used, best first
+}
+
+// ParseMounted reads the result of MNT after its status.
+func ParseMounted(d *xdr.Decoder) Mounted {
+	m := Mounted{Handle: ParseHandle(d)}
+	n := d.Uint32()
+	if uint64(n)*4 > uint64(d.Len()) {
+		d.Fail("%d flavors of authentication", n)
+	}
+	for ; n > 0 && d.Err() == nil; n-- {
+		m.Flavors = append(m.Flavors, d.Uint32())
+	}
+	return m
+}
+
+// Append appends the result of MNT.
+func (m Mounted) Append(b []byte) []byte {
+	b = xdr.AppendUint32(AppendHandle(b, m.Handle), uint32(len(m.Flavors)))
+	for _, f := range m.Flavors {
+		b = xdr.AppendUint32(b, f)
+	}
+	return b
+}
+
+// ParseExports reads the result of EXPORT: the paths of what is exported. To whom is skipped.
+func ParseExports(d *xdr.Decoder) []string {
+	var paths []string
+	for clients := 0; d.More(); {
+		if len(paths) == maxExports {
+			d.Fail("more than %d exports", maxExports)
+			break
+		}
+		paths = append(paths, d.Text(MaxPath))
+		for ; d.More(); clients++ {
+			if d.Opaque(MaxName); clients == maxClients {
+				d.Fail("exports to more than %d clients", maxClients)
+			}
+		}
+	}
+	if d.Err() != nil {
+		return nil
+	}
+	return paths
+}
+
+// AppendExports appends the result of EXPORT, in which everything is exported to everybody.
+func AppendExports(b []byte, paths []string) []byte {
+	for _, p := range paths {
+		b = xdr.AppendBool(xdr.AppendOpaque(xdr.AppendBool(b, true), p), false)
+	}
+	return xdr.AppendBool(b, false)
+}
+
+// ipTCP is the protocol number of TCP.
+const ipTCP = 6
+
+// PortOf returns the arguments of GETPORT for a program over TCP.
+func PortOf(program, version uint32) func([]byte) []byte {
+	return func(b []byte) []byte {
+		for _, v := range [...]uint32{program, version, ipTCP, 0} {
+			b = xdr.AppendUint32(b, v)
+		}
+		return b
+	}
+}

@@ -1,0 +1,250 @@
+// Package nfs3 holds the messages of NFS version 3 and of the MOUNT protocol (RFC 1813), of the
+// port mapper (RFC 1833), and of ONC RPC, which carries them (RFC 5531).
+package nfs3
+
+import (
+	"fmt"
+
+	"github.com/urlget/urlget/internal/codec/xdr"
+)
+
+// A Proc is a remote procedure.
+type Proc struct {
+	Program, Version, Number uint32
+	Name                     string
+}
+
+// The programs and their versions.
+const (
+	ProgramNFS     = 100003
+	ProgramMount   = 100005
+	ProgramPortmap = 100000
+)
+
+// String returns the name of the procedure.
+func (p Proc) String() string { return p.Name }
+
+// The kinds of messages (RFC 5531, section 9).
+const (
+	kindCall   = 0
+	kindReply  = 1
+	rpcVersion = 2
+)
+
+// The flavors of authentication (RFC 5531, section 8.2).
+const (
+	FlavorNone = 0 // AUTH_NONE
+	FlavorSys  = 1 // AUTH_SYS
+)
+
+// maxAuth bounds a credential or verifier, in bytes (RFC 5531, section 8.2).
+const maxAuth = 400
+
+// maxGroups bounds the further groups of AUTH_SYS.
+const maxGroups = 16
+
+// A Cred says whose request a call is. The zero value is AUTH_NONE.
+type Cred struct {
+	Flavor   uint32
+	UID, GID uint32
+	GIDs     []uint32 // further groups, of which 16 are sent
+}
+
+func (c Cred) append(b []byte) []byte {
+	b = xdr.AppendUint32(b, c.Flavor)
+	if c.Flavor != FlavorSys {
+		return xdr.AppendUint32(b, 0)
+	}
+	gids := c.GIDs[:min(len(c.GIDs), maxGroups)]
+	b = xdr.AppendUint32(b, uint32(20+4*len(gids)))
+	b = xdr.AppendUint32(b, 0)  // stamp
+	b = xdr.AppendOpaque(b, "") // the machine's name, which is nobody's business
+	b = xdr.AppendUint32(b, c.UID)
+	b = xdr.AppendUint32(b, c.GID)
+	b = xdr.AppendUint32(b, uint32(len(gids)))
+	for _, g := range gids {
+		b = xdr.AppendUint32(b, g)
+	}
+	return b
+}
+
+func parseCred(d *xdr.Decoder) Cred {
+	c := Cred{Flavor: d.Uint32()}
+	body := xdr.NewDecoder(d.Opaque(maxAuth))
+	if c.Flavor != FlavorSys {
+		return c
+	}
+	body.Uint32()
+	body.Opaque(255)
+	c.UID, c.GID = body.Uint32(), body.Uint32()
+	n := body.Uint32()
+	if n > maxGroups {
+		body.Fail("%d groups", n)
+	}
+	for ; n > 0 && body.Err() == nil; n-- {
+		c.GIDs = append(c.GIDs, body.Uint32())
+	}
+	if err := body.Err(); err != nil {
+		d.Fail("AUTH_SYS: %v", err)
+	}
+	return c
+}
+
+// AppendCall appends a call as a record. Args appends the arguments; it may be nil.
+func AppendCall(b []byte, xid uint32, p Proc, c Cred, args func([]byte) []byte) []byte {
+	return xdr.AppendRecord(b, func(b []byte) []byte {
+		for _, v := range [...]uint32{xid, kindCall, rpcVersion, p.Program, p.Version, p.Number} {
+			b = xdr.AppendUint32(b, v)
+		}
+		b = Cred{}.append(c.append(b))
+		if args != nil {
+			b = args(b)
+		}
+		return b
+	})
+}
+
+// A Call is a call as a server gets it.
+type Call struct {
+	XID                         uint32
+	Program, Version, Procedure uint32
+	Cred                        Cred
+	Args                        *xdr.Decoder
+}
+
+// ParseCall parses the record of a call.
+func ParseCall(record []byte) (Call, error) {
+	d := xdr.NewDecoder(record)
+	c := Call{XID: d.Uint32(), Args: d}
+	if kind, version := d.Uint32(), d.Uint32(); kind != kindCall || version != rpcVersion {
+		d.Fail("no call of RPC version 2")
+	}
+	c.Program, c.Version, c.Procedure = d.Uint32(), d.Uint32(), d.Uint32()
+	c.Cred = parseCred(d)
+	parseCred(d)
+	return c, d.Err()
+}
+
+// An Acceptance says whether a server carried out a call that it accepted (RFC 5531, section 9).
+type Acceptance uint32
+
+// The acceptances.
+const (
+	Success      Acceptance = 0
+	ProgUnavail  Acceptance = 1
+	ProgMismatch Acceptance = 2
+	ProcUnavail  Acceptance = 3
+	GarbageArgs  Acceptance = 4
+	SystemErr    Acceptance = 5
+	// denied is not of the protocol: the call was not accepted.
+	denied Acceptance = 1 << 31
+)
+
+var acceptances = [...]string{"SUCCESS", "PROG_UNAVAIL", "PROG_MISMATCH", "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"}
+
+var authProblems = [...]string{"AUTH_OK", "AUTH_BADCRED", "AUTH_REJECTEDCRED", "AUTH_BADVERF", "AUTH_REJECTEDVERF", "AUTH_TOOWEAK",
+	"AUTH_INVALIDRESP", "AUTH_FAILED", "AUTH_KERB_GENERIC", "AUTH_TIMEEXPIRE", "AUTH_TKT_FILE", "AUTH_DECODE", "AUTH_NET_ADDR",
+	"RPCSEC_GSS_CREDPROBLEM", "RPCSEC_GSS_CTXPROBLEM"}
+
+// The reasons of AUTH_ERROR.
+const (
+	AuthBadCred      = 1
+	AuthRejectedCred = 2
+	AuthTooWeak      = 5
+)
+
+// A Rejection is the error for a call that a server did not carry out.
+type Rejection struct {
+	Acceptance Acceptance
+	Low, High  uint32 // the versions that the server has, with ProgMismatch
+	auth       uint32 // with denied: why it does not believe who asks, 0 if it is not that
+}
+
+// Auth reports whether the server does not believe, or want, who asks.
+func (r *Rejection) Auth() bool { return r.Acceptance == denied && r.auth != 0 }
+
+// Error returns the name of the rejection in RFC 5531.
+func (r *Rejection) Error() string {
+	switch {
+	case r.Auth() && int(r.auth) < len(authProblems):
+		return authProblems[r.auth]
+	case r.Auth():
+		return fmt.Sprintf("AUTH_ERROR %d", r.auth)
+	case r.Acceptance == denied:
+		return fmt.Sprintf("RPC_MISMATCH (it has versions %d to %d)", r.Low, r.High)
+	case r.Acceptance == ProgMismatch:
+		return fmt.Sprintf("PROG_MISMATCH (it has versions %d to %d)", r.Low, r.High)
+	case int(r.Acceptance) < len(acceptances):
+		return acceptances[r.Acceptance]
+	}
+	return fmt.Sprintf("accept_stat %d", uint32(r.Acceptance))
+}
+
+// ParseReply parses the record of a reply up to the results. If the call was not carried out, the
+// error is a *Rejection; else it matches xdr.ErrMalformed.
+func ParseReply(record []byte) (xid uint32, results *xdr.Decoder, err error) {
+	d := xdr.NewDecoder(record)
+	xid = d.Uint32()
+	if kind := d.Uint32(); kind != kindReply {
+		d.Fail("a message of kind %d where a reply was due", kind)
+	}
+	var r *Rejection
+	if d.Bool() { // it was denied
+		r = &Rejection{Acceptance: denied}
+		if d.Bool() {
+			r.auth = max(d.Uint32(), 1)
+		} else {
+			r.Low, r.High = d.Uint32(), d.Uint32()
+		}
+	} else {
+		parseVerifier(d)
+		if a := Acceptance(d.Uint32()); a != Success {
+			r = &Rejection{Acceptance: a & (denied - 1)}
+			if a == ProgMismatch {
+				r.Low, r.High = d.Uint32(), d.Uint32()
+			}
+		}
+	}
+	switch {
+	case d.Err() != nil:
+		return xid, nil, d.Err()
+	case r != nil:
+		return xid, nil, r
+	}
+	return xid, d, nil
+}
+
+func parseVerifier(d *xdr.Decoder) {
+	d.Uint32()
+	d.Opaque(maxAuth)
+}
+
+// AppendReply appends the record of a reply to a call that was carried out.
+func AppendReply(b []byte, xid uint32, results func([]byte) []byte) []byte {
+	return AppendRejection(b, xid, Success, results)
+}
+
+// AppendRejection appends the record of a reply to a call that was accepted but not carried out.
+// Rest appends what follows, if anything does.
+func AppendRejection(b []byte, xid uint32, a Acceptance, rest func([]byte) []byte) []byte {
+	return xdr.AppendRecord(b, func(b []byte) []byte {
+		for _, v := range [...]uint32{xid, kindReply, 0, FlavorNone, 0, uint32(a)} {
+			b = xdr.AppendUint32(b, v)
+		}
+		if rest != nil {
+			b = rest(b)
+		}
+		return b
+	})
+}
+
+// AppendDenied appends the record of a reply to a call that is not believed, for one of the reasons
+// of AUTH_ERROR.
+func AppendDenied(b []byte, xid uint32, why uint32) []byte {
+	return xdr.AppendRecord(b, func(b []byte) []byte {
+		for _, v := range [...]uint32{xid, kindReply, 1, 1, why} {
+			b = xdr.AppendUint32(b, v)
+		}
+		return b
+	})
+}

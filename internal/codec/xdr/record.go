@@ -1,0 +1,58 @@
+package xdr
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// lastFragment marks the last fragment of a record, in the number before it.
+const lastFragment = 1 << 31
+
+// maxFragments bounds the fragments of a record: without it, a sender of empty ones would never
+// come to an end.
+const maxFragments = 256
+
+// AppendRecord appends a record of one fragment to b. Fill appends what is in it.
+func AppendRecord(b []byte, fill func([]byte) []byte) []byte {
+	start := len(b)
+	b = fill(append(b, 0, 0, 0, 0))
+	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4)|lastFragment)
+	return b
+}
+
+// ReadRecord reads a record of at most limit bytes from r, into buf as long as it has room. The
+// error is io.EOF at the end between two records, and matches ErrMalformed for a record that is too
+// long.
+func ReadRecord(r io.Reader, buf []byte, limit int) ([]byte, error) {
+	record := buf[:0]
+	for n := range maxFragments {
+		var head [4]byte
+		if _, err := io.ReadFull(r, head[:]); err != nil {
+			if err == io.EOF && n > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+		mark := binary.BigEndian.Uint32(head[:])
+		size := int64(mark &^ lastFragment)
+		if int64(len(record))+size > int64(limit) {
+			return nil, fmt.Errorf("%w: a record of more than %d bytes", ErrMalformed, limit)
+		}
+		begin := len(record)
+		if room := cap(record) - begin; int64(room) < size {
+			record = append(make([]byte, 0, begin+int(size)), record...)
+		}
+		record = record[:begin+int(size)]
+		if _, err := io.ReadFull(r, record[begin:]); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+		if mark&lastFragment != 0 {
+			return record, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: a record of more than %d fragments", ErrMalformed, maxFragments)
+}

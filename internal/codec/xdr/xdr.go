@@ -1,0 +1,132 @@
+// Package xdr encodes and decodes values in the External Data Representation (RFC 4506), and reads
+// and writes the records in which ONC RPC sends them over TCP (RFC 5531, section 11).
+package xdr
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// ErrMalformed is matched by the errors of this package for what is not valid.
+var ErrMalformed = errors.New("malformed XDR")
+
+// AppendUint32 appends an unsigned integer, or an enumeration (sections 4.2 and 4.3).
+func AppendUint32(b []byte, v uint32) []byte { return binary.BigEndian.AppendUint32(b, v) }
+
+// AppendUint64 appends an unsigned hyper integer (section 4.5).
+func AppendUint64(b []byte, v uint64) []byte { return binary.BigEndian.AppendUint64(b, v) }
+
+// AppendBool appends a boolean (section 4.4).
+func AppendBool(b []byte, v bool) []byte {
+	if v {
+		return AppendUint32(b, 1)
+	}
+	return AppendUint32(b, 0)
+}
+
+// AppendFixed appends opaque data of a length that both sides know (section 4.9).
+func AppendFixed[T string | []byte](b []byte, v T) []byte {
+	b = append(b, v...)
+	return append(b, zeros[:padding(len(v))]...)
+}
+
+// AppendOpaque appends opaque data of variable length, or a string (sections 4.10 and 4.11).
+func AppendOpaque[T string | []byte](b []byte, v T) []byte {
+	return AppendFixed(AppendUint32(b, uint32(len(v))), v)
+}
+
+var zeros [3]byte
+
+// padding returns how many bytes follow n bytes to make a multiple of four.
+func padding(n int) int { return -n & 3 }
+
+// A Decoder reads values one after the other. After a failure it returns zero values. What it
+// returns as bytes is part of the input.
+type Decoder struct {
+	rest []byte
+	err  error
+}
+
+// NewDecoder returns a decoder of b.
+func NewDecoder(b []byte) *Decoder { return &Decoder{rest: b} }
+
+// Err returns the first failure, which matches ErrMalformed.
+func (d *Decoder) Err() error { return d.err }
+
+// Len returns how many bytes are left.
+func (d *Decoder) Len() int { return len(d.rest) }
+
+// Fail makes the decoder fail, as what it has read makes no sense.
+func (d *Decoder) Fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)
+	}
+	d.rest = nil
+}
+
+func (d *Decoder) take(n int) []byte {
+	if d.err != nil {
+		return nil
+	}
+	if n > len(d.rest) {
+		d.Fail("it ends within a value")
+		return nil
+	}
+	b := d.rest[:n:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+// Uint32 reads an unsigned integer or an enumeration.
+func (d *Decoder) Uint32() uint32 {
+	if b := d.take(4); b != nil {
+		return binary.BigEndian.Uint32(b)
+	}
+	return 0
+}
+
+// Uint64 reads an unsigned hyper integer.
+func (d *Decoder) Uint64() uint64 {
+	if b := d.take(8); b != nil {
+		return binary.BigEndian.Uint64(b)
+	}
+	return 0
+}
+
+// Bool reads a boolean, of which there are two.
+func (d *Decoder) Bool() bool {
+	switch v := d.Uint32(); v {
+	case 0, 1:
+		return v == 1
+	default:
+		d.Fail("%d is no boolean", v)
+	}
+	return false
+}
+
+// Fixed reads opaque data of n bytes. The padding is not looked at: some senders leave rubbish.
+func (d *Decoder) Fixed(n int) []byte {
+	b := d.take(n)
+	d.take(padding(n))
+	if d.err != nil {
+		return nil
+	}
+	return b
+}
+
+// Opaque reads opaque data of variable length, of at most limit bytes.
+func (d *Decoder) Opaque(limit int) []byte {
+	n := d.Uint32()
+	if uint64(n) > uint64(limit) {
+		d.Fail("%d bytes where there may be %d", n, limit)
+		return nil
+	}
+	return d.Fixed(int(n))
+}
+
+// Text reads a string of at most limit bytes, which may be any.
+func (d *Decoder) Text(limit int) string { return string(d.Opaque(limit)) }
+
+// More reads the boolean before a value that is optional or one more of a list (section 4.19).
+func (d *Decoder) More() bool { return d.Bool() && d.err == nil }

@@ -1,0 +1,66 @@
+package mounted
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// behind is a driver for nfs that asks the server first, and reads what is mounted if the server
+// cannot be asked or refuses.
+type behind struct {
+	fetch.Driver
+	mounted *driver
+}
+
+// Open implements fetch.Driver. Only what the user named is looked for among what is mounted: a
+// remote party may not lead to files of this machine.
+func (b *behind) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	resp, err := b.Driver.Open(ctx, req)
+	if err == nil || !req.From.IsZero() || ctx.Err() != nil {
+		return resp, err
+	}
+	switch fetch.CodeOf(err) {
+	case fetch.ErrNetwork, fetch.ErrRefused, fetch.ErrAuth, fetch.ErrProtocol, fetch.ErrServer, "":
+	default:
+		return nil, err
+	}
+	f, dir, missing := b.mounted.file(req.URL)
+	if missing != nil {
+		return nil, err
+	}
+	b.mounted.env.Logger().Info(fmt.Sprintf("read from where it is mounted, %s, as the server was of no help", dir), "error", err)
+	dup := *req
+	dup.URL = f
+	if dup.From, err = (uri.File{Path: dir + "/"}).URI(); err != nil {
+		return nil, err
+	}
+	return b.mounted.env.Open(ctx, &dup)
+}
+
+// CloseIdleConnections implements fetch.IdleCloser.
+func (b *behind) CloseIdleConnections() {
+	if c, ok := b.Driver.(fetch.IdleCloser); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// Explain implements fetch.Explainer.
+func (b *behind) Explain(req *fetch.Request) ([]string, error) {
+	x, ok := b.Driver.(fetch.Explainer)
+	if !ok {
+		return nil, nil
+	}
+	steps, err := x.Explain(req)
+	if f, _, missing := b.mounted.file(req.URL); err == nil && missing == nil && req.From.IsZero() {
+		steps = append(steps, "or else open "+f.String()+", where it is mounted")
+	}
+	return steps, err
+}
+
+var (
+	_ fetch.IdleCloser = (*behind)(nil)
+	_ fetch.Explainer  = (*behind)(nil)
+)

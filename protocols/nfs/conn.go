@@ -1,0 +1,249 @@
+package nfs
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/nfs3"
+	"github.com/urlget/urlget/internal/codec/xdr"
+)
+
+const (
+	// maxData is how much is read at once, in bytes.
+	maxData = 128 << 10
+	// maxRecord bounds what a server may send in one reply, in bytes.
+	maxRecord = 1 << 20
+)
+
+// A buffer has room for the reply to a READ.
+type buffer [maxData + 512]byte
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+// A conn is a connection to a program of a server. One goroutine uses it at a time.
+type conn struct {
+	env      *fetch.Env
+	net      *fetch.Conn
+	r        *bufio.Reader
+	cred     nfs3.Cred
+	reserved bool // the local port is a reserved one
+	xid      uint32
+	out      []byte            // calls that were not sent yet
+	waiting  map[uint32]bool   // calls that were not answered yet
+	early    map[uint32]*reply // answers that came before those that are waited for
+	err      error             // why the conversation cannot go on
+}
+
+// A reply is the reply to a call.
+type reply struct {
+	results *xdr.Decoder
+	err     error
+	buf     *buffer
+}
+
+// release makes the memory of a reply free.
+func (r *reply) release() {
+	if r.buf != nil {
+		buffers.Put(r.buf)
+		r.buf = nil
+	}
+}
+
+func newConn(env *fetch.Env, c *fetch.Conn, reserved bool) *conn {
+	return &conn{env: env, net: c, r: bufio.NewReaderSize(c, 16<<10), reserved: reserved, xid: rand.Uint32(),
+		waiting: make(map[uint32]bool), early: make(map[uint32]*reply)}
+}
+
+// idle reports whether a new conversation can begin.
+func (c *conn) idle() bool { return c.err == nil && len(c.waiting) == 0 && len(c.early) == 0 }
+
+// queue adds a call to those that flush sends.
+func (c *conn) queue(p nfs3.Proc, args func([]byte) []byte) (xid uint32) {
+	c.xid++
+	c.out = nfs3.AppendCall(c.out, c.xid, p, c.cred, args)
+	c.waiting[c.xid] = true
+	return c.xid
+}
+
+// flush sends the calls that were queued.
+func (c *conn) flush() error {
+	if c.err == nil && len(c.out) > 0 {
+		if _, err := c.net.Write(c.out); err != nil {
+			c.err = lost(err)
+		}
+		c.out = c.out[:0]
+	}
+	return c.err
+}
+
+// receive waits for the answer to a call. Those that carry content come as pieces, which take their
+// time; the others must come in time.
+func (c *conn) receive(p nfs3.Proc, xid uint32) (*reply, error) {
+	if err := c.flush(); err != nil {
+		return nil, err
+	}
+	content := p == nfs3.Read || p == nfs3.Readdirplus || p == nfs3.Readdir
+	if !content {
+		defer c.net.ReplyTimeout(c.env.Timeouts().Reply)()
+	}
+	for {
+		if r, ok := c.early[xid]; ok {
+			delete(c.early, xid)
+			return r, c.accept(p, r)
+		}
+		got, r, err := c.read(content)
+		if err == nil && !c.waiting[got] {
+			r.release()
+			err = violation("an answer to what was not asked")
+		}
+		if err != nil {
+			c.err = lost(err)
+			return nil, c.err
+		}
+		delete(c.waiting, got)
+		c.early[got] = r
+	}
+}
+
+// read reads a reply.
+func (c *conn) read(content bool) (xid uint32, _ *reply, err error) {
+	if content {
+		defer c.net.Piece()()
+	}
+	r := &reply{buf: buffers.Get().(*buffer)}
+	record, err := xdr.ReadRecord(c.r, r.buf[:], maxRecord)
+	if err != nil {
+		r.release()
+		return 0, nil, err
+	}
+	var rejected *nfs3.Rejection
+	if xid, r.results, r.err = nfs3.ParseReply(record); r.err != nil && !errors.As(r.err, &rejected) {
+		r.release()
+		return 0, nil, r.err
+	}
+	return xid, r, nil
+}
+
+// accept returns the error of a call that was not carried out.
+func (c *conn) accept(p nfs3.Proc, r *reply) error {
+	var rejected *nfs3.Rejection
+	if errors.As(r.err, &rejected) {
+		r.release()
+		return c.rejection(p, rejected)
+	}
+	return nil
+}
+
+// finish takes the results of a call with take, and releases them.
+func (c *conn) finish(r *reply, take func(*xdr.Decoder)) error {
+	defer r.release()
+	take(r.results)
+	if err := r.results.Err(); err != nil {
+		c.err = lost(err)
+		return c.err
+	}
+	return nil
+}
+
+// ask makes a call, waits for the answer, and takes the results, before which there is a status, with
+// take. What is for the trace.
+func (c *conn) ask(p nfs3.Proc, what string, args func([]byte) []byte, take func(*xdr.Decoder)) error {
+	return c.await(p, c.tell(p, what, args), take)
+}
+
+// askPlain is ask for procedures whose results have no status.
+func (c *conn) askPlain(p nfs3.Proc, what string, args func([]byte) []byte, take func(*xdr.Decoder)) error {
+	r, err := c.receive(p, c.tell(p, what, args))
+	if err != nil {
+		return err
+	}
+	return c.finish(r, take)
+}
+
+// tell queues a call that is shown in the trace.
+func (c *conn) tell(p nfs3.Proc, what string, args func([]byte) []byte) (xid uint32) {
+	if trace := c.net.Trace(); trace != nil {
+		trace(true, p.Name+" "+what)
+	}
+	return c.queue(p, args)
+}
+
+// await waits for the answer to a call, and takes the results.
+func (c *conn) await(p nfs3.Proc, xid uint32, take func(*xdr.Decoder)) error {
+	r, err := c.receive(p, xid)
+	if err != nil {
+		return err
+	}
+	status := nfs3.OK
+	err = c.finish(r, func(d *xdr.Decoder) {
+		if status = nfs3.Status(d.Uint32()); status == nfs3.OK {
+			take(d)
+		}
+	})
+	if trace := c.net.Trace(); trace != nil && err == nil {
+		trace(false, status.String())
+	}
+	if err == nil && status != nfs3.OK {
+		err = c.refusal(p, status)
+	}
+	return err
+}
+
+// lookup looks a name up in a directory.
+func (c *conn) lookup(dir, name string) (place, error) {
+	var f nfs3.Found
+	err := c.ask(nfs3.Lookup, name, nfs3.DirOp(dir, name), func(d *xdr.Decoder) { f = nfs3.ParseFound(d) })
+	if err != nil {
+		return place{}, err
+	}
+	return c.place(f)
+}
+
+// place returns what was found, with its attributes.
+func (c *conn) place(f nfs3.Found) (place, error) {
+	if f.Handle == "" {
+		c.err = violation("an empty file handle")
+		return place{}, c.err
+	}
+	if f.Attr != nil {
+		return place{f.Handle, *f.Attr}, nil
+	}
+	var a nfs3.Attr
+	err := c.ask(nfs3.Getattr, "", nfs3.Handle(f.Handle), func(d *xdr.Decoder) { a = nfs3.ParseAttr(d) })
+	return place{f.Handle, a}, err
+}
+
+// readlink returns the text of a symbolic link.
+func (c *conn) readlink(handle string) (text string, err error) {
+	err = c.ask(nfs3.Readlink, "", nfs3.Handle(handle), func(d *xdr.Decoder) { text = nfs3.ParseLink(d) })
+	return text, err
+}
+
+// A lease is a connection in use, bound to the context of one request.
+type lease struct {
+	*conn
+	pooled  *fetch.Lease[string, *conn]
+	release func() bool
+}
+
+// end returns the connection to the pool, if it can be used again.
+func (l *lease) end() {
+	if l.release() && l.idle() {
+		l.pooled.Put()
+	} else {
+		l.pooled.Discard()
+	}
+}
+
+// abort closes the connection. It may be called while another goroutine uses it.
+func (l *lease) abort() {
+	l.pooled.Discard()
+	l.release()
+}
+
+// errTooMany says that the path of a URL leads through too many symbolic links.
+var errTooMany = fmt.Errorf("more than %d symbolic links", maxLinks)

@@ -1,0 +1,107 @@
+package nfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/nfs3"
+	"github.com/urlget/urlget/internal/codec/xdr"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+var (
+	// errNotDirectory is the error for listing a file.
+	errNotDirectory = fmt.Errorf("not a directory: %w", errors.ErrUnsupported)
+	// errForgotten marks what failed because a server no longer knows a file handle that was kept.
+	errForgotten = errors.New("the server no longer knows what it exported")
+)
+
+// violation returns the error for a server that violates the protocol.
+func violation(format string, args ...any) error {
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
+}
+
+// refusal returns the error that a status reports.
+func (c *conn) refusal(p nfs3.Proc, s nfs3.Status) *fetch.Error {
+	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(p.Name), Reply: fetch.Reply{Code: int(s), Text: s.String()}}
+	switch s {
+	case nfs3.ErrNoEnt, nfs3.ErrNotDir, nfs3.ErrNameTooLong:
+		e.Code = fetch.ErrNotFound
+	case nfs3.ErrPerm, nfs3.ErrAcces:
+		e.Code, e.Hint = fetch.ErrRefused, c.hint()
+	case nfs3.ErrNotSupp:
+		e.Code = fetch.ErrRefused
+	case nfs3.ErrStale, nfs3.ErrBadCookie:
+		e.Code, e.Retry = fetch.ErrChanged, true
+	case nfs3.ErrJukebox:
+		e.Code, e.Retry = fetch.ErrBusy, true
+	}
+	return e
+}
+
+// hint says what may be done about a refusal.
+func (c *conn) hint() string {
+	if c.reserved {
+		return "the server may expect another user"
+	}
+	return "the server may expect another user, or answer to reserved local ports only, which take rights that this program does not have"
+}
+
+// rejection returns the error for a call that was not carried out.
+func (c *conn) rejection(p nfs3.Proc, r *nfs3.Rejection) *fetch.Error {
+	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(p.Name), Reply: fetch.Reply{Text: r.Error()}}
+	switch {
+	case r.Auth():
+		e.Code, e.Hint = fetch.ErrAuth, c.hint()
+		return e
+	case r.Acceptance == nfs3.GarbageArgs:
+		e.Code = fetch.ErrProtocol
+	case r.Acceptance == nfs3.ProgUnavail, r.Acceptance == nfs3.ProgMismatch, r.Acceptance == nfs3.ProcUnavail:
+		e.Code = fetch.ErrRefused
+	}
+	if p.Program == nfs3.ProgramNFS && e.Code == fetch.ErrRefused {
+		e.Err = fmt.Errorf("%s of NFS version %d", p.Name, p.Version)
+		e.Hint = "a server that has other versions only can be mounted; what is mounted is read"
+	}
+	return e
+}
+
+// lost returns the error for a conversation that cannot go on because of err.
+func lost(err error) error {
+	var own *fetch.Error
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.Is(err, xdr.ErrMalformed):
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+	case err == io.EOF:
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// isLost reports whether err is that of a connection that the server may have closed long ago.
+func isLost(err error) bool {
+	var timeout net.Error
+	return err != nil && fetch.CodeOf(err) == "" && !(errors.As(err, &timeout) && timeout.Timeout())
+}
+
+// truncated returns the error for content that was cut short by a lost connection. Other errors are
+// returned unchanged.
+func truncated(err error, got, want int64) error {
+	var silence *wire.TimeoutError
+	if fetch.CodeOf(err) != "" || errors.Is(err, net.ErrClosed) || errors.As(err, &silence) {
+		return err
+	}
+	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("after %s: %w", progress(got, want), err)}
+}
+
+func progress(got, want int64) string {
+	if want < 0 {
+		return fmt.Sprintf("%d bytes", got)
+	}
+	return fmt.Sprintf("%d of %d bytes", got, want)
+}

@@ -1,0 +1,233 @@
+package nfs
+
+import (
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/nfs3"
+	"github.com/urlget/urlget/internal/codec/xdr"
+)
+
+// listType is the media type of a directory: one URL per line (RFC 2483, section 5).
+const listType = "text/uri-list"
+
+// listCount is how many bytes one answer to READDIRPLUS may have.
+const listCount = 32 << 10
+
+// Sys is the additional information about an entry of a listing.
+type Sys struct {
+	Mode string  `json:"mode,omitempty"` // as shown by ls: "-rw-r--r--"
+	UID  *uint32 `json:"uid,omitempty"`
+	GID  *uint32 `json:"gid,omitempty"`
+	// Target is the target of a symbolic link. The other fields of the entry then describe what the
+	// link leads to, if that is on the way that is allowed.
+	Target string `json:"target,omitempty"`
+}
+
+// directory returns the response for a directory.
+func (d *driver) directory(l *lease, t *target, w *walk) (*fetch.Response, error) {
+	base := t.directory()
+	meta := fetch.Meta{Kind: fetch.KindListing, ContentType: listType, Size: -1, Name: fetch.SafeName(t.name())}
+	meta.ModTime = w.at.attr.MTime.Time()
+	resp := &fetch.Response{Meta: meta, URL: member(base, "", false), Body: fetch.NoBody}
+	if t.req.Op == fetch.OpStat {
+		return resp, nil
+	}
+	x := &listing{lease: l, walk: w, base: base, plus: true}
+	if err := x.next(); err != nil { // it says whether the directory may be read
+		return nil, err
+	}
+	resp.Body, resp.Parse = fetch.NewListing(x.parts, func() error { x.stop(); return nil })
+	return resp, nil
+}
+
+// listExports returns the response for a directory that only leads to exports.
+func (d *driver) listExports(t *target, names []string) *fetch.Response {
+	base := t.directory()
+	resp := &fetch.Response{URL: member(base, "", false), Body: fetch.NoBody,
+		Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: listType, Size: -1, Name: fetch.SafeName(t.name())}}
+	if t.req.Op == fetch.OpStat {
+		return resp
+	}
+	parts := func(yield func(fetch.Part, error) bool) {
+		for _, name := range names {
+			e := fetch.Entry{Name: name, Rel: "item", Size: -1, URL: member(base, name, true), Kind: fetch.EntryListing, ContentType: listType}
+			if !e.URL.IsZero() && !yield(part(e), nil) {
+				return
+			}
+		}
+	}
+	resp.Body, resp.Parse = fetch.NewListing(iter.Seq2[fetch.Part, error](parts), nil)
+	return resp
+}
+
+func part(e fetch.Entry) fetch.Part {
+	return fetch.Part{Text: []byte(e.URL.String() + "\r\n"), Entries: []fetch.Entry{e}}
+}
+
+// A listing reads the members of a directory.
+type listing struct {
+	lease  *lease
+	walk   *walk // to the directory
+	base   string
+	plus   bool // READDIRPLUS is known, as far as is known
+	cookie uint64
+	page   nfs3.Listing // what came last
+	pages  int          // how many came
+	mark   uint64       // a former cookie
+
+	once sync.Once
+}
+
+// parts yields a line and an entry for each member.
+func (l *listing) parts(yield func(fetch.Part, error) bool) {
+	for {
+		for _, e := range l.page.Entries {
+			m, err := l.member(e)
+			if err != nil {
+				l.end()
+				yield(fetch.Part{}, truncated(err, 0, -1))
+				return
+			}
+			if !m.URL.IsZero() && !yield(part(m), nil) {
+				l.stop()
+				return
+			}
+		}
+		if l.page.EOF {
+			l.end()
+			return
+		}
+		if err := l.next(); err != nil {
+			l.end()
+			yield(fetch.Part{}, truncated(err, 0, -1))
+			return
+		}
+	}
+}
+
+// end ends the use of the connection after the last answer; stop ends it at any time, also while
+// another goroutine uses it.
+func (l *listing) end()  { l.once.Do(l.lease.end) }
+func (l *listing) stop() { l.once.Do(l.lease.abort) }
+
+// next asks for more members. Servers that do not know READDIRPLUS are asked for names alone.
+func (l *listing) next() error {
+	proc := nfs3.Readdirplus
+	if !l.plus {
+		proc = nfs3.Readdir
+	}
+	var page nfs3.Listing
+	args := nfs3.ReaddirArgs(l.walk.at.handle, l.cookie, l.page.Verifier, listCount, l.plus)
+	err := l.lease.ask(proc, "", args, func(d *xdr.Decoder) { page = nfs3.ParseListing(d, l.plus) })
+	switch {
+	case err != nil && l.plus && (statusOf(err) == nfs3.ErrNotSupp || isUnknown(err)):
+		l.plus = false
+		return l.next()
+	case err != nil:
+		return err
+	case len(page.Entries) == 0 && !page.EOF:
+		return l.violation("a part of a directory without members")
+	case len(page.Entries) > 0:
+		l.cookie = page.Entries[len(page.Entries)-1].Cookie
+	}
+	if !page.EOF && l.returns() {
+		return l.violation("a directory that begins again and again")
+	}
+	for _, e := range page.Entries {
+		if e.Name == "" || strings.ContainsAny(e.Name, "/\x00") { // it would lead elsewhere
+			return l.violation("%q is not the name of a member", e.Name)
+		}
+	}
+	l.page = page
+	return nil
+}
+
+// returns reports whether the directory has come to a place where it was before. It compares each
+// place with a former one, which it replaces after twice as many each time (Brent), so that a circle
+// of any length is found.
+func (l *listing) returns() bool {
+	if l.pages > 0 && l.cookie == l.mark {
+		return true
+	}
+	if l.pages++; l.pages&(l.pages-1) == 0 {
+		l.mark = l.cookie
+	}
+	return false
+}
+
+// violation ends the conversation.
+func (l *listing) violation(format string, args ...any) error {
+	l.lease.err = violation(format, args...)
+	return l.lease.err
+}
+
+// isUnknown reports whether a server does not know a procedure.
+func isUnknown(err error) bool {
+	e, ok := err.(*fetch.Error)
+	return ok && e.Reply.Text == "PROC_UNAVAIL"
+}
+
+// member returns the entry for a member, the zero Entry if there is none to show.
+func (l *listing) member(e nfs3.Entry) (fetch.Entry, error) {
+	if e.Name == "." || e.Name == ".." {
+		return fetch.Entry{}, nil
+	}
+	at := place{handle: e.Handle}
+	if e.Attr == nil || e.Attr.IsLink() && e.Handle == "" {
+		found, err := l.lease.lookup(l.walk.at.handle, e.Name)
+		if refused := statusOf(err) != nfs3.OK; err != nil && !refused {
+			return fetch.Entry{}, err
+		} else if !refused {
+			at = found
+		}
+	} else {
+		at.attr = *e.Attr
+	}
+	sys := Sys{Mode: at.attr.FileMode().String(), UID: &at.attr.UID, GID: &at.attr.GID}
+	if at.attr.Type == 0 {
+		sys = Sys{} // it cannot be looked at
+	}
+	if at.attr.IsLink() {
+		attr := at.attr
+		sys.UID, sys.GID = &attr.UID, &attr.GID
+		var err error
+		if at.attr, sys.Target, err = l.follow(at, e.Name); err != nil {
+			return fetch.Entry{}, err
+		}
+	}
+	return l.entry(e.Name, at.attr, sys), nil
+}
+
+// follow returns what a link leads to, and its text. Of a link that leads nowhere, or out of what is
+// exported, nothing more is known.
+func (l *listing) follow(link place, name string) (nfs3.Attr, string, error) {
+	text, err := l.lease.readlink(link.handle)
+	if err == nil {
+		var w *walk
+		if w, err = l.walk.to(name); err == nil {
+			return w.at.attr, text, nil
+		}
+	}
+	if l.lease.err != nil {
+		return nfs3.Attr{}, "", err
+	}
+	return nfs3.Attr{}, text, nil
+}
+
+// entry returns the entry for a member.
+func (l *listing) entry(name string, a nfs3.Attr, sys Sys) fetch.Entry {
+	e := fetch.Entry{Name: name, Rel: "item", Size: -1, URL: member(l.base, name, a.IsDir()), ContentType: fetch.TypeByName(name), Sys: sys}
+	if a.Type != 0 {
+		e.ModTime = a.MTime.Time()
+	}
+	switch {
+	case a.IsDir():
+		e.Kind, e.ContentType = fetch.EntryListing, listType
+	case a.IsRegular():
+		e.Size = describe(&target{}, a).Size
+	}
+	return e
+}

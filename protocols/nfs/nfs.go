@@ -1,0 +1,195 @@
+// Package nfs is the driver for nfs URLs (RFC 2224): files and directories of NFS servers, by version
+// 3 of the protocol over TCP (RFC 1813). It only reads.
+//
+// A path is looked up as a whole from the public file handle of the server (RFC 2054). Servers
+// without one are asked by the MOUNT protocol what they export, and the path is then absolute and
+// looked up element by element. Names are bytes, sent as decoded; only NUL and an encoded slash are
+// not allowed. Symbolic links are followed as long as they stay below the public directory or the
+// export.
+package nfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/nfs3"
+)
+
+// A User is who a server is told that asks (AUTH_SYS, RFC 5531, section 8.2). It believes that or
+// not.
+type User struct {
+	UID, GID uint32
+	GIDs     []uint32 // further groups, of which 16 are sent
+}
+
+// Options configures the driver. The zero value is the default.
+type Options struct {
+	// User is who asks; nil means nobody, 65534. Servers that another origin led to are always
+	// asked as nobody.
+	User *User
+	// MountPort is the port of the MOUNT protocol. 0 means that it is tried at the port of NFS, and
+	// else asked of the port mapper.
+	MountPort uint16
+	// PortmapPort is the port of the port mapper; 0 means 111.
+	PortmapPort uint16
+	// AnyPort connects from any local port, and not from a reserved one even if that is allowed:
+	// many servers answer to reserved ports only.
+	AnyPort bool
+	// MaxConns limits the connections to a server, each of which serves one request. 0 means 16.
+	MaxConns int
+}
+
+const (
+	defaultPort  = 2049
+	portmapPort  = 111
+	nobody       = 65534
+	defaultConns = 16
+	// idleTime is how long an idle connection is kept.
+	idleTime = time.Minute
+)
+
+// Load registers the driver with default options.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is Load with options.
+func With(opts Options) fetch.Loader {
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{
+			Name: "nfs", Port: defaultPort, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true,
+			Driver: newDriver(env, opts), Summary: "files and directories of NFS servers, by version 3",
+		})
+	}
+}
+
+type driver struct {
+	env  *fetch.Env
+	opts Options
+	pool *fetch.Pool[string, *conn] // by "host:port"
+	// unprivileged is set once the system has refused a reserved port.
+	unprivileged atomic.Bool
+
+	mu      sync.Mutex
+	servers map[serverKey]*server
+}
+
+func newDriver(env *fetch.Env, opts Options) *driver {
+	if opts.PortmapPort == 0 {
+		opts.PortmapPort = portmapPort
+	}
+	if opts.MaxConns <= 0 {
+		opts.MaxConns = defaultConns
+	}
+	d := &driver{env: env, opts: opts, servers: make(map[serverKey]*server)}
+	d.unprivileged.Store(opts.AnyPort)
+	d.pool = fetch.NewPool[string](env, fetch.PoolOptions[*conn]{
+		MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
+		Conn:  func(c *conn) (*fetch.Conn, int) { return c.net, c.r.Buffered() },
+		Valid: func(c *conn) bool { return c.idle() },
+		Close: func(c *conn) { c.net.Abort() },
+	})
+	return d
+}
+
+// cred returns who asks.
+func (d *driver) cred(ctx context.Context) nfs3.Cred {
+	c := nfs3.Cred{Flavor: nfs3.FlavorSys, UID: nobody, GID: nobody}
+	if u := d.opts.User; u != nil && !d.env.Foreign(ctx) {
+		c.UID, c.GID, c.GIDs = u.UID, u.GID, u.GIDs
+	}
+	return c
+}
+
+// CloseIdleConnections implements fetch.IdleCloser.
+func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	t, err := newTarget(req)
+	if err != nil {
+		return nil, err
+	}
+	s := d.server(ctx, t.addr)
+	for again := true; ; again = false {
+		resp, err := d.perform(ctx, t, s)
+		if again && errors.Is(err, errForgotten) && s.forget(ctx) {
+			continue // the server was restarted, or the export replaced
+		}
+		return resp, err
+	}
+}
+
+// perform performs the request on a connection. The lease of that ends with the body of the response.
+func (d *driver) perform(ctx context.Context, t *target, s *server) (*fetch.Response, error) {
+	for {
+		pooled, err := d.pool.Get(ctx, t.addr, nil, func(ctx context.Context) (*conn, error) { return d.connect(ctx, t.addr) })
+		if err != nil {
+			return nil, err
+		}
+		l := &lease{conn: pooled.Conn, pooled: pooled, release: pooled.Conn.net.Bind(ctx)}
+		l.cred = d.cred(ctx)
+		resp, err := d.answer(ctx, l, t, s)
+		if err == nil {
+			if resp.Body == fetch.NoBody {
+				l.end()
+			}
+			return resp, nil
+		}
+		if pooled.Reused && ctx.Err() == nil && isLost(l.err) {
+			l.abort()
+			continue // the server had closed it
+		}
+		l.end()
+		return nil, err
+	}
+}
+
+// answer performs the calls for t up to the response.
+func (d *driver) answer(ctx context.Context, l *lease, t *target, s *server) (*fetch.Response, error) {
+	w, err := d.find(ctx, l, t, s)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case w.exports != nil:
+		return d.listExports(t, w.exports), nil
+	case w.at.attr.IsDir():
+		return d.directory(l, t, w)
+	case t.dir:
+		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("not a directory, as the slash at the end of the URL says")}
+	case t.req.Op == fetch.OpList:
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errNotDirectory}
+	}
+	return d.file(l, t, w.at)
+}
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	t, err := newTarget(req)
+	if err != nil {
+		return nil, err
+	}
+	c := d.cred(context.Background())
+	if !req.From.IsZero() {
+		c.UID, c.GID = nobody, nobody
+	}
+	steps := []string{"connect to " + t.addr, fmt.Sprintf("ask as user %d of group %d", c.UID, c.GID),
+		"LOOKUP " + fetch.Printable(canonical(t.names, t.absolute)) + " from the public file handle, or from an export by MOUNT"}
+	switch req.Op {
+	case fetch.OpGet:
+		steps = append(steps, "READ, or READDIRPLUS if it is a directory")
+	case fetch.OpList:
+		steps = append(steps, "READDIRPLUS")
+	}
+	return steps, nil
+}
+
+var (
+	_ fetch.Driver     = (*driver)(nil)
+	_ fetch.IdleCloser = (*driver)(nil)
+	_ fetch.Explainer  = (*driver)(nil)
+)

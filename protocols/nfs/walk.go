@@ -1,0 +1,214 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/nfs3"
+	"github.com/urlget/urlget/internal/codec/xdr"
+)
+
+const (
+	// maxLinks bounds the symbolic links on the way to a file.
+	maxLinks = 40
+	// maxDepth bounds the elements of a path, with those of the links in it.
+	maxDepth = 2 * nfs3.MaxPath
+)
+
+// A place is a file or directory on a server.
+type place struct {
+	handle string
+	attr   nfs3.Attr
+}
+
+// A walk is the way to a place.
+type walk struct {
+	c  *conn
+	at place
+	// From the public directory, names lead there; absolute is set if they begin at the root of the
+	// server instead, and free if the user said so.
+	public   bool
+	names    []string
+	absolute bool
+	free     bool
+	// From an export, whose path is where, the places of dirs are passed, the first of which is the
+	// export itself.
+	where string
+	dirs  []place
+	// exports, if not nil, are what is below a directory that only leads to exports.
+	exports []string
+}
+
+// find walks to what t names.
+func (d *driver) find(ctx context.Context, l *lease, t *target, s *server) (*walk, error) {
+	known, err := s.withoutPublic(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		w := &walk{c: l.conn, public: true, free: t.absolute}
+		err := w.lookup(t.names, t.absolute)
+		if err == nil || !notPublic(err) {
+			return w, err
+		}
+	}
+	x, where, below, err := d.mount(ctx, l, t, s)
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{c: l.conn, where: where, exports: below}
+	if below != nil {
+		return w, nil
+	}
+	if x.none {
+		l.cred = nfs3.Cred{}
+	}
+	var a nfs3.Attr
+	if err := l.ask(nfs3.Getattr, where, nfs3.Handle(x.handle), func(d *xdr.Decoder) { a = nfs3.ParseAttr(d) }); err != nil {
+		if code := statusOf(err); code == nfs3.ErrStale || code == nfs3.ErrBadHandle {
+			return nil, &fetch.Error{Code: fetch.ErrChanged, Retry: true, Err: errors.Join(errForgotten, err)}
+		}
+		return nil, err
+	}
+	w.at = place{x.handle, a}
+	w.dirs = []place{w.at}
+	return w, w.walk(split(strings.TrimPrefix(t.path(), where)))
+}
+
+// statusOf returns the status that err reports, or 0.
+func statusOf(err error) nfs3.Status {
+	if e := (*fetch.Error)(nil); errors.As(err, &e) && e.Reply.Code > 0 {
+		return nfs3.Status(e.Reply.Code)
+	}
+	return nfs3.OK
+}
+
+// notPublic reports whether err says that the server knows no public file handle (RFC 2224, section
+// 7), as servers say that.
+func notPublic(err error) bool {
+	switch statusOf(err) {
+	case nfs3.ErrStale, nfs3.ErrInval, nfs3.ErrBadHandle, nfs3.ErrNotSupp, nfs3.ErrServerFault, nfs3.ErrBadType:
+		return true
+	}
+	var e *fetch.Error
+	return errors.As(err, &e) && (e.Reply.Text == "GARBAGE_ARGS" || e.Reply.Text == "SYSTEM_ERR")
+}
+
+// split returns the elements of a path.
+func split(path string) []string {
+	var names []string
+	for name := range strings.SplitSeq(path, "/") {
+		if name != "" && name != "." {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// to walks on to a member of the directory where w is, which stays as it is.
+func (w *walk) to(name string) (*walk, error) {
+	next := *w
+	next.names, next.dirs = w.names[:len(w.names):len(w.names)], w.dirs[:len(w.dirs):len(w.dirs)]
+	if w.public {
+		return &next, next.lookup(append(next.names, name), w.absolute)
+	}
+	return &next, next.walk([]string{name})
+}
+
+// lookup finds a place from the public directory, all elements at once (RFC 2054, section 6). The
+// server evaluates the links on the way and leaves the last one to the client.
+func (w *walk) lookup(names []string, absolute bool) error {
+	for range maxLinks {
+		path := canonical(names, absolute)
+		at, err := w.c.lookup("", path)
+		if err != nil {
+			return err
+		}
+		if absolute && !w.free && at.attr.FSID != w.at.attr.FSID {
+			return outside()
+		}
+		w.at, w.names, w.absolute = at, names, absolute
+		if !at.attr.IsLink() {
+			return nil
+		}
+		text, err := w.c.readlink(at.handle)
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(text, "/") {
+			names, absolute = nil, true
+		} else {
+			names = names[:max(len(names)-1, 0)]
+		}
+		if names, err = join(names, split(text)); err != nil {
+			return err
+		}
+	}
+	return tooMany()
+}
+
+// join adds the elements of a link to those before it.
+func join(names, more []string) ([]string, error) {
+	names = names[:len(names):len(names)]
+	for _, name := range more {
+		switch {
+		case name != "..":
+			names = append(names, name)
+		case len(names) == 0:
+			return nil, outside()
+		default:
+			names = names[: len(names)-1 : len(names)-1]
+		}
+	}
+	if len(names) > maxDepth {
+		return nil, tooMany()
+	}
+	return names, nil
+}
+
+// walk finds a place from where w is, element by element.
+func (w *walk) walk(names []string) error {
+	for links := 0; len(names) > 0; {
+		name := names[0]
+		names = names[1:]
+		if name == ".." {
+			if len(w.dirs) == 1 {
+				return outside()
+			}
+			w.dirs = w.dirs[: len(w.dirs)-1 : len(w.dirs)-1]
+			continue
+		}
+		at, err := w.c.lookup(w.dirs[len(w.dirs)-1].handle, name)
+		if err != nil {
+			return err
+		}
+		if !at.attr.IsLink() {
+			w.dirs = append(w.dirs, at)
+			continue
+		}
+		if links++; links > maxLinks || len(names) > maxDepth {
+			return tooMany()
+		}
+		text, err := w.c.readlink(at.handle)
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(text, "/") {
+			if !within(text, w.where) {
+				return outside()
+			}
+			text, w.dirs = strings.TrimPrefix(text, w.where), w.dirs[:1:1]
+		}
+		names = append(split(text), names...)
+	}
+	w.at = w.dirs[len(w.dirs)-1]
+	return nil
+}
+
+func outside() error {
+	return &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("a symbolic link leads out of what the server exports here")}
+}
+
+func tooMany() error { return &fetch.Error{Code: fetch.ErrServer, Err: errTooMany} }
