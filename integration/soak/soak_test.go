@@ -22,6 +22,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"sync"
 	"testing"
@@ -47,6 +48,9 @@ const (
 )
 
 var errHang = errors.New("the download hangs")
+
+// told is done when it has been told what a download waits for.
+var told sync.Once
 
 // A site is a client and what stands between it and the servers.
 type site struct {
@@ -166,6 +170,14 @@ func (w worker) download(s *site, to target) {
 	defer cancel()
 	d := download.Downloader{Client: s.client, Root: w.dir}
 	defer d.Flush()
+	// What waits for whom is seen only before all waits are ended.
+	hanging := time.AfterFunc(longest-5*time.Second, func() {
+		told.Do(func() {
+			fmt.Printf("%s takes long. The goroutines:\n", to.url)
+			pprof.Lookup("goroutine").WriteTo(os.Stdout, 2)
+		})
+	})
+	defer hanging.Stop()
 	first, stop := ctx, context.CancelFunc(func() {})
 	if rand.IntN(5) == 0 {
 		first, stop = context.WithCancel(ctx)
