@@ -8,12 +8,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/urlget/urlget/fetch"
 	urlhttp "github.com/urlget/urlget/protocols/http"
@@ -92,48 +89,6 @@ func BenchmarkHTTP(b *testing.B) {
 						b.Fatalf("%d bytes, %v", n, err)
 					}
 				}
-			})
-		}
-	}
-}
-
-// BenchmarkCommand retrieves 10 bytes and 1 GiB by the command, and reports the process's peak
-// memory, of which this process's own is the least that the system tells. Curl does the same for
-// comparison, if it is there.
-func BenchmarkCommand(b *testing.B) {
-	program := filepath.Join(b.TempDir(), "urlget")
-	if out, err := exec.Command("go", "build", "-o", program, "../cmd/urlget").CombinedOutput(); err != nil {
-		b.Fatalf("go build: %v\n%s", err, out)
-	}
-	srv := zeros(b)
-	for _, size := range []int64{10, 1 << 30} {
-		url := srv.URL + "/" + strconv.FormatInt(size, 10)
-		for name, args := range map[string][]string{
-			"urlget": {program, "-q", "-O", "out", url},
-			"curl":   {"curl", "-s", "-o", "out", url},
-		} {
-			if _, err := exec.LookPath(args[0]); err != nil {
-				continue
-			}
-			b.Run(name+"/"+strconv.FormatInt(size, 10), func(b *testing.B) {
-				dir := b.TempDir()
-				b.SetBytes(size)
-				var peak int64
-				var cpu time.Duration
-				for b.Loop() {
-					cmd := exec.Command(args[0], args[1:]...)
-					cmd.Dir = dir
-					if out, err := cmd.CombinedOutput(); err != nil {
-						b.Fatalf("%v: %s", err, out)
-					}
-					peak = max(peak, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
-					cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-				}
-				if info, err := os.Stat(filepath.Join(dir, "out")); err != nil || info.Size() != size {
-					b.Fatalf("the file: %v", err)
-				}
-				b.ReportMetric(float64(peak)/1024, "MiB-peak")
-				b.ReportMetric(float64(cpu.Milliseconds())/float64(b.N), "cpu-ms/op")
 			})
 		}
 	}

@@ -3,20 +3,16 @@
 package bench
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
+	"errors"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/urlget/urlget/bench/server"
 )
 
 // startNginx starts nginx for the files of root, with HTTP, and TLS with HTTP/2. It returns the
@@ -24,92 +20,21 @@ import (
 // second over each connection.
 func startNginx(b *testing.B, root, host, seenAs string) (http, https string) {
 	b.Helper()
-	if _, err := exec.LookPath("nginx"); err != nil {
-		b.Skip("no nginx: run integration/packages.sh")
-	}
-	for dir := root; len(dir) > len(os.TempDir()); dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			b.Fatal(err)
-		}
-	}
-	dir := b.TempDir()
-	selfSigned(b, dir)
-	clear, tls := freePort(b, host), freePort(b, host)
-	config := filepath.Join(dir, "nginx.conf")
-	err := os.WriteFile(config, []byte(strings.NewReplacer("DIR", dir, "ROOT", root, "CLEAR", net.JoinHostPort(host, clear),
-		"TLS", net.JoinHostPort(host, tls)).Replace(`
-user root;
-worker_processes 1;
-daemon off;
-pid DIR/pid;
-error_log DIR/errors;
-events { worker_connections 4096; }
-http {
-	access_log off;
-	sendfile on;
-	tcp_nopush on;
-	keepalive_requests 100000;
-	client_body_temp_path DIR/body;
-	proxy_temp_path DIR/proxy;
-	fastcgi_temp_path DIR/fastcgi;
-	uwsgi_temp_path DIR/uwsgi;
-	scgi_temp_path DIR/scgi;
-	server {
-		listen CLEAR;
-		listen TLS ssl http2;
-		ssl_certificate DIR/cert.pem;
-		ssl_certificate_key DIR/key.pem;
-		root ROOT;
-		location /slow/ {
-			alias ROOT/;
-			limit_rate 1m;
-		}
-	}
-}
-`)), 0o600)
-	if err != nil {
-		b.Fatal(err)
-	}
-	cmd := exec.Command("nginx", "-c", config, "-p", dir)
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		cmd.Process.Signal(os.Interrupt)
-		cmd.Wait()
-	})
-	for range 100 {
-		if conn, err := net.Dial("tcp", net.JoinHostPort(host, tls)); err == nil {
-			conn.Close()
-			return "http://" + net.JoinHostPort(seenAs, clear), "https://" + net.JoinHostPort(seenAs, tls)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	b.Fatal("nginx does not answer")
-	return "", ""
+	http, https, stop, err := server.Nginx(b.TempDir(), server.Place{Root: root, Host: host, SeenAs: seenAs})
+	started(b, stop, err)
+	return http, https
 }
 
-// selfSigned writes a certificate and its key into dir.
-func selfSigned(b *testing.B, dir string) {
+// started ends a server with the benchmark, or the benchmark if there is no server.
+func started(b *testing.B, stop func(), err error) {
 	b.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if errors.Is(err, server.ErrNone) {
+		b.Skip(err)
+	}
 	if err != nil {
 		b.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		b.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: cert}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			b.Fatal(err)
-		}
-	}
+	b.Cleanup(stop)
 }
 
 // A list is a list of URLs as each program reads it.
@@ -122,11 +47,11 @@ type list struct {
 func writeList(b *testing.B, base string, count int) list {
 	b.Helper()
 	var urls, config strings.Builder
+	config.WriteString("remote-name-all\n") // which holds for the URLs after it
 	for i := range count {
 		fmt.Fprintf(&urls, "%s/many/file-%05d\n", base, i)
 		fmt.Fprintf(&config, "url = \"%s/many/file-%05d\"\n", base, i)
 	}
-	config.WriteString("remote-name-all\n")
 	l := list{filepath.Join(b.TempDir(), "urls"), filepath.Join(b.TempDir(), "curl"), count}
 	for name, text := range map[string]string{l.urls: urls.String(), l.curl: config.String()} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {

@@ -124,7 +124,10 @@ var layers = []layer{
 		{packages: "integration/...", imports: append(public[:len(public):len(public)], "integration/...", "internal/codec/..."),
 			modules: []string{"golang.org/x/sys"},
 			purpose: "tests against real servers, as containers or child processes, and over bad networks"},
-		{packages: "bench", imports: public, purpose: "measures urlget beside curl, wget and lftp"},
+		{packages: "bench", imports: append(public[:len(public):len(public)], "bench/server"),
+			purpose: "measures urlget beside curl, wget and lftp"},
+		{packages: "bench/server"},
+		{packages: "bench/side", imports: []string{"bench/server"}},
 		{packages: "internal/floorplan", purpose: "checks who imports whom, and draws this table"},
 	}},
 }
