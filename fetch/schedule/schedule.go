@@ -76,7 +76,9 @@ type Options struct {
 	// minute.
 	MaxPause time.Duration
 	// Waiting is how many tasks may wait in the scheduler, of all hosts together; 0 means 1,000. At
-	// most a tenth of them, but two at least, should be of one host if there are others.
+	// most a tenth of them should be of one host if there are others, and of one that is left alone
+	// no more than it does at once; but two at least, or one if Waiting is less than 6. So half as
+	// many hosts as Waiting can be left alone without keeping others from being asked.
 	Waiting int
 }
 

@@ -174,7 +174,18 @@ func (s *state) room(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.hosts[name]
-	return h == nil || len(h.queue) < max(2, s.opts.Waiting/10)
+	return h == nil || len(h.queue) < s.share(h, time.Now())
+}
+
+// share returns how many tasks of a host may wait: at least one, and less than all that may if there
+// is room for several. Of a host that cannot begin one now there are no more than it does at once,
+// so that many hosts that are left alone do not keep others from being asked.
+func (s *state) share(h *host, now time.Time) int {
+	most := max(2, s.opts.Waiting/10)
+	if at, free := h.when(); !free || at.After(now) {
+		most = min(most, max(2, h.name.limits.Parallel))
+	}
+	return max(1, min(most, s.opts.Waiting/3))
 }
 
 // add puts t behind those of its host that wait.
