@@ -87,6 +87,7 @@ var servers = []struct {
 	{scheme: "sftp", server: "openssh", features: "version 3", harness: sftpHarness},
 	{scheme: "scp", server: "openssh", features: "version 3", why: "the same as sftp"},
 
+	{scheme: "smb", why: "samba is not in the lab yet: protocols/smb has a server of ours, which agrees with it by hand"},
 	{scheme: "cso", why: "no CSO server is packaged: protocols/cso plays conversations"},
 	{scheme: "data", why: "the URL is the document"},
 	{scheme: "ni", why: "retrieves by https, and checks: protocols/ni"},

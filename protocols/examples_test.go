@@ -37,6 +37,10 @@ var families = []struct {
 	{schemes: "sftp scp", rfcs: "draft-ietf-secsh-filexfer-02", login: "agent, keys, password; what `~/.ssh/config` says of the host", examples: []example{
 		{"sftp://joe@host.example/srv/file", "a file by its path from the root"},
 		{"sftp://joe@host.example/~/notes", "a file in the home directory"}}},
+	{schemes: "smb", rfcs: "[MS-SMB2]", login: "NTLM; a guest only by the user guest, without a password; every message is signed", examples: []example{
+		{"smb://host.example/", "the shares"},
+		{"smb://joe@host.example/share/dir/", "a directory"},
+		{"smb://domain;joe@host.example/share/file", "a file, for a user of a domain"}}},
 	{schemes: "tftp", rfcs: "RFC 3617, 1350, 2347 to 2349, 7440", examples: []example{
 		{"tftp://host.example/boot/kernel", "a file"}}},
 	{schemes: "gopher gophers", rfcs: "RFC 4266, 1436", examples: []example{

@@ -25,6 +25,7 @@ import (
 	"github.com/urlget/urlget/protocols/pop"
 	"github.com/urlget/urlget/protocols/prospero"
 	"github.com/urlget/urlget/protocols/sftp"
+	"github.com/urlget/urlget/protocols/smb"
 	"github.com/urlget/urlget/protocols/telnet"
 	"github.com/urlget/urlget/protocols/tftp"
 	"github.com/urlget/urlget/protocols/unsupported"
@@ -51,6 +52,7 @@ type Config struct {
 	POP      *pop.Options
 	Prospero *prospero.Options
 	SFTP     *sftp.Options
+	SMB      *smb.Options
 	Telnet   *telnet.Options
 	TFTP     *tftp.Options
 	WAIS     *wais.Options
@@ -85,6 +87,7 @@ func With(cfg Config) fetch.Loader {
 		pop.With(orZero(cfg.POP))(env, reg)
 		prospero.With(orZero(cfg.Prospero))(env, reg)
 		sftp.With(orZero(cfg.SFTP))(env, reg)
+		smb.With(orZero(cfg.SMB))(env, reg)
 		telnet.With(orZero(cfg.Telnet))(env, reg)
 		tftp.With(orZero(cfg.TFTP))(env, reg)
 		wais.With(orZero(cfg.WAIS))(env, reg)

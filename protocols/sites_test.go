@@ -25,6 +25,7 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/sftpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/whoisd"
 	"github.com/urlget/urlget/protocols"
@@ -64,6 +65,7 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	groups := []nntpd.Group{{Name: "test.a", Articles: []nntpd.Article{{ID: "<1@x.invalid>", Text: "Message-ID: <1@x.invalid>\r\nSubject: " + long + "\r\n\r\n" + long + "\r\n"}}}}
 	mail := "From: a@x.invalid\r\nSubject: one\r\n\r\n" + long + "\r\n"
 	ssh := sftpd.Start(t, sftpd.Options{Tree: tree, Users: map[string]string{"joe": "x"}})
+	shared := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}})
 	known := t.TempDir() + "/known_hosts"
 	write(t, known, ssh.KnownHosts())
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -166,6 +168,9 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 		"gemini":            {url: gemini.URL + "/pub/page.gmi", op: fetch.OpList, pieces: true},
 		"sftp":              {url: "sftp://joe:x@" + ssh.Addr + "/pub/long.txt", pieces: true, says: []string{"SSH-2.0-x\r\n"}},
 		"sftp, list":        {url: "sftp://joe:x@" + ssh.Addr + "/pub/", op: fetch.OpList, pieces: true},
+		"smb":               {url: "smb://joe:x@" + shared.Addr + "/share/pub/long.txt", pieces: true, codes: []fetch.Code{fetch.ErrProtocol}},
+		"smb, list":         {url: "smb://joe:x@" + shared.Addr + "/share/pub/", op: fetch.OpList, pieces: true, codes: []fetch.Code{fetch.ErrProtocol}},
+		"smb, shares":       {url: "smb://joe:x@" + shared.Addr + "/", op: fetch.OpList, pieces: true, codes: []fetch.Code{fetch.ErrProtocol}},
 		"scp":               {url: "scp://joe:x@" + ssh.Addr + "/pub/long.txt", pieces: true},
 		"ldap":              {url: "ldap://" + directory + "/cn=x", pieces: true, says: []string{ldapIntermediate(1)}},
 		"ldap, list":        {url: "ldap://" + directory + "/cn=x", op: fetch.OpList, pieces: true, says: []string{ldapIntermediate(1)}},

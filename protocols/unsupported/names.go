@@ -32,7 +32,6 @@ var names = []name{
 	{"irc", "a channel of Internet Relay Chat", "use a chat program, such as irssi"},
 	{"vnc", "the screen of another machine (RFC 7869)", "use a VNC viewer"},
 	{"ssh", "a shell on another machine", "use ssh"},
-	{"smb", "a file on a Windows share", "mount it, and use file"},
 	{"dav", "a WebDAV resource", "write http in its place"},
 	{"rsync", "a file on an rsync server (RFC 5781)", "use rsync"},
 	{"git", "a repository of git", "use git clone"},

@@ -1,0 +1,284 @@
+package smb2
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/md5"
+	"crypto/rand"
+	"crypto/rc4"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+
+	//lint:ignore SA1019 NTLM has nothing else
+	"golang.org/x/crypto/md4"
+)
+
+// What both sides of a login agree on ([MS-NLMP], section 2.2.2.5): Unicode, NTLM, signatures,
+// keys of 128 bits that are exchanged, version 2, and what the server tells of itself.
+const ntlmFlags = 1<<0 | 1<<2 | 1<<4 | 1<<9 | 1<<15 | 1<<19 | 1<<23 | 1<<29 | 1<<30 | 1<<31
+
+const ntlmSignature = "NTLMSSP\x00"
+
+// What a server tells of itself.
+const (
+	avEnd       = 0
+	avComputer  = 1
+	avFlags     = 6
+	avTimestamp = 7
+)
+
+// maxNTLM bounds a message of a login, in bytes.
+const maxNTLM = 16 << 10
+
+// An Account is who logs in.
+type Account struct{ Domain, User, Password string }
+
+// NTLMNegotiate returns the first message of a login.
+func NTLMNegotiate() []byte {
+	b := append([]byte(ntlmSignature), 1, 0, 0, 0)
+	b = binary.LittleEndian.AppendUint32(b, ntlmFlags)
+	return append(b, make([]byte, 16)...) // no domain, no workstation
+}
+
+// NTLMAuthenticate answers a challenge. It returns the last message of the login and the key of the
+// session.
+func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, err error) {
+	le := binary.LittleEndian
+	if len(challenge) < 48 || len(challenge) > maxNTLM || le.Uint32(challenge[8:]) != 2 {
+		return nil, nil, fmt.Errorf("%w: no challenge", ErrMalformed)
+	}
+	info, err := field(challenge, 40)
+	if err != nil {
+		return nil, nil, err
+	}
+	pairs, stamp, err := avPairs(info)
+	if err != nil {
+		return nil, nil, err
+	}
+	stamped := stamp != nil
+	if !stamped {
+		stamp = le.AppendUint64(nil, FileTime(time.Now()))
+	} else {
+		pairs = append(pairs, avFlags, 0, 4, 0, 2, 0, 0, 0) // there is a code for the integrity of all messages
+	}
+	pairs = append(pairs, avEnd, 0, 0, 0)
+	random := make([]byte, 24)
+	rand.Read(random)
+	clientChallenge, key := random[:8], random[8:]
+
+	owf := ntlmOWF(a)
+	temp := append([]byte{1, 1, 0, 0, 0, 0, 0, 0}, stamp...)
+	temp = append(append(temp, clientChallenge...), 0, 0, 0, 0)
+	temp = append(append(temp, pairs...), 0, 0, 0, 0)
+	proof := mac(owf, challenge[24:32], temp)
+	lm := make([]byte, 24)
+	if !stamped {
+		lm = append(mac(owf, challenge[24:32], clientChallenge), clientChallenge...)
+	}
+	exchanged := make([]byte, 16)
+	c, err := rc4.NewCipher(mac(owf, proof))
+	if err != nil {
+		return nil, nil, err
+	}
+	c.XORKeyStream(exchanged, key)
+
+	const fixed = 88
+	msg = append([]byte(ntlmSignature), 3, 0, 0, 0)
+	var payload []byte
+	for _, f := range [][]byte{lm, append(proof, temp...), UTF16(a.Domain), UTF16(a.User), UTF16("URLGET"), exchanged} {
+		msg = le.AppendUint16(msg, uint16(len(f)))
+		msg = le.AppendUint16(msg, uint16(len(f)))
+		msg = le.AppendUint32(msg, uint32(fixed+len(payload)))
+		payload = append(payload, f...)
+	}
+	msg = le.AppendUint32(msg, ntlmFlags)
+	msg = append(msg, 6, 1, 0, 0, 0, 0, 0, 15) // a version, which is for debugging
+	msg = append(msg, make([]byte, 16)...)
+	msg = append(msg, payload...)
+	if stamped {
+		copy(msg[72:88], mac(key, negotiate, challenge, msg))
+	}
+	return msg, key, nil
+}
+
+// NTLMChallenge returns a server's challenge, of 8 bytes, as a message.
+func NTLMChallenge(nonce []byte, name string, now time.Time) []byte {
+	le := binary.LittleEndian
+	target := UTF16(name)
+	info := le.AppendUint16([]byte{avComputer, 0}, uint16(len(target)))
+	info = append(info, target...)
+	if !now.IsZero() {
+		info = le.AppendUint64(append(info, avTimestamp, 0, 8, 0), FileTime(now))
+	}
+	info = append(info, avEnd, 0, 0, 0)
+	b := append([]byte(ntlmSignature), 2, 0, 0, 0)
+	at := uint32(56)
+	for _, f := range [][]byte{target} {
+		b = le.AppendUint16(b, uint16(len(f)))
+		b = le.AppendUint16(b, uint16(len(f)))
+		b = le.AppendUint32(b, at)
+		at += uint32(len(f))
+	}
+	b = le.AppendUint32(b, ntlmFlags)
+	b = append(b, nonce...)
+	b = append(b, make([]byte, 8)...)
+	b = le.AppendUint16(b, uint16(len(info)))
+	b = le.AppendUint16(b, uint16(len(info)))
+	b = le.AppendUint32(b, at)
+	b = append(b, make([]byte, 8)...)
+	return append(append(b, target...), info...)
+}
+
+// NTLMVerify checks an answer to a challenge. It returns the user and the key of the session, or
+// false if password does not give the password that was used. It is for test servers.
+func NTLMVerify(msg, challenge []byte, password func(domain, user string) (string, bool)) (user string, key []byte, ok bool) {
+	if len(msg) < 88 || binary.LittleEndian.Uint32(msg[8:]) != 3 {
+		return "", nil, false
+	}
+	var fields [6][]byte
+	for i := range fields {
+		var err error
+		if fields[i], err = field(msg, 12+8*i); err != nil {
+			return "", nil, false
+		}
+	}
+	a := Account{Domain: Name(fields[2]), User: Name(fields[3])}
+	known := false
+	if a.Password, known = password(a.Domain, a.User); !known || len(fields[1]) < 16 || len(fields[5]) != 16 {
+		return a.User, nil, false
+	}
+	owf := ntlmOWF(a)
+	proof := mac(owf, challenge[24:32], fields[1][16:])
+	c, err := rc4.NewCipher(mac(owf, proof))
+	if err != nil || !hmac.Equal(proof, fields[1][:16]) {
+		return a.User, nil, false
+	}
+	key = make([]byte, 16)
+	c.XORKeyStream(key, fields[5])
+	return a.User, key, true
+}
+
+// field returns what the lengths and the offset at a place of a message mean.
+func field(msg []byte, at int) ([]byte, error) {
+	n, offset := binary.LittleEndian.Uint16(msg[at:]), binary.LittleEndian.Uint32(msg[at+4:])
+	if uint64(offset)+uint64(n) > uint64(len(msg)) {
+		return nil, fmt.Errorf("%w: a part of a login lies outside of it", ErrMalformed)
+	}
+	return msg[offset:][:n], nil
+}
+
+// avPairs returns what a server tells of itself, without its end and flags, and the time, if it
+// tells that.
+func avPairs(info []byte) (pairs, stamp []byte, err error) {
+	for {
+		if len(info) < 4 {
+			return pairs, stamp, nil
+		}
+		id, n := binary.LittleEndian.Uint16(info), int(binary.LittleEndian.Uint16(info[2:]))
+		if id == avEnd {
+			return pairs, stamp, nil
+		}
+		if len(info) < 4+n || id == avTimestamp && n != 8 {
+			return nil, nil, fmt.Errorf("%w: what the server tells of itself", ErrMalformed)
+		}
+		if id == avTimestamp {
+			stamp = bytes.Clone(info[4 : 4+n])
+		}
+		if id != avFlags {
+			pairs = append(pairs, info[:4+n]...)
+		}
+		info = info[4+n:]
+	}
+}
+
+// ntlmOWF returns what stands for a user and a password ([MS-NLMP], section 3.3.2).
+func ntlmOWF(a Account) []byte {
+	h := md4.New()
+	h.Write(UTF16(a.Password))
+	return mac(h.Sum(nil), UTF16(strings.ToUpper(a.User)+a.Domain))
+}
+
+func mac(key []byte, parts ...[]byte) []byte {
+	h := hmac.New(md5.New, key)
+	for _, p := range parts {
+		h.Write(p)
+	}
+	return h.Sum(nil)
+}
+
+// Object identifiers of SPNEGO and NTLM, in DER.
+var (
+	oidSPNEGO = []byte{0x06, 0x06, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x02}
+	oidNTLM   = []byte{0x06, 0x0a, 0x2b, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0a}
+)
+
+// FirstToken wraps the first message of a login (RFC 4178, section 4.2.1).
+func FirstToken(msg []byte) []byte {
+	return der(0x60, oidSPNEGO, der(0xa0, der(0x30, der(0xa0, der(0x30, oidNTLM)), der(0xa2, der(0x04, msg)))))
+}
+
+// LastToken wraps the last message of a login, with the code for the integrity of the list of
+// mechanisms, which depends on the key of the session (RFC 4178, section 4.2.2 and 5).
+func LastToken(msg, key []byte) []byte {
+	const magic = "session key to client-to-server "
+	sign := md5.Sum(append(bytes.Clone(key), magic+"signing key magic constant\x00"...))
+	seal := md5.Sum(append(bytes.Clone(key), magic+"sealing key magic constant\x00"...))
+	sum := mac(sign[:], make([]byte, 4), der(0x30, oidNTLM))[:8]
+	if c, err := rc4.NewCipher(seal[:]); err == nil {
+		c.XORKeyStream(sum, sum)
+	}
+	code := append(append([]byte{1, 0, 0, 0}, sum...), 0, 0, 0, 0) // [MS-NLMP], section 2.2.2.9
+	return der(0xa1, der(0x30, der(0xa2, der(0x04, msg)), der(0xa3, der(0x04, code))))
+}
+
+// ServerToken wraps a message of a server; nil means the end of the login.
+func ServerToken(msg []byte) []byte {
+	if msg == nil {
+		return der(0xa1, der(0x30, der(0xa0, der(0x0a, []byte{0}))))
+	}
+	return der(0xa1, der(0x30, der(0xa0, der(0x0a, []byte{1})), der(0xa1, oidNTLM), der(0xa2, der(0x04, msg))))
+}
+
+// NTLMToken returns the message within a token. What may follow it there is not cut off, as all that
+// such a message has lies at offsets.
+func NTLMToken(token []byte) ([]byte, error) {
+	at := bytes.Index(token, []byte(ntlmSignature))
+	if at < 0 || len(token)-at < 12 {
+		return nil, fmt.Errorf("%w: no login by NTLM", ErrMalformed)
+	}
+	if n, ok := derLength(token[:at]); ok && n <= len(token)-at {
+		return token[at : at+n], nil
+	}
+	return token[at:], nil
+}
+
+// derLength returns the length of the string of bytes that begins behind b.
+func derLength(b []byte) (int, bool) {
+	n := len(b)
+	switch {
+	case n >= 2 && b[n-2] == 0x04 && b[n-1] < 0x80:
+		return int(b[n-1]), true
+	case n >= 3 && b[n-3] == 0x04 && b[n-2] == 0x81:
+		return int(b[n-1]), true
+	case n >= 4 && b[n-4] == 0x04 && b[n-3] == 0x82:
+		return int(b[n-2])<<8 | int(b[n-1]), true
+	}
+	return 0, false
+}
+
+// der encodes a value.
+func der(tag byte, content ...[]byte) []byte {
+	all := bytes.Join(content, nil)
+	b := []byte{tag}
+	switch n := len(all); {
+	case n < 0x80:
+		b = append(b, byte(n))
+	case n < 0x100:
+		b = append(b, 0x81, byte(n))
+	default:
+		b = append(b, 0x82, byte(n>>8), byte(n))
+	}
+	return append(b, all...)
+}

@@ -1,0 +1,209 @@
+package smb2
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// A Share is one that a server tells of.
+type Share struct {
+	Name, Remark string
+	Type         uint32
+}
+
+// Types of shares.
+const (
+	ShareDisk   = 0
+	ShareHidden = 1 << 31
+)
+
+// IsDisk reports whether files are in the share, and it is not hidden.
+func (s Share) IsDisk() bool { return s.Type&^0x0fffffff == 0 && s.Type&0xff == ShareDisk }
+
+// maxShares bounds the shares of a server.
+const maxShares = 10_000
+
+// The types of PDUs ([C706], chapter 12), and their flags.
+const (
+	pduRequest  = 0
+	pduResponse = 2
+	pduBind     = 11
+	pduBindAck  = 12
+
+	fragFirst, fragLast = 1, 2
+)
+
+// pduHeader is the size of what begins a PDU, and of what besides begins a response.
+const pduHeader, responseHeader = 16, 24
+
+// Interfaces: srvsvc version 3.0, and NDR version 2.
+var (
+	uuidSrvsvc = []byte("\xc8\x4f\x32\x4b\x70\x16\xd3\x01\x12\x78\x5a\x47\xbf\x6e\xe1\x88\x03\x00\x00\x00")
+	uuidNDR    = []byte("\x04\x5d\x88\x8a\xeb\x1c\xc9\x11\x9f\xe8\x08\x00\x2b\x10\x48\x60\x02\x00\x00\x00")
+)
+
+func pdu(kind, flags byte, call uint32, body []byte) []byte {
+	le := binary.LittleEndian
+	b := []byte{5, 0, kind, flags, 0x10, 0, 0, 0}
+	b = le.AppendUint16(b, uint16(pduHeader+len(body)))
+	b = le.AppendUint16(b, 0)
+	b = le.AppendUint32(b, call)
+	return append(b, body...)
+}
+
+// BindShares returns the message that begins a conversation about shares.
+func BindShares() []byte {
+	body := append([]byte{0xb8, 0x10, 0xb8, 0x10, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0}, uuidSrvsvc...)
+	return pdu(pduBind, fragFirst|fragLast, 1, append(body, uuidNDR...))
+}
+
+// BoundShares checks the answer to BindShares.
+func BoundShares(b []byte) error {
+	if len(b) < pduHeader || b[0] != 5 || b[2] != pduBindAck {
+		return fmt.Errorf("%w: the server does not tell of shares", ErrMalformed)
+	}
+	return nil
+}
+
+// AskShares returns the question for the shares of a server (NetrShareEnum, level 1).
+func AskShares(server string) []byte {
+	le := binary.LittleEndian
+	b := le.AppendUint32(make([]byte, 4), 0) // of the PDU: what to allocate, and then the operation
+	le.PutUint16(b[6:], 15)
+	b = le.AppendUint32(b, 0x20000)
+	b = appendString(b, `\\`+server, pduHeader)
+	for _, v := range []uint32{1, 1, 0x20004, 0, 0, 1<<32 - 1, 0} {
+		b = le.AppendUint32(b, v)
+	}
+	return pdu(pduRequest, fragFirst|fragLast, 2, b)
+}
+
+// appendString appends a string with its lengths and a NUL. Base is where b begins in what is
+// aligned.
+func appendString(b []byte, text string, base int) []byte {
+	le := binary.LittleEndian
+	chars := append(UTF16(text), 0, 0)
+	n := uint32(len(chars) / 2)
+	b = le.AppendUint32(le.AppendUint32(le.AppendUint32(b, n), 0), n)
+	b = append(b, chars...)
+	for (len(b)+base)%4 != 0 {
+		b = append(b, 0)
+	}
+	return b
+}
+
+// Fragment returns what a fragment of an answer says, and whether it is the last. It returns
+// ok = false as long as b is not all of the fragment.
+func Fragment(b []byte) (stub, rest []byte, last, ok bool, err error) {
+	if len(b) < responseHeader {
+		return nil, b, false, false, nil
+	}
+	if b[0] != 5 || b[2] != pduResponse || b[4]&0xf0 != 0x10 {
+		return nil, nil, false, false, fmt.Errorf("%w: no answer about shares", ErrMalformed)
+	}
+	n := int(binary.LittleEndian.Uint16(b[8:]))
+	if n < responseHeader || binary.LittleEndian.Uint16(b[10:]) != 0 {
+		return nil, nil, false, false, fmt.Errorf("%w: a fragment about shares", ErrMalformed)
+	}
+	if len(b) < n {
+		return nil, b, false, false, nil
+	}
+	return b[responseHeader:n], b[n:], b[3]&fragLast != 0, true, nil
+}
+
+// ParseShares reads the answer to AskShares, without its fragments' headers.
+func ParseShares(stub []byte) ([]Share, error) {
+	r := ndr{b: stub}
+	r.uint32() // the level
+	r.uint32()
+	if r.uint32() == 0 {
+		return nil, r.err
+	}
+	n := r.uint32()
+	if r.uint32() == 0 || n == 0 {
+		return nil, r.err
+	}
+	if r.uint32() != n || n > maxShares || r.err != nil {
+		return nil, fmt.Errorf("%w: %d shares", ErrMalformed, n)
+	}
+	type row struct{ name, kind, remark uint32 }
+	rows := make([]row, n)
+	for i := range rows {
+		rows[i] = row{r.uint32(), r.uint32(), r.uint32()}
+	}
+	shares := make([]Share, 0, n)
+	for _, p := range rows {
+		s := Share{Type: p.kind}
+		if p.name != 0 {
+			s.Name = r.string()
+		}
+		if p.remark != 0 {
+			s.Remark = r.string()
+		}
+		shares = append(shares, s)
+	}
+	return shares, r.err
+}
+
+// An ndr reads values ([C706], chapter 14).
+type ndr struct {
+	b   []byte
+	at  int
+	err error
+}
+
+func (r *ndr) take(n int) []byte {
+	if r.err == nil && (n < 0 || n > len(r.b)-r.at) {
+		r.err = fmt.Errorf("%w: an answer about shares ends within a value", ErrMalformed)
+	}
+	if r.err != nil {
+		return nil
+	}
+	r.at += n
+	return r.b[r.at-n : r.at]
+}
+
+func (r *ndr) uint32() uint32 {
+	r.take((4 - r.at%4) % 4)
+	if b := r.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (r *ndr) string() string {
+	most, offset, n := r.uint32(), r.uint32(), r.uint32()
+	if offset != 0 || n > most || n > 1<<16 {
+		r.err = fmt.Errorf("%w: a string about shares", ErrMalformed)
+		return ""
+	}
+	b := r.take(2 * int(n))
+	if len(b) >= 2 {
+		b = b[:len(b)-2] // a NUL
+	}
+	return Name(b)
+}
+
+// AnswerShares answers a message about shares, for test servers.
+func AnswerShares(msg []byte, shares []Share) []byte {
+	le := binary.LittleEndian
+	if len(msg) > 2 && msg[2] == pduBind {
+		return pdu(pduBindAck, fragFirst|fragLast, 1, make([]byte, 44))
+	}
+	b := make([]byte, 8)
+	for _, v := range []uint32{1, 1, 0x20000, uint32(len(shares)), 0x20004, uint32(len(shares))} {
+		b = le.AppendUint32(b, v)
+	}
+	for i, s := range shares {
+		for _, v := range []uint32{0x30000 + uint32(8*i), s.Type, 0x30004 + uint32(8*i)} {
+			b = le.AppendUint32(b, v)
+		}
+	}
+	for _, s := range shares {
+		b = appendString(appendString(b, s.Name, 0), s.Remark, 0)
+	}
+	for _, v := range []uint32{uint32(len(shares)), 0, 0} {
+		b = le.AppendUint32(b, v)
+	}
+	return pdu(pduResponse, fragFirst|fragLast, 2, b)
+}

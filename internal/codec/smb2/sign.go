@@ -1,0 +1,150 @@
+package smb2
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/subtle"
+	"encoding/binary"
+)
+
+// The algorithms of signatures ([MS-SMB2], section 2.2.3.1.7).
+const (
+	SignHMAC = 0
+	SignCMAC = 1
+	SignGMAC = 2
+)
+
+// signatureAt is where the signature stands in a header.
+const signatureAt = 48
+
+// A Signer signs the messages of a session, and checks their signatures.
+type Signer struct {
+	key   []byte
+	block cipher.Block // for CMAC
+	gcm   cipher.AEAD  // for GMAC
+}
+
+// NewSigner returns the signer for a session of a dialect, an algorithm that only dialect 3.1.1 lets
+// one choose, and the key of the session. Hash is what was hashed up to there, for dialect 3.1.1.
+func NewSigner(dialect, algorithm uint16, key []byte, hash *Hash) *Signer {
+	s := &Signer{key: key}
+	switch {
+	case dialect == Dialect311:
+		s.key = kdf(key, "SMBSigningKey\x00", hash[:])
+	case dialect >= Dialect300:
+		s.key, algorithm = kdf(key, "SMB2AESCMAC\x00", []byte("SmbSign\x00")), SignCMAC
+	default:
+		algorithm = SignHMAC
+	}
+	if algorithm == SignHMAC {
+		return s
+	}
+	block, err := aes.NewCipher(s.key)
+	if err != nil {
+		panic(err) // keys have 16 bytes
+	}
+	if algorithm == SignCMAC {
+		s.block = block
+		return s
+	}
+	if s.gcm, err = cipher.NewGCM(block); err != nil {
+		panic(err) // blocks of AES have 16 bytes
+	}
+	return s
+}
+
+// Sign puts the signature into a message.
+func (s *Signer) Sign(msg []byte) {
+	msg[16] |= FlagSigned
+	clear(msg[signatureAt:HeaderSize])
+	sum := s.sum(msg)
+	copy(msg[signatureAt:HeaderSize], sum[:])
+}
+
+// Verify reports whether the signature of a message is right. It changes the message meanwhile.
+func (s *Signer) Verify(msg []byte) bool {
+	if binary.LittleEndian.Uint32(msg[16:])&FlagSigned == 0 {
+		return false
+	}
+	var got [16]byte
+	copy(got[:], msg[signatureAt:])
+	clear(msg[signatureAt:HeaderSize])
+	sum := s.sum(msg)
+	copy(msg[signatureAt:], got[:])
+	return subtle.ConstantTimeCompare(sum[:], got[:]) == 1
+}
+
+func (s *Signer) sum(msg []byte) (sum [16]byte) {
+	switch {
+	case s.gcm != nil:
+		nonce := make([]byte, 12) // [MS-SMB2], section 3.1.4.1
+		copy(nonce, msg[24:32])
+		nonce[8] = msg[16] & FlagResponse
+		if Command(binary.LittleEndian.Uint16(msg[12:])) == Cancel {
+			nonce[8] |= 2
+		}
+		s.gcm.Seal(sum[:0], nonce, nil, msg)
+	case s.block != nil:
+		sum = cmac(s.block, msg)
+	default:
+		h := hmac.New(sha256.New, s.key)
+		h.Write(msg)
+		copy(sum[:], h.Sum(nil))
+	}
+	return sum
+}
+
+// cmac returns the AES-CMAC of msg (RFC 4493).
+func cmac(block cipher.Block, msg []byte) (x [16]byte) {
+	var k [16]byte
+	block.Encrypt(k[:], k[:])
+	double(&k)
+	for len(msg) > 16 {
+		subtle.XORBytes(x[:], x[:], msg[:16])
+		block.Encrypt(x[:], x[:])
+		msg = msg[16:]
+	}
+	if len(msg) < 16 {
+		double(&k)
+		x[len(msg)] ^= 0x80
+	}
+	subtle.XORBytes(x[:], x[:], k[:])
+	subtle.XORBytes(x[:], x[:], msg)
+	block.Encrypt(x[:], x[:])
+	return x
+}
+
+// double multiplies by x in the field of CMAC's subkeys.
+func double(k *[16]byte) {
+	carry := k[0] >> 7
+	for i := range 15 {
+		k[i] = k[i]<<1 | k[i+1]>>7
+	}
+	k[15] = k[15]<<1 ^ carry*0x87
+}
+
+// kdf derives a key (SP 800-108, in counter mode with HMAC-SHA256).
+func kdf(key []byte, label string, context []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte{0, 0, 0, 1})
+	h.Write([]byte(label))
+	h.Write([]byte{0})
+	h.Write(context)
+	h.Write([]byte{0, 0, 0, 128})
+	return h.Sum(nil)[:16]
+}
+
+// A Hash is that of all messages up to the login, in dialect 3.1.1: who changes one of them on the
+// way changes the keys.
+type Hash [sha512.Size]byte
+
+// Add adds a message.
+func (h *Hash) Add(msg []byte) {
+	sum := sha512.New()
+	sum.Write(h[:])
+	sum.Write(msg)
+	sum.Sum(h[:0])
+}

@@ -1,0 +1,223 @@
+// Package smb2 has the messages of SMB 2 and 3 ([MS-SMB2]) as far as reading takes them: headers,
+// signatures, names, the login by NTLM ([MS-NLMP]) in SPNEGO (RFC 4178), and the enumeration of
+// shares ([MS-SRVS]), for the driver and its test server.
+package smb2
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// HeaderSize is the size of a header, in bytes.
+const HeaderSize = 64
+
+// A Command says what a message is for.
+type Command uint16
+
+// The commands that reading takes.
+const (
+	Negotiate Command = iota
+	SessionSetup
+	Logoff
+	TreeConnect
+	TreeDisconnect
+	Create
+	Close
+	Flush
+	Read
+	Write
+	Lock
+	Ioctl
+	Cancel
+	Echo
+	QueryDirectory
+)
+
+// String returns the name of the command, as the specification has it.
+func (c Command) String() string {
+	names := [...]string{"NEGOTIATE", "SESSION_SETUP", "LOGOFF", "TREE_CONNECT", "TREE_DISCONNECT", "CREATE", "CLOSE", "FLUSH",
+		"READ", "WRITE", "LOCK", "IOCTL", "CANCEL", "ECHO", "QUERY_DIRECTORY"}
+	if int(c) < len(names) {
+		return names[c]
+	}
+	return fmt.Sprintf("command %d", uint16(c))
+}
+
+// Flags of a header.
+const (
+	FlagResponse = 1 << 0
+	FlagAsync    = 1 << 1
+	FlagSigned   = 1 << 3
+)
+
+// The dialects.
+const (
+	Dialect202 = 0x0202
+	Dialect210 = 0x0210
+	Dialect300 = 0x0300
+	Dialect302 = 0x0302
+	Dialect311 = 0x0311
+)
+
+// LargeMTU is the capability of requests that cost several credits.
+const LargeMTU = 1 << 2
+
+// Flags of a session.
+const (
+	SessionGuest   = 1 << 0
+	SessionNull    = 1 << 1
+	SessionEncrypt = 1 << 2
+)
+
+// AttrDirectory is the attribute of directories.
+const AttrDirectory = 0x10
+
+// PipeTransceive is the control code that writes a message to a pipe and reads the answer.
+const PipeTransceive = 0x0011C017
+
+// A Header begins every message ([MS-SMB2], section 2.2.1).
+type Header struct {
+	Charge    uint16 // credits that the request costs
+	Status    Status
+	Command   Command
+	Credits   uint16 // wanted or granted
+	Flags     uint32
+	MessageID uint64
+	TreeID    uint32
+	SessionID uint64
+}
+
+// Append appends the header, without a signature.
+func (h Header) Append(b []byte) []byte {
+	le := binary.LittleEndian
+	b = append(b, 0xfe, 'S', 'M', 'B', HeaderSize, 0)
+	b = le.AppendUint16(b, h.Charge)
+	b = le.AppendUint32(b, uint32(h.Status))
+	b = le.AppendUint16(b, uint16(h.Command))
+	b = le.AppendUint16(b, h.Credits)
+	b = le.AppendUint32(b, h.Flags)
+	b = le.AppendUint32(b, 0)
+	b = le.AppendUint64(b, h.MessageID)
+	b = le.AppendUint32(b, 0)
+	b = le.AppendUint32(b, h.TreeID)
+	b = le.AppendUint64(b, h.SessionID)
+	return append(b, make([]byte, 16)...)
+}
+
+// ErrMalformed is the error for what is no message.
+var ErrMalformed = errors.New("malformed message")
+
+// ParseHeader reads the header of a message.
+func ParseHeader(b []byte) (Header, error) {
+	if len(b) < HeaderSize || string(b[:4]) != "\xfeSMB" || b[4] != HeaderSize || b[5] != 0 {
+		return Header{}, ErrMalformed
+	}
+	le := binary.LittleEndian
+	if le.Uint32(b[20:]) != 0 {
+		return Header{}, fmt.Errorf("%w: a compound answer to a single request", ErrMalformed)
+	}
+	return Header{Charge: le.Uint16(b[6:]), Status: Status(le.Uint32(b[8:])), Command: Command(le.Uint16(b[12:])), Credits: le.Uint16(b[14:]),
+		Flags: le.Uint32(b[16:]), MessageID: le.Uint64(b[24:]), TreeID: le.Uint32(b[36:]), SessionID: le.Uint64(b[40:])}, nil
+}
+
+// Part returns the n bytes at an offset from the beginning of a message.
+func Part(msg []byte, offset, n uint32) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	if uint64(offset)+uint64(n) > uint64(len(msg)) || offset < HeaderSize {
+		return nil, fmt.Errorf("%w: a part lies outside of it", ErrMalformed)
+	}
+	return msg[offset : offset+n], nil
+}
+
+// Fixed returns the fixed part of the body of a message, which has to begin with its own size; the
+// last bit of that stands for a part of variable size.
+func Fixed(msg []byte, size uint16) ([]byte, error) {
+	body := msg[HeaderSize:]
+	if len(body) < int(size&^1) || len(body) < 2 || binary.LittleEndian.Uint16(body) != size {
+		return nil, fmt.Errorf("%w: the body is too short, or another's", ErrMalformed)
+	}
+	return body, nil
+}
+
+// epoch is the beginning of 1601, from which times count in units of 100 ns, in Unix time.
+const epoch = -11644473600
+
+// Time returns the time that a FILETIME stands for; the zero time if it is unknown.
+func Time(t uint64) time.Time {
+	if t == 0 || t > 1<<63-1 {
+		return time.Time{}
+	}
+	return time.Unix(int64(t/1e7)+epoch, int64(t%1e7)*100).UTC()
+}
+
+// FileTime is the inverse of Time.
+func FileTime(t time.Time) uint64 {
+	if t.IsZero() {
+		return 0
+	}
+	return uint64(t.Unix()-epoch)*1e7 + uint64(t.Nanosecond())/100
+}
+
+// AppendUTF16 appends text in UTF-16LE. Surrogates without their other half, as names may have them,
+// stand in text as Name writes them. It returns false if text is not UTF-8 otherwise.
+func AppendUTF16(b []byte, text string) ([]byte, bool) {
+	le := binary.LittleEndian
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && n <= 1:
+			if !isHalf(text[i:]) {
+				return nil, false
+			}
+			r, n = 0xd000|rune(text[i+1]&0x3f)<<6|rune(text[i+2]&0x3f), 3
+			b = le.AppendUint16(b, uint16(r))
+		case r >= 0x10000:
+			hi, lo := utf16.EncodeRune(r)
+			b = le.AppendUint16(le.AppendUint16(b, uint16(hi)), uint16(lo))
+		default:
+			b = le.AppendUint16(b, uint16(r))
+		}
+		i += n
+	}
+	return b, true
+}
+
+// isHalf reports whether s begins with a surrogate, written like a character.
+func isHalf(s string) bool {
+	return len(s) >= 3 && s[0] == 0xed && s[1]&0xe0 == 0xa0 && s[2]&0xc0 == 0x80
+}
+
+// UTF16 returns text in UTF-16LE, of which nothing is known to be wrong.
+func UTF16(text string) []byte {
+	b, _ := AppendUTF16(nil, text)
+	return b
+}
+
+// Name returns what b, UTF-16LE, says. A surrogate without its other half becomes three bytes, so
+// that every name can be written and comes back.
+func Name(b []byte) string {
+	var out []byte
+	le := binary.LittleEndian
+	for ; len(b) >= 2; b = b[2:] {
+		r := rune(le.Uint16(b))
+		if utf16.IsSurrogate(r) {
+			if len(b) >= 4 {
+				if whole := utf16.DecodeRune(r, rune(le.Uint16(b[2:]))); whole != utf8.RuneError {
+					out = utf8.AppendRune(out, whole)
+					b = b[2:]
+					continue
+				}
+			}
+			out = append(out, 0xe0|byte(r>>12), 0x80|byte(r>>6&0x3f), 0x80|byte(r&0x3f))
+			continue
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return string(out)
+}

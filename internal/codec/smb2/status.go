@@ -1,0 +1,86 @@
+package smb2
+
+import "fmt"
+
+// A Status is the result of a request ([MS-ERREF], section 2.3).
+type Status uint32
+
+// The statuses that matter to reading.
+const (
+	StatusOK                Status = 0
+	StatusPending           Status = 0x00000103
+	StatusMoreProcessing    Status = 0xC0000016
+	StatusBufferOverflow    Status = 0x80000005
+	StatusNoMoreFiles       Status = 0x80000006
+	StatusStoppedOnSymlink  Status = 0x8000002D
+	StatusInvalidParameter  Status = 0xC000000D
+	StatusNoSuchFile        Status = 0xC000000F
+	StatusEndOfFile         Status = 0xC0000011
+	StatusAccessDenied      Status = 0xC0000022
+	StatusNameInvalid       Status = 0xC0000033
+	StatusNameNotFound      Status = 0xC0000034
+	StatusPathNotFound      Status = 0xC000003A
+	StatusPathSyntax        Status = 0xC000003B
+	StatusSharingViolation  Status = 0xC0000043
+	StatusLockConflict      Status = 0xC0000054
+	StatusNoSuchUser        Status = 0xC0000064
+	StatusWrongPassword     Status = 0xC000006A
+	StatusLogonFailure      Status = 0xC000006D
+	StatusRestriction       Status = 0xC000006E
+	StatusPasswordExpired   Status = 0xC0000071
+	StatusAccountDisabled   Status = 0xC0000072
+	StatusNoResources       Status = 0xC000009A
+	StatusNotSupported      Status = 0xC00000BB
+	StatusBadNetworkPath    Status = 0xC00000BE
+	StatusNameDeleted       Status = 0xC00000C9
+	StatusBadShare          Status = 0xC00000CC
+	StatusNotAccepted       Status = 0xC00000D0
+	StatusNotDirectory      Status = 0xC0000103
+	StatusLogonType         Status = 0xC000015B
+	StatusSessionDeleted    Status = 0xC0000203
+	StatusLockedOut         Status = 0xC0000234
+	StatusPathNotCovered    Status = 0xC0000257
+	StatusSessionExpired    Status = 0xC000035C
+	StatusUnexpectedIOError Status = 0xC00000E9
+)
+
+// String returns the name of the status, or its number.
+func (s Status) String() string {
+	switch s {
+	case StatusOK:
+		return "STATUS_SUCCESS"
+	case StatusStoppedOnSymlink:
+		return "STATUS_STOPPED_ON_SYMLINK"
+	case StatusInvalidParameter:
+		return "STATUS_INVALID_PARAMETER"
+	case StatusNoSuchFile:
+		return "STATUS_NO_SUCH_FILE"
+	case StatusEndOfFile:
+		return "STATUS_END_OF_FILE"
+	case StatusAccessDenied:
+		return "STATUS_ACCESS_DENIED"
+	case StatusNameInvalid:
+		return "STATUS_OBJECT_NAME_INVALID"
+	case StatusNameNotFound:
+		return "STATUS_OBJECT_NAME_NOT_FOUND"
+	case StatusPathNotFound:
+		return "STATUS_OBJECT_PATH_NOT_FOUND"
+	case StatusSharingViolation:
+		return "STATUS_SHARING_VIOLATION"
+	case StatusLogonFailure:
+		return "STATUS_LOGON_FAILURE"
+	case StatusPasswordExpired:
+		return "STATUS_PASSWORD_EXPIRED"
+	case StatusAccountDisabled:
+		return "STATUS_ACCOUNT_DISABLED"
+	case StatusNotSupported:
+		return "STATUS_NOT_SUPPORTED"
+	case StatusBadShare:
+		return "STATUS_BAD_NETWORK_NAME"
+	case StatusNotDirectory:
+		return "STATUS_NOT_A_DIRECTORY"
+	case StatusLockedOut:
+		return "STATUS_ACCOUNT_LOCKED_OUT"
+	}
+	return fmt.Sprintf("status 0x%08X", uint32(s))
+}

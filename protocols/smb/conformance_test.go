@@ -1,0 +1,86 @@
+package smb
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/smbd"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/smb2"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// password logs in to the servers of the tests.
+const password = "pass wörd"
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		server smbd.Options
+	}{
+		{name: "3.1.1"},
+		{name: "3.1.1 with CMAC", server: smbd.Options{CMAC: true, Pending: true}},
+		{name: "3.0", server: smbd.Options{Dialect: smb2.Dialect300, Batch: 9}},
+		{name: "2.1, few credits", server: smbd.Options{Dialect: smb2.Dialect210, Credits: 3}},
+		{name: "2.0.2, short answers", server: smbd.Options{Dialect: smb2.Dialect202, MaxRead: 1000}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			fetchtest.Run(t, fetchtest.Harness{
+				Options: &fetch.Options{Credentials: answers(password)},
+				Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+					tt.server.Tree = tree
+					tt.server.Users = map[string]string{"tester": password}
+					s := smbd.Start(t, tt.server)
+					return fetchtest.Site{
+						Load: Load,
+						URL: func(name string) string {
+							if strings.Contains(name, `\`) {
+								return "" // which divides names
+							}
+							return fileURL(s, tree, name)
+						},
+						Log:     s.Log,
+						Fault:   s.Fail,
+						Can:     func(f fetchtest.Fault) bool { return f == servers.Endless },
+						Escaped: true, // names are sent by length: no byte of theirs ends anything
+					}
+				},
+			})
+		})
+	}
+}
+
+// answers are credentials that know one password.
+func answers(password string) fetch.Credentials {
+	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+		if ch.Attempt > 1 {
+			return fetch.Credential{}, fetch.ErrAuth
+		}
+		return fetch.Credential{User: ch.User, Password: password}, nil
+	})
+}
+
+// fileURL returns the URL of a file or directory in tree.
+func fileURL(s *smbd.Server, tree fs.FS, name string) string {
+	root := "smb://tester@" + s.Addr + "/share"
+	if name == "." {
+		return root + "/"
+	}
+	for segment := range strings.SplitSeq(name, "/") {
+		root += "/" + uri.Escape(segment)
+	}
+	if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
+		root += "/"
+	}
+	return root
+}

@@ -1,0 +1,264 @@
+package smb
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/smb2"
+)
+
+// The number of reads in flight. It grows with each one that is answered.
+const (
+	firstWindow = 2
+	lastWindow  = 8
+)
+
+// describe returns the metadata of a file.
+func describe(t *target, f *file) fetch.Meta {
+	m := fetch.Meta{Size: int64(min(f.size, math.MaxInt64)), Name: fetch.SafeName(t.name()), ContentType: fetch.TypeByName(t.name())}
+	m.ModTime = f.modTime()
+	if !m.ModTime.IsZero() {
+		m.ETag = strconv.Quote(fmt.Sprintf("%x-%x", f.size, f.written))
+	}
+	return m
+}
+
+// same reports whether the file is in the state that the caller knows.
+func same(known, now fetch.Validator) bool {
+	if known.ETag != "" {
+		return known.ETag == now.ETag
+	}
+	return !now.ModTime.IsZero() && now.ModTime.Equal(known.ModTime)
+}
+
+// file returns the response for a file.
+func (d *driver) file(u *use, t *target, f *file) (*fetch.Response, error) {
+	meta := describe(t, f)
+	known, want := t.req.IfChanged, t.req.Range
+	resp := &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}
+	b := &fileBody{use: u, file: f, end: meta.Size, window: firstWindow}
+	var refused error
+	switch {
+	case want.IsZero() && !known.IsZero() && same(known, meta.Validator):
+		refused = &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("size and time are the same")}
+	case t.req.Op == fetch.OpStat:
+		return resp, u.session.close(f)
+	case want.IsZero(), want.Offset < 0, want.Length < 0, !known.IsZero() && !same(known, meta.Validator), meta.Size == 0 && want.Offset == 0:
+	case want.Offset > meta.Size:
+		refused = &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d bytes", meta.Size)}
+	default:
+		resp.Range, resp.Total = want, meta.Size
+		resp.Size -= want.Offset
+		if want.Length > 0 {
+			resp.Size = min(resp.Size, want.Length)
+		}
+		b.at = want.Offset
+		b.ask, b.end = b.at, b.at+resp.Size
+	}
+	if refused != nil {
+		return nil, errors.Join(refused, u.session.close(f))
+	}
+	if err := b.fill(); err != nil {
+		return nil, err
+	}
+	resp.Body = b
+	return resp, nil
+}
+
+// A fileBody reads the content of a file. It is complete when as many bytes have arrived as the
+// server said the file has; if the file ends earlier, it is truncated. Reads are sent ahead of the
+// reader, who alone receives the answers.
+type fileBody struct {
+	use     *use
+	file    *file
+	ask     int64 // offset of the next read to send
+	at      int64 // offset up to which data has been given to the reader or is in rest
+	end     int64
+	window  int
+	queue   []*piece // in file order
+	rest    []byte   // of the answer
+	current message
+	err     error
+	closed  atomic.Bool
+}
+
+// A piece is a part of the file that has been requested.
+type piece struct {
+	offset int64
+	size   int
+	id     uint64
+	answer message // MessageID is that of the request once it has come
+	come   bool
+}
+
+// fill sends further reads, as the server's credit allows.
+func (b *fileBody) fill() error {
+	s := b.use.session
+	for len(b.queue) < b.window && b.ask < b.end {
+		size := int(min(int64(s.read), b.end-b.ask))
+		if s.large {
+			size = min(size, s.credits*maxOther)
+		}
+		if s.credits == 0 || len(b.queue) > 0 && s.charge(size) >= s.credits {
+			return nil // one credit is left to close the file
+		}
+		p := &piece{offset: b.ask, size: size}
+		if err := b.send(p); err != nil {
+			return err
+		}
+		b.queue = append(b.queue, p)
+		b.ask += int64(size)
+	}
+	return nil
+}
+
+// send asks for a piece.
+func (b *fileBody) send(p *piece) (err error) {
+	le := binary.LittleEndian
+	body := []byte{49, 0, smb2.HeaderSize + 16, 0}
+	body = le.AppendUint32(body, uint32(p.size))
+	body = le.AppendUint64(body, uint64(p.offset))
+	body = append(body, b.file.id...)
+	body = append(body, make([]byte, 17)...)
+	p.come = false
+	p.id, err = b.use.session.send(smb2.Read, p.size, body)
+	return err
+}
+
+// next waits for the next part of the content and stores it in b.rest. It returns io.EOF at the
+// end.
+func (b *fileBody) next() error {
+	s := b.use.session
+	s.recycle(b.current)
+	b.rest, b.current = nil, message{}
+	switch {
+	case b.err != nil:
+		return b.err
+	case b.at == b.end:
+		return b.finish(s.close(b.file))
+	}
+	if err := b.fill(); err != nil {
+		return b.finish(truncated(err, b.at, b.end))
+	}
+	if len(b.queue) == 0 {
+		return b.finish(s.fail(violation("the server grants no credit")))
+	}
+	head := b.queue[0]
+	for !head.come {
+		m, err := s.receive()
+		if err != nil {
+			return b.finish(truncated(err, b.at, b.end))
+		}
+		for _, p := range b.queue {
+			if p.id == m.MessageID && !p.come {
+				p.answer, p.come = m, true
+			}
+		}
+	}
+	data, err := b.content(head)
+	if err != nil {
+		return b.finish(err)
+	}
+	b.at += int64(len(data))
+	b.rest, b.current = data, head.answer
+	if len(data) < head.size { // servers may send less; ask for the rest
+		head.offset, head.size = head.offset+int64(len(data)), head.size-len(data)
+		if err := b.send(head); err != nil {
+			return b.finish(truncated(err, b.at, b.end))
+		}
+		return nil
+	}
+	b.queue = b.queue[1:]
+	b.window = min(b.window+1, lastWindow)
+	return nil
+}
+
+// content returns what the answer for a piece has.
+func (b *fileBody) content(p *piece) ([]byte, error) {
+	s, m, le := b.use.session, p.answer, binary.LittleEndian
+	if m.Status == smb2.StatusEndOfFile {
+		return nil, &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+			Err: fmt.Errorf("the file ended after %d of %d bytes: it shrank while it was read", b.at, b.end)}
+	}
+	if err := s.judge(m); err != nil {
+		return nil, err
+	}
+	r, err := s.body(m, 17)
+	if err != nil {
+		return nil, err
+	}
+	data, err := s.part(m, uint32(r[2]), le.Uint32(r[4:]))
+	if err == nil && (len(data) == 0 || len(data) > p.size) {
+		err = s.fail(violation("%d bytes in answer to a READ of %d", len(data), p.size))
+	}
+	return data, err
+}
+
+// Read implements io.Reader.
+func (b *fileBody) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if len(b.rest) == 0 {
+		if err := b.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+// WriteTo implements io.WriterTo, without copying into a buffer.
+func (b *fileBody) WriteTo(w io.Writer) (int64, error) {
+	var written int64
+	for {
+		if len(b.rest) == 0 {
+			if err := b.next(); err == io.EOF {
+				return written, nil
+			} else if err != nil {
+				return written, err
+			}
+		}
+		n, err := w.Write(b.rest)
+		written += int64(n)
+		b.rest = b.rest[n:]
+		if err != nil {
+			return written, err
+		}
+	}
+}
+
+// finish ends the body with err; nil stands for io.EOF.
+func (b *fileBody) finish(err error) error {
+	if err == nil {
+		err = io.EOF
+	}
+	if b.err == nil {
+		b.err = err
+		b.giveBack()
+	}
+	return b.err
+}
+
+// giveBack gives the session back, once.
+func (b *fileBody) giveBack() {
+	if !b.closed.Swap(true) {
+		b.use.end()
+	}
+}
+
+// Close implements io.Closer. If answers are under way, the connection ends.
+func (b *fileBody) Close() error {
+	if b.closed.Swap(true) {
+		return nil
+	}
+	b.use.abandon()
+	return nil
+}

@@ -1,0 +1,311 @@
+package smb
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/smb2"
+)
+
+const (
+	// maxRead is how much is asked for at once, in bytes.
+	maxRead = 1 << 20
+	// maxOther is how much of other things is asked for at once: what costs one credit.
+	maxOther = 64 << 10
+	// maxMessage bounds a message from a server, in bytes.
+	maxMessage = maxRead + 4<<10
+	// wantCredits is how many credits are to be had: as much as is asked for ahead, and some more.
+	wantCredits = 512
+	// maxPending bounds how often a server may say that answers take time, from one answer to the next.
+	maxPending = 32
+)
+
+// A session is a login on a connection, with one share. It serves one response at a time, so that
+// nobody but the reader of that waits for answers.
+type session struct {
+	conn    *fetch.Conn
+	in      *bufio.Reader
+	times   fetch.Timeouts
+	unbind  func() bool // of the request that the connection was made for
+	dialect uint16
+	algo    uint16                  // of signatures
+	hash    smb2.Hash               // of the messages before the login, in dialect 3.1.1
+	read    int                     // most bytes of content at once
+	large   bool                    // requests may cost several credits
+	credits int                     // that the server has granted
+	next    uint64                  // message ID
+	id      uint64                  // of the session
+	tree    uint32                  // the share
+	signer  *smb2.Signer            // nil before the login, and for guests
+	waiting map[uint64]smb2.Command // requests without an answer
+	pending int                     // how often the server has asked for patience
+	free    [][]byte                // buffers
+	broken  error
+}
+
+// A message is one from the server. Its buffer is the session's until recycled.
+type message struct {
+	smb2.Header
+	b []byte
+}
+
+// recycle gives the buffer of a message back.
+func (s *session) recycle(m message) {
+	if cap(m.b) > maxOther && len(s.free) < 2*lastWindow {
+		s.free = append(s.free, m.b)
+	}
+}
+
+// charge returns the credits that a request for n bytes costs.
+func (s *session) charge(n int) int {
+	if !s.large {
+		return 1
+	}
+	return max(1, (n+maxOther-1)/maxOther)
+}
+
+// send sends a request, for whose answer the caller must wait. N is the larger number of bytes that
+// it carries or asks for.
+func (s *session) send(c smb2.Command, n int, body []byte) (uint64, error) {
+	if s.broken != nil {
+		return 0, s.broken
+	}
+	cost := s.charge(n)
+	if cost > s.credits {
+		return 0, s.fail(violation("the server grants no credit for a request"))
+	}
+	h := smb2.Header{Command: c, MessageID: s.next, TreeID: s.tree, SessionID: s.id, Credits: uint16(max(1, cost+wantCredits-s.credits))}
+	if s.large {
+		h.Charge = uint16(cost)
+	}
+	s.credits -= cost
+	s.next += uint64(cost)
+	msg := h.Append(make([]byte, 4, 4+smb2.HeaderSize+len(body)))
+	msg = append(msg, body...)
+	binary.BigEndian.PutUint32(msg, uint32(len(msg)-4))
+	if s.signer != nil {
+		s.signer.Sign(msg[4:])
+	}
+	if s.dialect == smb2.Dialect311 || s.dialect == 0 {
+		if c == smb2.Negotiate || c == smb2.SessionSetup {
+			s.hash.Add(msg[4:])
+		}
+	}
+	if _, err := s.conn.Write(msg); err != nil {
+		return 0, s.fail(cut(err))
+	}
+	s.waiting[h.MessageID] = c
+	return h.MessageID, nil
+}
+
+// fail ends the session.
+func (s *session) fail(err error) error {
+	if s.broken == nil {
+		s.broken = err
+	}
+	return s.broken
+}
+
+// receive returns the next answer to any request. A message is no use before all of it has come.
+func (s *session) receive() (message, error) {
+	if s.broken != nil {
+		return message{}, s.broken
+	}
+	defer s.conn.Piece()()
+	for {
+		m, err := s.readMessage()
+		if err != nil {
+			return message{}, s.fail(err)
+		}
+		if m.MessageID == 1<<64-1 { // a break of a lock that was never asked for
+			if s.pending++; s.pending > maxPending {
+				return message{}, s.fail(violation("messages that nobody asked for"))
+			}
+			s.recycle(m)
+			continue
+		}
+		c, ok := s.waiting[m.MessageID]
+		if !ok || c != m.Command || m.Flags&smb2.FlagResponse == 0 {
+			return message{}, s.fail(violation("an answer that nobody asked for"))
+		}
+		s.credits = min(s.credits+int(m.Credits), 1<<16)
+		if m.Status == smb2.StatusPending && m.Flags&smb2.FlagAsync != 0 {
+			if s.pending++; s.pending > maxPending {
+				return message{}, s.fail(violation("the server asks for patience again and again"))
+			}
+			s.recycle(m)
+			continue
+		}
+		if s.signer != nil && !s.signer.Verify(m.b) {
+			return message{}, s.fail(violation("the signature of an answer is wrong, so somebody on the way may have changed it"))
+		}
+		delete(s.waiting, m.MessageID)
+		s.pending = 0
+		return m, nil
+	}
+}
+
+// readMessage reads a message.
+func (s *session) readMessage() (message, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(s.in, head[:]); err != nil {
+		return message{}, cut(err)
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n < smb2.HeaderSize || n > maxMessage {
+		return message{}, violation("a message of %d bytes, or another protocol", n)
+	}
+	var b []byte
+	if last := len(s.free) - 1; n > maxOther && last >= 0 {
+		b, s.free = s.free[last], s.free[:last]
+	} else if n > maxOther {
+		b = make([]byte, maxMessage)
+	} else {
+		b = make([]byte, n)
+	}
+	b = b[:n]
+	if _, err := io.ReadFull(s.in, b); err != nil {
+		return message{}, cut(err)
+	}
+	h, err := smb2.ParseHeader(b)
+	if err != nil {
+		return message{}, &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+	}
+	return message{h, b}, nil
+}
+
+// ask sends a request and waits for the answer, while no other request is under way. The answer must
+// come within the reply timeout. Statuses besides success are errors, but for those that are
+// allowed.
+func (s *session) ask(c smb2.Command, n int, body []byte, allowed ...smb2.Status) (message, error) {
+	done := s.conn.ReplyTimeout(s.times.Reply)
+	defer done()
+	id, err := s.send(c, n, body)
+	if err != nil {
+		return message{}, err
+	}
+	m, err := s.receive()
+	if err != nil {
+		return message{}, err
+	}
+	if m.MessageID != id {
+		return message{}, s.fail(violation("the answer to another request"))
+	}
+	return m, s.judge(m, allowed...)
+}
+
+// judge returns the error that the status of an answer means.
+func (s *session) judge(m message, allowed ...smb2.Status) error {
+	if m.Status == smb2.StatusOK {
+		return nil
+	}
+	for _, a := range allowed {
+		if m.Status == a {
+			return nil
+		}
+	}
+	return refusal(m.Command, m.Status)
+}
+
+// body returns the fixed part of an answer.
+func (s *session) body(m message, size uint16) ([]byte, error) {
+	b, err := smb2.Fixed(m.b, size)
+	if err != nil {
+		return nil, s.fail(violation("%v in answer to %v", err, m.Command))
+	}
+	return b, nil
+}
+
+// part returns a part of an answer.
+func (s *session) part(m message, offset, n uint32) ([]byte, error) {
+	b, err := smb2.Part(m.b, offset, n)
+	if err != nil {
+		return nil, s.fail(violation("%v in answer to %v", err, m.Command))
+	}
+	return b, nil
+}
+
+// A file is an open file or directory.
+type file struct {
+	id      []byte
+	written uint64 // a FILETIME
+	size    uint64
+	attrs   uint32
+}
+
+func (f *file) isDir() bool        { return f.attrs&smb2.AttrDirectory != 0 }
+func (f *file) modTime() time.Time { return smb2.Time(f.written) }
+
+// open opens a file or directory for reading, or only to see what it is.
+func (s *session) open(path string, content bool) (*file, error) {
+	le := binary.LittleEndian
+	access := uint32(0x80 | 0x100000) // attributes, and to wait for what is asked
+	if content {
+		access |= 1
+	}
+	name := smb2.UTF16(path)
+	b := []byte{57, 0, 0, 0, 2, 0, 0, 0}
+	b = append(b, make([]byte, 16)...)
+	b = le.AppendUint32(b, access)
+	b = le.AppendUint32(b, 0)
+	b = le.AppendUint32(b, 7) // others may do what they like
+	b = le.AppendUint32(b, 1) // only if it is there
+	b = le.AppendUint32(b, 0)
+	b = le.AppendUint16(b, smb2.HeaderSize+56)
+	b = le.AppendUint16(b, uint16(len(name)))
+	b = append(b, make([]byte, 8)...)
+	b = append(b, name...)
+	if len(name) == 0 {
+		b = append(b, 0)
+	}
+	m, err := s.ask(smb2.Create, 0, b)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.body(m, 89)
+	if err != nil {
+		return nil, err
+	}
+	return &file{id: append([]byte(nil), r[64:80]...), written: le.Uint64(r[24:]), size: le.Uint64(r[48:]), attrs: le.Uint32(r[56:])}, nil
+}
+
+// closing is the body of a request to close f.
+func closing(f *file) []byte { return append([]byte{24, 0, 0, 0, 0, 0, 0, 0}, f.id...) }
+
+// close closes f.
+func (s *session) close(f *file) error {
+	_, err := s.ask(smb2.Close, 0, closing(f))
+	return err
+}
+
+// A use is that of a session by one response.
+type use struct {
+	session *session
+	lease   lease
+	unbind  func() bool
+	once    sync.Once
+}
+
+// end gives the session back, if no answer is under way. Only the one that reads may call it.
+func (u *use) end() {
+	s := u.session
+	u.once.Do(func() {
+		if usable := u.unbind(); !usable || s.broken != nil || len(s.waiting) > 0 {
+			u.lease.Discard()
+			return
+		}
+		u.lease.Put()
+	})
+}
+
+// abandon ends the use with the connection, as answers may be under way.
+func (u *use) abandon() {
+	u.once.Do(func() {
+		u.unbind()
+		u.lease.Discard()
+	})
+}

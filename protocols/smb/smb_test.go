@@ -1,0 +1,190 @@
+package smb
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/smbd"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/smb2"
+)
+
+var tree = fstest.MapFS{"dir/file.txt": {Data: []byte("content")}}
+
+func get(t *testing.T, o *fetch.Options, url string) (string, error) {
+	t.Helper()
+	c := fetch.New(o, Load)
+	defer c.Close()
+	resp, err := c.Get(t.Context(), url)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return string(b), err
+}
+
+func TestLogins(t *testing.T) {
+	t.Parallel()
+	s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": password}})
+	open := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": password}, Guests: true})
+	right := "smb://joe:" + uri.Escape(password) + "@"
+	for _, tt := range []struct {
+		url   string
+		code  fetch.Code
+		tries uint64
+	}{
+		{right + s.Addr, "", 1},
+		{"smb://dom;joe:" + uri.Escape(password) + "@" + s.Addr, "", 1},
+		{"smb://joe:wrong@" + s.Addr, fetch.ErrAuth, 1},
+		{"smb://jim:wrong@" + s.Addr, fetch.ErrAuth, 1},
+		{"smb://guest@" + s.Addr, fetch.ErrAuth, 1},
+		{"smb://" + s.Addr, fetch.ErrAuth, 0},
+		{right + open.Addr, "", 1},
+		{"smb://jim:wrong@" + open.Addr, fetch.ErrAuth, 1}, // let in as a guest, who did not ask for it
+		{"smb://guest@" + open.Addr, "", 1},
+		{"smb://" + open.Addr, fetch.ErrAuth, 0},
+	} {
+		before := s.Logins() + open.Logins()
+		got, err := get(t, nil, tt.url+"/share/dir/file.txt")
+		if fetch.CodeOf(err) != tt.code || err == nil && got != "content" {
+			t.Errorf("%s: %q, %v", tt.url, got, err)
+		}
+		if tries := s.Logins() + open.Logins() - before; tries != tt.tries {
+			t.Errorf("%s: %d logins", tt.url, tries)
+		}
+		if err != nil && strings.Contains(err.Error(), "wrong@") {
+			t.Errorf("the password is in %v", err)
+		}
+	}
+	tries := s.Logins()
+	always := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+		return fetch.Credential{User: `dom\joe`, Password: "wrong"}, nil
+	})
+	if _, err := get(t, &fetch.Options{Credentials: always}, "smb://"+s.Addr+"/share/dir/file.txt"); !errors.Is(err, fetch.ErrAuth) || s.Logins()-tries != maxLogins {
+		t.Errorf("after %d: %v", s.Logins()-tries, err)
+	}
+}
+
+// Whatever somebody on the way changes is noticed.
+func TestForgedAnswersAreNoticed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []smb2.Command{smb2.Negotiate, smb2.TreeConnect, smb2.Create, smb2.Read, smb2.Close} {
+		for name, forge := range map[string]func([]byte){
+			"a bit":        func(msg []byte) { msg[len(msg)-1] ^= 1 },
+			"no signature": func(msg []byte) { msg[16] &^= smb2.FlagSigned },
+		} {
+			if c == smb2.Negotiate && name == "no signature" {
+				continue // it has none
+			}
+			s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}, Forge: func(which smb2.Command, msg []byte) {
+				if which == c {
+					forge(msg)
+				}
+			}})
+			if got, err := get(t, nil, "smb://joe:x@"+s.Addr+"/share/dir/file.txt"); err == nil {
+				t.Errorf("%s of %v: got %q", name, c, got)
+			}
+		}
+	}
+}
+
+func TestMessagesAreBounded(t *testing.T) {
+	t.Parallel()
+	var patience int
+	for name, forge := range map[string]func([]byte){
+		"another's":   func(msg []byte) { msg[24] ^= 1 },
+		"a request":   func(msg []byte) { msg[16] &^= smb2.FlagResponse },
+		"a compound":  func(msg []byte) { msg[20] = 8 },
+		"a magic":     func(msg []byte) { msg[0] = 0xff },
+		"a body":      func(msg []byte) { msg[smb2.HeaderSize] ^= 2 },
+		"a patience":  func(msg []byte) { patience++; binary.LittleEndian.PutUint32(msg[8:], uint32(smb2.StatusPending)) },
+		"a dialect":   func(msg []byte) { msg[smb2.HeaderSize+4] = 0x77 },
+		"tiny pieces": func(msg []byte) { binary.LittleEndian.PutUint32(msg[smb2.HeaderSize+32:], 1) },
+		"a context":   func(msg []byte) { binary.LittleEndian.PutUint32(msg[smb2.HeaderSize+60:], 1<<31) },
+	} {
+		s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}, Forge: func(which smb2.Command, msg []byte) {
+			if which == smb2.Negotiate {
+				forge(msg)
+			}
+		}})
+		if _, err := get(t, nil, "smb://joe:x@"+s.Addr+"/share/dir/file.txt"); !errors.Is(err, fetch.ErrProtocol) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestShares(t *testing.T) {
+	t.Parallel()
+	s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}, Shares: map[string]string{"a b": "blank", "é": ""}})
+	c := fetch.New(nil, Load)
+	defer c.Close()
+	var got []string
+	for e, err := range c.List(t.Context(), "smb://joe:x@"+s.Addr) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e.Name+" "+e.Sys.(Sys).Remark+" "+strings.TrimPrefix(e.URL.String(), "smb://joe:x@"+s.Addr))
+	}
+	if want := "share  /share/|a b blank /a%20b/|é  /%C3%A9/"; strings.Join(got, "|") != want {
+		t.Errorf("%q", got)
+	}
+	if _, err := get(t, nil, "smb://joe:x@"+s.Addr+"/none/file"); !errors.Is(err, fetch.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"smb://h":             "|",
+		"smb://h/s":           "s|",
+		"smb://h/s/":          "s|",
+		"smb://h//s//a/b%20c": `s|a\b c`,
+		"smb://h/s/a%3Fb;c":   "s|a?b;c",
+		"smb://h/s/%ED%A0%80": "s|\xed\xa0\x80",
+	} {
+		tg, err := newTarget(&fetch.Request{URL: uri.MustParse(url)})
+		if err != nil || tg.share+"|"+tg.path != want {
+			t.Errorf("%s: %q, %v", url, tg.share+"|"+tg.path, err)
+		}
+	}
+	for _, url := range []string{"smb:///s", "smb://h/s/a%2Fb", "smb://h/s/a%5Cb", "smb://h/s/%00", "smb://h/s/%FF", "smb://h/s/%2E%2E/x",
+		"smb://h/s/" + strings.Repeat("x", maxPath+1)} {
+		if _, err := newTarget(&fetch.Request{URL: uri.MustParse(url)}); !errors.Is(err, fetch.ErrURL) {
+			t.Errorf("%.40s: %v", url, err)
+		}
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}})
+	c := fetch.New(nil, Load)
+	defer c.Close()
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			resp, err := c.Get(t.Context(), "smb://joe:x@"+s.Addr+"/share/dir/file.txt")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			if b, err := io.ReadAll(resp.Body); string(b) != "content" {
+				t.Errorf("%q, %v", b, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := s.Logins(); n > 4 {
+		t.Errorf("%d connections", n)
+	}
+}
