@@ -11,7 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/emersion/go-message/charset"
 	"golang.org/x/text/encoding/charmap"
 )
 
@@ -128,7 +127,7 @@ func isFieldName(name []byte) bool {
 	return len(name) > 0
 }
 
-var words = mime.WordDecoder{CharsetReader: charset.Reader}
+var words = mime.WordDecoder{CharsetReader: decoded}
 
 // Decode returns a header value as text: encoded words (RFC 2047) are decoded and bytes that are no
 // UTF-8 are taken as Windows-1252. What cannot be decoded is left as it is.

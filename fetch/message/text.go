@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/emersion/go-message/charset"
 	"golang.org/x/net/html"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/transform"
@@ -84,7 +83,7 @@ func toUTF8(name string, r io.Reader) io.Reader {
 	switch strings.ToLower(name) {
 	case "", "us-ascii", "ascii", "utf-8", "utf8":
 	default:
-		if converted, err := charset.Reader(name, r); err == nil {
+		if converted, err := decoded(name, r); err == nil {
 			return converted
 		}
 	}

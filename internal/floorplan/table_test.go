@@ -54,8 +54,7 @@ var layers = []layer{
 	// that goes through fetch.Env. Those that need the code of others are named, the rest share a
 	// row.
 	{"protocols", []row{
-		{packages: "fetch/message", modules: []string{"github.com/emersion/go-message", "golang.org/x/net/html",
-			"golang.org/x/text"}},
+		{packages: "fetch/message", modules: []string{"golang.org/x/net/html", "golang.org/x/text"}},
 		{packages: "internal/mailbox", imports: []string{"fetch/message"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "protocols/http/...", imports: lines, modules: []string{"golang.org/x/net",
 			"github.com/icholy/digest", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
