@@ -31,6 +31,9 @@ type Policy struct {
 	// says, but others, such as those who fill a queue: the rules are those for a URL that a resource
 	// on a public address supplied.
 	Untrusted bool
+	// AllowSessions lets remote parties lead to interactive services, for programs that ask the user
+	// first. All other rules hold for them.
+	AllowSessions bool
 	// AllowRedirects lists further schemes, in lower case, that redirects may lead to. Redirects to
 	// data URLs are never followed.
 	AllowRedirects []string
@@ -85,6 +88,7 @@ func (p *Policy) checkTarget(prov *provenance, s Scheme) error {
 			"the remote resource %s may not lead to local ones", from.Redacted())
 	case s.State() != StateRetrieves && from.IsZero():
 		return nil // which the driver says better
+	case s.State() == StateSession && p.AllowSessions:
 	case s.State() != StateRetrieves:
 		return refusal(Reason{Kind: ReasonNotData, Scheme: s.Name},
 			"%s leads to a %s URL, which is not followed", from.Redacted(), s.Name)

@@ -123,6 +123,10 @@ func TestRulesOnWhereRemotePartiesLead(t *testing.T) {
 		{url: "http://127.0.0.1/", from: "file:///index.html", ok: true},
 		{url: "telnet://h/", from: "http://h/"},
 		{url: "telnet://h/", from: "file:///index.html"},
+		{url: "telnet://h/", from: "http://h/", policy: fetch.Policy{AllowSessions: true}, ok: true},
+		{url: "telnet://h:25/", from: "http://h/", policy: fetch.Policy{AllowSessions: true}},
+		{url: "telnet://127.0.0.1/", from: "http://h/", policy: fetch.Policy{AllowSessions: true}},
+		{url: "mailto:a@b", from: "http://h/", policy: fetch.Policy{AllowSessions: true}},
 		{url: "mailto:a@b", from: "http://h/"},
 		{url: "http://127.0.0.1/", ok: true},
 		{url: "http://127.0.0.1/", from: "http://h/"},
@@ -151,6 +155,9 @@ func TestRulesOnWhereRemotePartiesLead(t *testing.T) {
 		web := &fakeWeb{pages: map[string]string{tt.url: "text"}}
 		c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &tt.policy}, web.load)
 		req := &fetch.Request{URL: uri.MustParse(tt.url)}
+		if req.URL.Scheme() == "telnet" {
+			req.Op = fetch.OpDial
+		}
 		if tt.from != "" {
 			req.From = uri.MustParse(tt.from)
 		}

@@ -179,6 +179,7 @@ type driverSettings struct {
 	wais       wais.Options
 	login      bool
 	transcript transcript
+	termType   string // to tell servers of sessions; "" is that of the environment
 }
 
 // addDriverFlags defines the flags that belong to drivers.
@@ -306,7 +307,7 @@ func (s *settings) config(piped bool, p prompt) protocols.Config {
 		SFTP:     &d.ssh,
 		WAIS:     &d.wais,
 		WS:       &ws.Options{Jar: web.Jar},
-		Telnet:   &telnet.Options{CRLF: piped, Login: d.login, Transcript: d.transcript.writer()},
+		Telnet:   &telnet.Options{CRLF: piped, Login: d.login, TermType: d.termType, Transcript: d.transcript.writer()},
 	}
 }
 

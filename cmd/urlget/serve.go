@@ -27,7 +27,7 @@ import (
 // serveSettings are what flags say of the pages that are served.
 type serveSettings struct {
 	listen, bookmarks string
-	open              bool
+	open, terminal    bool
 }
 
 // serveFlags are the flags of other commands that serve has too: how the network is reached, whom
@@ -59,6 +59,7 @@ in. It listens on this machine alone, and ends with Ctrl-C.`,
 	a.defineNamed(cmd, func(f *pflag.FlagSet, _ *settings) {
 		f.StringVar(&own.listen, "listen", "127.0.0.1:0", "listen at `ADDRESS` of this machine; port 0 is any that is free")
 		f.BoolVar(&own.open, "open", false, "open the address in the browser")
+		f.BoolVar(&own.terminal, "terminal", false, "let pages open sessions (telnet, rlogin, tn3270), each after a click")
 		f.StringVar(&own.bookmarks, "bookmarks", "", "keep bookmarks in `FILE`, not in ~/.config/urlget/bookmarks")
 	}, addServeFlags)
 	return cmd
@@ -104,6 +105,9 @@ func (a *app) serve(cmd *cobra.Command, args []string, own serveSettings) error 
 			}
 		}
 	}
+	if own.terminal && a.set.archive.only {
+		return usage("--terminal opens sessions, and --replay-only sends nothing")
+	}
 	if a.set.insecure && !a.set.quiet {
 		a.con.warn("certificates are not checked (--insecure)")
 	}
@@ -114,11 +118,16 @@ func (a *app) serve(cmd *cobra.Command, args []string, own serveSettings) error 
 		return err
 	}
 	opts.Archive, opts.ArchiveOnly = a.archives.replay, a.set.archive.only
-	if opts.Client, opts.Foreign, err = a.serveClients(); err != nil {
+	clients, err := a.serveClients(own.terminal)
+	if err != nil {
 		return err
 	}
+	opts.Client, opts.Foreign, opts.Sessions = clients.own, clients.foreign, clients.sessions
 	a.client = opts.Client
 	defer opts.Foreign.Close()
+	if opts.Sessions != nil {
+		defer opts.Sessions.Close()
+	}
 
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -127,11 +136,15 @@ func (a *app) serve(cmd *cobra.Command, args []string, own serveSettings) error 
 	return a.serveOn(ctx, l, opts, own.open)
 }
 
-// serveClients returns the client of the user and that of strangers, which has no logins.
-func (a *app) serveClients() (own, foreign *fetch.Client, err error) {
+// serveClients are the clients of the pages.
+type serveClients struct{ own, foreign, sessions *fetch.Client }
+
+// serveClients returns the client of the user, that of strangers, which has no logins, and that of
+// sessions, if there are any.
+func (a *app) serveClients(terminal bool) (c serveClients, err error) {
 	opts, err := a.options()
 	if err != nil {
-		return nil, nil, err
+		return c, err
 	}
 	opts.Recorder = joined(opts.Recorder, browse.Recorder)
 	if r := a.archives.replay; r != nil { // in place of the one that knows a single time
@@ -147,7 +160,15 @@ func (a *app) serveClients() (own, foreign *fetch.Client, err error) {
 		theirs.Middleware = slices.Delete(slices.Clone(opts.Middleware), 1, 2)
 	}
 	opts.Credentials = ownLogins{opts.Credentials}
-	return a.clientWith(opts), a.clientWith(&theirs), nil
+	c.own, c.foreign = a.clientWith(opts), a.clientWith(&theirs)
+	if terminal {
+		live, policy := theirs, *theirs.Policy
+		policy.AllowSessions = true // the pages ask
+		live.Policy, live.Timeouts.Idle = &policy, -1
+		a.set.driver.termType = "xterm" // which is what the pages do best
+		c.sessions = a.clientWith(&live)
+	}
+	return c, nil
 }
 
 func joined(first, second fetch.Recorder) fetch.Recorder {

@@ -216,8 +216,7 @@ func TestPagesCannotReachPrivateAddresses(t *testing.T) {
 		io.WriteString(w, `<img src="`+private.URL+`/img"><a href="`+private.URL+`/link">a</a>`)
 	}))
 	t.Cleanup(public.Close)
-	there := netip.MustParseAddrPort("192.0.2.1:80")
-	u := start(t, func(_ *serve.Options, o *fetch.Options) { o.DialContext = pretend(there, public.Listener.Addr()) })
+	u := start(t, pretendPublic(public))
 	frame := u.get(u.open("http://192.0.2.1/").find(t, "/content?"))
 	for _, path := range []string{"/content?", "/view?"} {
 		u.get(frame.find(t, path, private.URL)).want(t, http.StatusForbidden, "private address")
@@ -345,6 +344,23 @@ func TestAnOtherServerNeedsAClientOfItsOwn(t *testing.T) {
 	u.serve.Foreign = nil
 	frame := u.get(u.open(s.URL).find(t, "/content?"))
 	u.get(frame.find(t, "/view?", "/x")).want(t, http.StatusForbidden, "refused by policy")
+}
+
+// pretendPublic has a server at http://192.0.2.1/.
+func pretendPublic(s *httptest.Server) func(*serve.Options, *fetch.Options) {
+	return func(_ *serve.Options, o *fetch.Options) {
+		o.DialContext = pretend(netip.MustParseAddrPort("192.0.2.1:80"), s.Listener.Addr())
+	}
+}
+
+// never returns a dialer that tells when it begins and when it was told to end.
+func never(begun, ended chan<- struct{}) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
+		close(begun)
+		<-ctx.Done()
+		close(ended)
+		return nil, context.Cause(ctx)
+	}
 }
 
 // pretend returns a dialer for which a server is at an address that it is not at.

@@ -2,6 +2,8 @@ package serve
 
 import (
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -130,3 +134,63 @@ func TestLoginsStayWithTheirUsers(t *testing.T) {
 		}
 	}
 }
+
+func TestTickets(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var all tickets
+		a := address{url: uri.MustParse("telnet://h.example/")}
+		first := all.add(a)
+		for range maxTickets {
+			all.add(a)
+		}
+		if _, ok := all.take(first); ok || len(all.list) != maxTickets {
+			t.Errorf("%d sessions are about to begin", len(all.list))
+		}
+		late := all.add(a)
+		if got, ok := all.take(all.add(a)); !ok || got.url != a.url {
+			t.Errorf("a ticket is for %v", got)
+		}
+		time.Sleep(ticketLife)
+		if _, ok := all.take(late); ok {
+			t.Error("an old ticket is good")
+		}
+	})
+}
+
+// TestSilentSessionsEnd has a page that does not say how large it is, and a server that says
+// nothing.
+func TestSilentSessionsEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		c := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Idle: -1}}, func(_ *fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "telnet", Port: 23, Ops: []fetch.Op{fetch.OpDial},
+				Driver: fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+					return &fetch.Response{URL: req.URL, Body: ours, Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}}, nil
+				})})
+		})
+		defer c.Close()
+		s := New(Options{Client: c, Sessions: c})
+		for _, says := range []bool{false, true} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			term := &terminal{page: takesAll{}, typed: make(chan []byte), orders: make(chan order, 1), cancel: cancel}
+			want := maxTold
+			if says {
+				term.orders <- order{Columns: 80, Rows: 24}
+				want = maxSilence
+			}
+			begin := time.Now()
+			if err := s.converse(ctx, term, address{url: uri.MustParse("telnet://h.example/")}); err != errSilent || time.Since(begin) != want {
+				t.Errorf("it ended with %v after %v", err, time.Since(begin))
+			}
+		}
+	})
+}
+
+// A takesAll is a page that takes what it is told.
+type takesAll struct{}
+
+func (takesAll) Read(context.Context) (websocket.MessageType, []byte, error) { return 0, nil, io.EOF }
+func (takesAll) Write(context.Context, websocket.MessageType, []byte) error  { return nil }

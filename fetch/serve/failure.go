@@ -18,7 +18,6 @@ type failure struct {
 	Form                        fetch.Form
 	Fields                      []field // of the form: the signed address
 	Login                       string  // whom to log in to; "" if that does not help
-	Session                     string  // the URL of a session
 	Retry                       string
 	Own                         bool // it is on a page of our own
 }
@@ -55,8 +54,6 @@ func (p *page) fail(err error) {
 		f.Hint = ""
 	case code == fetch.ErrAuth && !p.address.foreign && p.address.url.Host() != "":
 		f.Login, f.Fields = p.address.url.Host(), p.s.box(p.address, "", "").Fields
-	case code == fetch.ErrInteractive:
-		f.Session = fetch.Printable(p.address.url.Redacted())
 	}
 	status := fetchhttp.Status(err)
 	if f.Search != nil || f.Form.Fields != nil || status == http.StatusNotModified {

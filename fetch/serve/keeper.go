@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"encoding/base64"
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
@@ -30,7 +29,7 @@ type keptContent struct {
 
 // add keeps a content and returns what it is called, which cannot be guessed.
 func (k *keeper) add(u uri.URI, meta fetch.Meta, data []byte) string {
-	c := &keptContent{base64.RawURLEncoding.EncodeToString(random(16)), u, meta, data}
+	c := &keptContent{newID(), u, meta, data}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for k.size += len(data); k.size > maxKeptAll; k.list = k.list[1:] {

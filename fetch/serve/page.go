@@ -60,8 +60,11 @@ func (p *page) begin(status int, title string) {
 		h.Reload = p.s.link("/view", a)
 		h.Fields = p.s.box(a, "", "").Fields
 		h.CanMark, h.Marked = p.s.Bookmarks != "", p.s.marks.has(a.url)
-		h.Download = p.s.link("/download", a)
-		if p.s.Archive != nil {
+		session := p.s.isSession(a.url.Scheme())
+		if !session {
+			h.Download = p.s.link("/download", a)
+		}
+		if p.s.Archive != nil && !session {
 			h.Captures = p.s.link("/captures", a)
 		}
 		if !a.at.IsZero() {

@@ -90,8 +90,8 @@ func TestMenusKeepTheirLayout(t *testing.T) {
 		form.Set(m[1], m[2])
 	}
 	u.get("/search?"+form.Encode()).want(t, http.StatusOK, "Found")
-	u.get(p.find(t, "/view?", "telnet:")).want(t, http.StatusForbidden, "not followed")
-	u.open("telnet://127.0.0.1/").want(t, http.StatusBadGateway, "A session needs a terminal", "urlget 'telnet://127.0.0.1/'")
+	u.get(p.find(t, "/view?", "telnet:")).want(t, http.StatusOK, "This is a session", "led here") // which nothing but a click opens
+	u.open("telnet://127.0.0.1/").want(t, http.StatusOK, "This is a session", "urlget &#39;telnet://127.0.0.1/&#39;", "urlget serve --terminal")
 }
 
 func TestServicesAreAskedByAPath(t *testing.T) {

@@ -37,6 +37,10 @@ type Options struct {
 	// Foreign retrieves what leads to another origin, and everything from there on. It must have
 	// neither credentials nor cookies of the user. Nil refuses such links.
 	Foreign *fetch.Client
+	// Sessions opens sessions (telnet and such) for pages that are terminals, each after the user has
+	// said so there; nil opens none. It should have no credentials, Policy.AllowSessions, and no idle
+	// timeout, as people need time to think.
+	Sessions *fetch.Client
 	// Hosts are the values of the field Host that requests may have, such as "127.0.0.1:8080".
 	// Others are refused: they are what DNS rebinding looks like.
 	Hosts []string
@@ -62,7 +66,10 @@ type Server struct {
 	history history
 	marks   bookmarks
 	logins  logins
+	tickets tickets
 	mux     *http.ServeMux
+
+	sessions chan struct{}
 }
 
 const (
@@ -76,9 +83,10 @@ const (
 
 // New returns a Server.
 func New(opts Options) *Server {
-	s := &Server{Options: opts, key: random(32), active: make(chan struct{}, maxActive), rate: rate.NewLimiter(maxRate, maxBurst)}
+	s := &Server{Options: opts, key: random(32), active: make(chan struct{}, maxActive), rate: rate.NewLimiter(maxRate, maxBurst),
+		sessions: make(chan struct{}, maxSessions)}
 	if s.Token == "" {
-		s.Token = base64.RawURLEncoding.EncodeToString(random(24))
+		s.Token = newID()
 	}
 	s.marks.file = opts.Bookmarks
 	s.mux = http.NewServeMux()
@@ -92,6 +100,8 @@ func New(opts Options) *Server {
 		"GET /history":     s.showHistory,
 		"POST /go":         s.open,
 		"POST /form":       s.answer,
+		"POST /session":    s.session,
+		"GET /terminal":    s.terminal,
 		"POST /login":      s.login,
 		"POST /bookmark":   s.bookmark,
 		"POST /unbookmark": s.unbookmark,
@@ -110,6 +120,9 @@ func New(opts Options) *Server {
 
 // Address returns the address that the user opens first, at a host of Options.Hosts.
 func (s *Server) Address(host string) string { return "http://" + host + "/?token=" + s.Token }
+
+// newID returns a name that nobody can guess.
+func newID() string { return base64.RawURLEncoding.EncodeToString(random(24)) }
 
 // random returns n bytes that nobody can guess.
 func random(n int) []byte {

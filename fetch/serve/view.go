@@ -88,6 +88,10 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 		p.unsigned(a, err)
 		return
 	}
+	if s.isSession(a.url.Scheme()) {
+		p.offer()
+		return
+	}
 	done, err := s.turn(r.Context())
 	if err != nil {
 		p.fail(err)

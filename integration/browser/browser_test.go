@@ -310,7 +310,7 @@ func TestEveryScheme(t *testing.T) {
 		{"nntp://" + news.Addr + "/example.fruit/1", "A pear is a fruit."},
 		{"wais://" + wais.Addr + "/fruit?pear", "pear.txt"},
 		{"prospero://" + prosperod.Start(t, prosperod.Options{Tree: tree}).Addr + "//fruit", "apple.txt"},
-		{"telnet://127.0.0.1/", "A session needs a terminal"},
+		{"telnet://127.0.0.1/", "urlget serve --terminal"},
 		{"mailto:alice@example.org", "Class:"},
 	} {
 		b.open(stop.url)

@@ -1,0 +1,153 @@
+package serve
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+const (
+	// maxTickets is how many sessions may be about to begin.
+	maxTickets = 64
+	// ticketLife is how long a page may take to begin its session.
+	ticketLife = time.Minute
+)
+
+// isSession reports whether URLs of a scheme are sessions.
+func (s *Server) isSession(scheme string) bool {
+	known, ok := s.Client.Scheme(scheme)
+	return ok && known.State() == fetch.StateSession
+}
+
+// A dialog is a session as a page shows it.
+type dialog struct {
+	Host, Scheme string
+	Command      string // that opens it elsewhere
+	From         string // what led there; "" if the user named it
+	User         string // whom the URL suggests
+	Fields       []field
+	Off, Only    bool
+	Ticket       string // "" if it has not begun
+	Keys         []key
+}
+
+func (p *page) dialog() dialog {
+	a := p.address
+	user, _ := a.url.User()
+	quoted := strings.ReplaceAll(fetch.Printable(a.url.Redacted()), "'", "%27") // people copy it into a shell
+	d := dialog{Command: "urlget '" + quoted + "'", Host: fetch.Printable(hostPort(a.url)), Scheme: a.url.Scheme(),
+		User: fetch.Printable(user), Fields: p.s.box(a, "", "").Fields, Off: p.s.Sessions == nil, Only: p.s.ArchiveOnly}
+	if !a.from.IsZero() {
+		d.From = fetch.Printable(a.from.Redacted())
+	}
+	return d
+}
+
+// hostPort returns the host of a URL as people read it, with the port if it is not the usual one.
+func hostPort(u uri.URI) string {
+	if port := u.Port(0); port != 0 {
+		return net.JoinHostPort(u.Host(), strconv.Itoa(int(port)))
+	}
+	return u.Host()
+}
+
+// offer shows what a session is with, and asks whether to begin it. Nothing is sent before.
+func (p *page) offer() {
+	title := titleOf(p.address.url)
+	p.s.history.add(visit{Title: fetch.Printable(title), URL: fetch.Printable(p.address.url.Redacted()), Link: p.s.link("/view", p.address)})
+	p.begin(http.StatusOK, title)
+	p.put("offer", p.dialog())
+	p.end(nil)
+}
+
+// session shows the terminal of a session that the user wants to begin. Its script begins it, with a
+// ticket that no other page has.
+func (s *Server) session(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 3*maxURL)
+	if err := r.ParseForm(); err != nil {
+		http.Error(w, "The address cannot be read.", http.StatusBadRequest)
+		return
+	}
+	a, err := s.verify(r.PostForm)
+	p := s.newPage(w, r, a)
+	switch {
+	case err != nil:
+		p.unsigned(a, err)
+		return
+	case s.Sessions == nil || !s.isSession(a.url.Scheme()):
+		p.offer()
+		return
+	}
+	o, h := origin(r), w.Header()
+	h.Set("Content-Security-Policy", strings.NewReplacer(
+		"script-src ", "connect-src ws"+strings.TrimPrefix(o, "http")+"/terminal; script-src "+o+"/static/terminal.js "+o+"/static/screen.js ",
+		"style-src ", "style-src "+o+"/static/terminal.css ").Replace(h.Get("Content-Security-Policy")))
+	d := p.dialog()
+	d.Ticket, d.Keys = s.tickets.add(a), keysOf(d.Scheme)
+	p.begin(http.StatusOK, titleOf(a.url))
+	p.put("terminal", d)
+	p.end(nil)
+}
+
+// A key is one that a page has as a button, for those whose keyboard lacks it.
+type key struct{ Name, Label string }
+
+// keysOf returns the buttons for the sessions of a scheme.
+func keysOf(scheme string) []key {
+	if scheme != "tn3270" {
+		return []key{{"Escape", "Esc"}, {"Tab", "Tab"}, {"Interrupt", "Ctrl-C"}, {"ArrowUp", "↑"}, {"ArrowDown", "↓"},
+			{"ArrowLeft", "←"}, {"ArrowRight", "→"}}
+	}
+	list := []key{{"Clear", "Clear"}, {"Reset", "Reset"}, {"Tab", "Tab"}}
+	for i := range 3 {
+		list = append(list, key{fmt.Sprintf("PA%d", i+1), fmt.Sprintf("PA%d", i+1)})
+	}
+	for i := range 12 {
+		list = append(list, key{fmt.Sprintf("F%d", i+1), fmt.Sprintf("PF%d", i+1)})
+	}
+	return list
+}
+
+// Tickets are for sessions that are about to begin. Each is good for one, and for a short time.
+type tickets struct {
+	mu   sync.Mutex
+	list []ticket
+}
+
+type ticket struct {
+	id string
+	a  address
+	at time.Time
+}
+
+// add returns a ticket for an address. The oldest make room for others.
+func (t *tickets) add(a address) string {
+	id := newID()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.list) >= maxTickets {
+		t.list = t.list[1:]
+	}
+	t.list = append(t.list, ticket{id, a, time.Now()})
+	return id
+}
+
+// take returns what a ticket is for, once.
+func (t *tickets) take(id string) (address, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, known := range t.list {
+		if known.id == id {
+			t.list = append(t.list[:i:i], t.list[i+1:]...)
+			return known.a, time.Since(known.at) < ticketLife
+		}
+	}
+	return address{}, false
+}
