@@ -335,12 +335,25 @@ func TestRewriteFramed(t *testing.T) {
 		}
 		return "/in?" + e.URL.LastSegment(), true
 	}
+	submit := func(action fetch.Entry, method string) (string, bool) {
+		return "/send?" + method + "=" + action.URL.LastSegment(), action.URL.Host() == "h.example"
+	}
 	tests := []struct{ html, want string }{
 		{`<a href=x target=other ping=/p>t</a>`, `<a href="/in?x" target="_top">t</a>`},
 		{`<a href="#there">t</a>`, `<a href="#there">t</a>`},
 		{`<base href=/deep/ target=_blank><img src=p.png>`, `<img src="/in?p.png">`},
 		{`<meta http-equiv=Refresh content="0;url=/away"><meta name=x>`, `<meta name="x">`},
-		{`<form action=/send><button formaction=/other>b</form>`, `<form><button>b</form>`},
+		{`<form action=/send target=x>f`, `<form action="/send?get=send" method="post" enctype="application/x-www-form-urlencoded" target="_top">f`},
+		{`<form method=POST action=send enctype=multipart/form-data>`, `<form action="/send?post=send" method="post" enctype="multipart/form-data" target="_top">`},
+		{`<form enctype=text/plain>`, `<form action="/send?get=page.html" method="post" enctype="application/x-www-form-urlencoded" target="_top">`},
+		{`<form action=//other.example/x><button>b</button></form>`, `<form><button>b</button></form>`},
+		{`<form method=dialog action=x>`, `<form>`},
+		{`<form action=http://[><input>`, `<form><input>`},
+		{`<form action=//other.example/x><button formaction=/o>`,
+			`<form><button formaction="/send?get=o" formmethod="post" formenctype="application/x-www-form-urlencoded" formtarget="_top">`},
+		{`<form action=x method=post></form><button formaction=/o formtarget=x>b`,
+			`<form action="/send?post=x" method="post" enctype="application/x-www-form-urlencoded" target="_top"></form><button>b`},
+		{`<button form=f formaction=/o formmethod=get>b`, `<button form="f">b`},
 		{`<noscript><img src=n.png></noscript>`, `<img src="/in?n.png">`},
 		{`<iframe srcdoc="&lt;a href=x>" src=y>`, `<iframe src="/in?y">`},
 		{`<math href=//out/><set attributeName=href to=//out/>`, `<math><set to="//out/">`},
@@ -349,7 +362,7 @@ func TestRewriteFramed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got strings.Builder
-		if err := links.RewriteFramed(&got, strings.NewReader(tt.html), base, "_top", convert); err != nil {
+		if err := links.RewriteFramed(&got, strings.NewReader(tt.html), base, "_top", convert, submit); err != nil {
 			t.Errorf("%s: %v", tt.html, err)
 		}
 		if got.String() != tt.want {

@@ -17,7 +17,7 @@ import (
 // the tags that have such references is written anew, and a base element loses its reference, as
 // convert decides what all others are relative to.
 func RewriteHTML(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
-	return rewriteHTML(w, r, base, "", convert)
+	return rewriteHTML(w, r, base, nil, convert)
 }
 
 // RewriteFramed is RewriteHTML for a page of a stranger that is shown in a frame in which scripts
@@ -25,11 +25,16 @@ func RewriteHTML(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entr
 // gives a fragment alone. What could lead out of the frame in another way is left out: refreshes,
 // pages within attributes, references that convert is not asked about. What is there for browsers
 // without scripts is shown.
-func RewriteFramed(w io.Writer, r io.Reader, base uri.URI, target string, convert func(fetch.Entry) (string, bool)) error {
-	return rewriteHTML(w, r, base, target, convert)
+//
+// Submit returns where the answers to a form go, which is always by POST and in target: the entry is
+// its action, the method "get" or "post", in which its page would send them. Forms for which it
+// returns false go nowhere, and so do all if it is nil.
+func RewriteFramed(w io.Writer, r io.Reader, base uri.URI, target string, convert func(fetch.Entry) (string, bool),
+	submit func(action fetch.Entry, method string) (string, bool)) error {
+	return rewriteHTML(w, r, base, &framer{page: base, target: target, convert: convert, submit: submit}, convert)
 }
 
-func rewriteHTML(w io.Writer, r io.Reader, base uri.URI, target string, convert func(fetch.Entry) (string, bool)) error {
+func rewriteHTML(w io.Writer, r io.Reader, base uri.URI, frame *framer, convert func(fetch.Entry) (string, bool)) error {
 	r, enc := fromUTF16(r)
 	buffered := bufio.NewWriter(w)
 	out := io.Writer(buffered)
@@ -61,17 +66,19 @@ func rewriteHTML(w io.Writer, r io.Reader, base uri.URI, target string, convert 
 			}
 		case html.EndTagToken:
 			styles = false
-			if name, _ := t.TagName(); target != "" && string(name) == "noscript" {
+			if name, _ := t.TagName(); frame != nil && string(name) == "noscript" {
 				raw = nil
+			} else if frame != nil && string(name) == "form" {
+				frame.form = nil
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, attrs := readTag(t)
 			styles = name == "style"
-			if target != "" {
+			if frame != nil {
 				if name == "noscript" {
 					t.NextIsNotRawText()
 				}
-				base, hasBase, raw = frameTag(name, attrs, kind == html.SelfClosingTagToken, base, hasBase, target, convert)
+				base, hasBase, raw = frame.tag(name, attrs, kind == html.SelfClosingTagToken, base, hasBase)
 				break
 			}
 			if name == "base" {
@@ -89,9 +96,23 @@ func rewriteHTML(w io.Writer, r io.Reader, base uri.URI, target string, convert 
 	}
 }
 
-// frameTag writes a tag of a page in a frame, if it is to stay.
-func frameTag(name string, attrs []html.Attribute, closed bool, base uri.URI, hasBase bool, target string,
-	convert func(fetch.Entry) (string, bool)) (uri.URI, bool, []byte) {
+// A framer writes the tags of a page in a frame.
+type framer struct {
+	page    uri.URI
+	target  string
+	convert func(fetch.Entry) (string, bool)
+	submit  func(fetch.Entry, string) (string, bool)
+	form    *form // that is open; nil if none is
+}
+
+// A form is where one sends its answers, and how.
+type form struct {
+	action fetch.Entry
+	method string
+}
+
+// tag writes a tag, if it is to stay.
+func (f *framer) tag(name string, attrs []html.Attribute, closed bool, base uri.URI, hasBase bool) (uri.URI, bool, []byte) {
 	how, refreshes := value(attrs, "http-equiv")
 	switch {
 	case name == "base":
@@ -104,12 +125,13 @@ func frameTag(name string, attrs []html.Attribute, closed bool, base uri.URI, ha
 	for _, s := range spansOf(name, attrs) {
 		known[s.attr] = true
 	}
-	rewriteTag(name, attrs, base, convert)
+	rewriteTag(name, attrs, base, f.convert)
 	kept, local := attrs[:0:0], false
 	for i, a := range attrs {
 		leads := a.Key == "href" || a.Key == "xlink:href"
 		switch {
-		case leads && !known[i], a.Key == "target", a.Key == "ping", a.Key == "srcdoc", a.Key == "action", a.Key == "formaction",
+		case leads && !known[i], a.Key == "target", a.Key == "ping", a.Key == "srcdoc", strings.HasPrefix(a.Key, "form") && a.Key != "form",
+			name == "form" && (a.Key == "action" || a.Key == "method" || a.Key == "enctype"), a.Key == "action",
 			a.Key == "attributename" && strings.HasSuffix(strings.ToLower(a.Val), "href"):
 			continue
 		case leads:
@@ -118,9 +140,52 @@ func frameTag(name string, attrs []html.Attribute, closed bool, base uri.URI, ha
 		kept = append(kept, a)
 	}
 	if (name == "a" || name == "area") && !local {
-		kept = append(kept, html.Attribute{Key: "target", Val: target})
+		kept = append(kept, html.Attribute{Key: "target", Val: f.target})
+	}
+	switch name {
+	case "form":
+		f.form = f.formOf(attrs, "", base, form{fetch.Entry{URL: f.page, Rel: "form"}, "get"})
+		kept = append(kept, f.sends(attrs, "", *f.form)...)
+	case "button", "input":
+		_, elsewhere := value(attrs, "form")
+		_, own := value(attrs, "formaction")
+		_, owns := value(attrs, "formmethod")
+		if f.form != nil && !elsewhere && (own || owns) {
+			kept = append(kept, f.sends(attrs, "form", *f.formOf(attrs, "form", base, *f.form))...)
+		}
 	}
 	return base, hasBase, writeTag(name, kept, closed)
+}
+
+// formOf returns what attributes with a prefix say of a form, in place of what it is without them.
+func (f *framer) formOf(attrs []html.Attribute, prefix string, base uri.URI, usual form) *form {
+	if action, ok := value(attrs, prefix+"action"); ok && strings.TrimSpace(action) != "" {
+		usual.action = entry(base, action, "form")
+	}
+	if method, ok := value(attrs, prefix+"method"); ok {
+		usual.method = "get"
+		if m := strings.ToLower(method); m == "post" || m == "dialog" {
+			usual.method = m
+		}
+	}
+	return &usual
+}
+
+// sends returns the attributes that make a form, or a button of one, send its answers.
+func (f *framer) sends(attrs []html.Attribute, prefix string, to form) []html.Attribute {
+	if f.submit == nil || to.method == "dialog" || to.action.Kind == fetch.EntryError {
+		return nil
+	}
+	ref, ok := f.submit(to.action, to.method)
+	if !ok {
+		return nil
+	}
+	coding := "application/x-www-form-urlencoded"
+	if given, _ := value(attrs, prefix+"enctype"); to.method == "post" && given != "" {
+		coding = given
+	}
+	return []html.Attribute{{Key: prefix + "action", Val: ref}, {Key: prefix + "method", Val: "post"},
+		{Key: prefix + "enctype", Val: coding}, {Key: prefix + "target", Val: f.target}}
 }
 
 func withoutHref(attrs *[]html.Attribute) bool {

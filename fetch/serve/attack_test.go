@@ -71,11 +71,11 @@ func TestPagesOfStrangersAreInASandbox(t *testing.T) {
 	s := web(t, "text/html", script+`<a href="javascript:alert(1)">a</a><a href=/next>next</a><img src=/pic.png><form action=/x></form>`)
 	u := start(t)
 	p := u.open(s.URL)
-	p.want(t, http.StatusOK, `<iframe class="document" sandbox="allow-top-navigation-by-user-activation"`)
+	p.want(t, http.StatusOK, `<iframe class="document" sandbox="allow-forms allow-top-navigation-by-user-activation"`)
 	p.without(t, script, "javascript:")
 	frame := u.get(p.find(t, "/content?"))
 	policy := frame.header.Get("Content-Security-Policy")
-	for _, part := range []string{"sandbox allow-top-navigation-by-user-activation;", "default-src 'none'", "form-action 'none'",
+	for _, part := range []string{"sandbox allow-forms allow-top-navigation-by-user-activation;", "default-src 'none'", "form-action " + u.server.URL + ";",
 		"img-src " + u.server.URL + "/content data:"} {
 		if !strings.Contains(policy, part) {
 			t.Errorf("the policy of the frame has no %q: %s", part, policy)
@@ -89,7 +89,7 @@ func TestPagesOfStrangersAreInASandbox(t *testing.T) {
 	if frame.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Error("types may be guessed")
 	}
-	frame.without(t, `href="javascript:`, s.URL+`"`, "action=")
+	frame.without(t, `href="javascript:`, s.URL+`"`, `action="/x`)
 	u.get(frame.find(t, "/view?", "javascript:")).want(t, http.StatusForbidden, "refused by policy")
 	u.get(frame.find(t, "/view?", "/next")).want(t, http.StatusOK)
 }

@@ -138,7 +138,7 @@ func TestLoginsStayWithTheirUsers(t *testing.T) {
 func TestTickets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var all tickets
+		var all tickets[address]
 		a := address{url: uri.MustParse("telnet://h.example/")}
 		first := all.add(a)
 		for range maxTickets {

@@ -32,6 +32,10 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 		s.write(w, r, a, &fetch.Response{Meta: c.meta, URL: c.url, Body: io.NopCloser(bytes.NewReader(c.data))})
 		return
 	}
+	if a.once {
+		http.Error(w, "This is no longer kept. Send the form again.", http.StatusGone)
+		return
+	}
 	req := &fetch.Request{}
 	fetchhttp.Ask(req, r.Header)
 	s.retrieve(w, r, a, req, func(resp *fetch.Response) {
@@ -91,7 +95,9 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a address, resp *
 		return
 	case kind == "text/html" || kind == "application/xhtml+xml":
 		kind = "text/html"
-		rewrite = func(w io.Writer, r io.Reader) error { return links.RewriteFramed(w, r, a.url, "_top", s.convert(a)) }
+		rewrite = func(w io.Writer, r io.Reader) error {
+			return links.RewriteFramed(w, r, a.url, "_top", s.convert(a), s.sender(a))
+		}
 	case kind == "text/css":
 		rewrite = func(w io.Writer, r io.Reader) error { return links.RewriteCSS(w, r, a.url, s.convert(a)) }
 	case !shown(kind):

@@ -41,13 +41,13 @@ func secure(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// strange sets the fields of an answer with content of a stranger: it has no origin, no scripts and
-// no forms, and what it shows comes through the server.
+// strange sets the fields of an answer with content of a stranger: it has no origin and no scripts,
+// and what it shows and what its forms send goes through the server.
 func strange(w http.ResponseWriter, r *http.Request) {
 	c := origin(r) + "/content"
 	h := w.Header()
-	h.Set("Content-Security-Policy", "sandbox allow-top-navigation-by-user-activation; default-src 'none'; img-src "+c+" data:; "+
-		"media-src "+c+" data:; font-src "+c+" data:; style-src "+c+" 'unsafe-inline'; frame-src "+c+"; form-action 'none'; base-uri 'none'")
+	h.Set("Content-Security-Policy", "sandbox allow-forms allow-top-navigation-by-user-activation; default-src 'none'; img-src "+c+" data:; "+
+		"media-src "+c+" data:; font-src "+c+" data:; style-src "+c+" 'unsafe-inline'; frame-src "+c+"; form-action "+origin(r)+"; base-uri 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Del("X-Frame-Options") // a page of a stranger may have frames
 	h.Del("Cross-Origin-Opener-Policy")

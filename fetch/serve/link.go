@@ -21,7 +21,8 @@ type address struct {
 	foreign bool
 	view    string    // a view of what has several
 	at      time.Time // of the capture in an archive; zero for the last
-	kept    string    // the content is with the keeper
+	kept    string    // the content is with the keeper, or the answers to a form are
+	once    bool      // and it cannot be retrieved again
 }
 
 // maxURL bounds a URL in a link, in bytes: browsers and servers take no longer ones.
@@ -58,6 +59,9 @@ func (s *Server) query(a address) url.Values {
 	if a.kept != "" {
 		q.Set("k", a.kept)
 	}
+	if a.once {
+		q.Set("o", "1")
+	}
 	return q
 }
 
@@ -76,7 +80,7 @@ var errSignature = errors.New("the link is not signed")
 
 // parse reads an address out of a query, without its signature.
 func parse(q url.Values) (address, error) {
-	a := address{foreign: q.Get("x") != "", view: q.Get("v"), kept: q.Get("k")}
+	a := address{foreign: q.Get("x") != "", view: q.Get("v"), kept: q.Get("k"), once: q.Get("o") != ""}
 	var err error
 	if a.url, err = uri.Parse(q.Get("u")); err != nil {
 		return a, &fetch.Error{Code: fetch.ErrURL, Err: err}

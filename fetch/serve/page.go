@@ -22,6 +22,7 @@ type page struct {
 
 	address address // what was asked for; zero for pages of our own
 	here    address // what it is, after redirects: the base of its links
+	posted  bool    // what it shows cannot be retrieved again
 	begun   bool
 	failed  error // what went wrong after it had begun
 }

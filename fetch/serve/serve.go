@@ -66,10 +66,11 @@ type Server struct {
 	history history
 	marks   bookmarks
 	logins  logins
-	tickets tickets
 	mux     *http.ServeMux
 
-	sessions chan struct{}
+	tickets  tickets[address]   // for sessions
+	sessions chan struct{}      // one element each
+	answered tickets[submitted] // forms of pages that are about to be sent
 }
 
 const (
@@ -100,6 +101,7 @@ func New(opts Options) *Server {
 		"GET /history":     s.showHistory,
 		"POST /go":         s.open,
 		"POST /form":       s.answer,
+		"GET /sent":        s.send,
 		"POST /session":    s.session,
 		"GET /terminal":    s.terminal,
 		"POST /login":      s.login,
@@ -110,6 +112,7 @@ func New(opts Options) *Server {
 		s.mux.Handle(pattern, s.guarded(f))
 	}
 	s.mux.HandleFunc("GET /content", s.content)
+	s.mux.HandleFunc("POST /submit", s.submit)
 	files, err := fs.Sub(static, "static")
 	if err != nil {
 		panic(err) // the name is wrong

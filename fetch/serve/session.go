@@ -6,18 +6,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-)
-
-const (
-	// maxTickets is how many sessions may be about to begin.
-	maxTickets = 64
-	// ticketLife is how long a page may take to begin its session.
-	ticketLife = time.Minute
 )
 
 // isSession reports whether URLs of a scheme are sessions.
@@ -113,41 +104,4 @@ func keysOf(scheme string) []key {
 		list = append(list, key{fmt.Sprintf("F%d", i+1), fmt.Sprintf("PF%d", i+1)})
 	}
 	return list
-}
-
-// Tickets are for sessions that are about to begin. Each is good for one, and for a short time.
-type tickets struct {
-	mu   sync.Mutex
-	list []ticket
-}
-
-type ticket struct {
-	id string
-	a  address
-	at time.Time
-}
-
-// add returns a ticket for an address. The oldest make room for others.
-func (t *tickets) add(a address) string {
-	id := newID()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.list) >= maxTickets {
-		t.list = t.list[1:]
-	}
-	t.list = append(t.list, ticket{id, a, time.Now()})
-	return id
-}
-
-// take returns what a ticket is for, once.
-func (t *tickets) take(id string) (address, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for i, known := range t.list {
-		if known.id == id {
-			t.list = append(t.list[:i:i], t.list[i+1:]...)
-			return known.a, time.Since(known.at) < ticketLife
-		}
-	}
-	return address{}, false
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -234,6 +235,12 @@ func (p *page) framed(resp *fetch.Response, body io.Reader) string {
 		}
 	}
 	resp.Body.Close()
+	if p.posted {
+		a.once = true
+		if a.kept == "" && p.failed == nil {
+			p.failed = &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("the answer is longer than %s", sizeText(maxKept))}
+		}
+	}
 	link := p.s.link("/content", a)
 	if fragment, ok := a.url.Fragment(); ok {
 		link += "#" + fragment
