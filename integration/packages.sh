@@ -23,14 +23,15 @@ fi
 installed=(
 	nginx-light pygopherd python3-pyftpdlib python3-openssl dictd dictfmt dictzip
 	slapd tinyproxy squid microsocks hercules dovecot-pop3d dovecot-imapd
-	socat openssl curl wget lftp iproute2 procps ca-certificates
+	rpcbind socat openssl curl wget lftp iproute2 procps ca-certificates
 )
 # Installed too: the libraries of what is only unpacked.
 libraries=(
 	libpam-pwdfile libwrap0 libcap2 libsodium23 libhiredis0.14 libmemcached11
 	libmemcachedutil2 libpcre2-posix3 libacl1 libidn2-0 libcanlock3 libdb5.3
 	libperl5.36 libpython3.11 libsqlite3-0 libsasl2-2 libsystemd0 libk5crypto3
-	libkrb5-3 libcom-err2 zlib1g
+	libkrb5-3 libcom-err2 zlib1g libntirpc4.3 libnfsidmap1 liburcu8 libwbclient0
+	libdbus-1-3 libblkid1 libuuid1 libgssapi-krb5-2
 )
 # Unpacked: FOLDER: PACKAGES.
 unpacked=(
@@ -38,6 +39,7 @@ unpacked=(
 	"proftpd: proftpd-core proftpd-mod-crypto"
 	"pure-ftpd: pure-ftpd pure-ftpd-common"
 	"openssh: openssh-server openssh-sftp-server openssh-client"
+	"ganesha: nfs-ganesha nfs-ganesha-vfs"
 	"inn: inn2 inn2-inews"
 	"sn: sn"
 	"gophernicus: gophernicus"

@@ -68,6 +68,12 @@ var reliabilityRows = []struct {
 		url: func(s *lab.Server) string {
 			return "sftp://" + lab.User + ":" + lab.Password + "@" + s.Addr("ssh") + "/~/large.bin"
 		}},
+	{name: "nfs", server: "ganesha", file: "large.bin",
+		configFor: func(t testing.TB, s *lab.Server) protocols.Config {
+			opts := nfsOptions(t, s)
+			return protocols.Config{NFS: &opts}
+		},
+		url: func(s *lab.Server) string { return nfsRoot(s) + "/large.bin" }},
 	{name: "gemini", server: "molly-brown", file: "large.bin", verified: true,
 		configFor: func(t testing.TB, _ *lab.Server) protocols.Config {
 			return protocols.Config{Gemini: &gemini.Options{Certificates: filepath.Join(t.TempDir(), "certificates")}}

@@ -37,6 +37,7 @@ var services = []*service{
 	pureFTPd,
 	pyftpdlib,
 	openssh,
+	ganesha,
 	nginx,
 	gophernicus,
 	mollyBrown,
