@@ -85,9 +85,9 @@ var servers = []struct {
 	{scheme: "prospero", server: "prosperod", features: "version 5", harness: prosperoHarness},
 
 	{scheme: "sftp", server: "openssh", features: "version 3", harness: sftpHarness},
+	{scheme: "smb", server: "samba", features: "3.1.1", harness: smbHarness},
 	{scheme: "scp", server: "openssh", features: "version 3", why: "the same as sftp"},
 
-	{scheme: "smb", why: "samba is not in the lab yet: protocols/smb has a server of ours, which agrees with it by hand"},
 	{scheme: "nfs", server: "ganesha", features: "version 3", harness: nfsHarness},
 
 	{scheme: "cso", why: "no CSO server is packaged: protocols/cso plays conversations"},

@@ -38,6 +38,7 @@ var services = []*service{
 	pyftpdlib,
 	openssh,
 	ganesha,
+	samba,
 	nginx,
 	gophernicus,
 	mollyBrown,

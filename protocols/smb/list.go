@@ -61,9 +61,15 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 			if m.Name == "." || m.Name == ".." {
 				continue
 			}
-			if m.Name == "" || strings.ContainsAny(m.Name, "/\\\x00") {
+			if m.Name == "" || strings.ContainsAny(m.Name, "/\x00") {
 				yield(fetch.Part{}, violation("%q is not the name of a member", m.Name))
 				return
+			}
+			if strings.Contains(m.Name, `\`) { // Samba has such files, and nobody can ask for them
+				if !yield(fetch.Part{Entries: []fetch.Entry{{Kind: fetch.EntryText, Name: m.Name, Size: -1}}}, nil) {
+					return
+				}
+				continue
 			}
 			e := entry(l.base, m)
 			if e.URL.IsZero() {

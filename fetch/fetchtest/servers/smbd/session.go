@@ -347,7 +347,7 @@ func (x *session) list(h smb2.Header, f *handle) error {
 	for _, e := range f.names[f.at:min(f.at+x.server.opts.Batch, len(f.names))] {
 		f.at++
 		info, err := e.Info()
-		if err != nil || strings.Contains(e.Name(), `\`) { // which divides names
+		if err != nil {
 			continue
 		}
 		m := smb2.Member{Name: e.Name(), Written: smb2.FileTime(info.ModTime()), Size: uint64(info.Size())}
@@ -355,9 +355,6 @@ func (x *session) list(h smb2.Header, f *handle) error {
 			m.Attributes = smb2.AttrDirectory
 		}
 		b, last = smb2.AppendMember(b, last, m)
-	}
-	if last < 0 && f.at < len(f.names) {
-		return x.list(h, f)
 	}
 	if last < 0 {
 		return x.reply(h, smb2.StatusNoMoreFiles, nil)

@@ -1,0 +1,100 @@
+//go:build integration
+
+package integration
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/integration/lab"
+	"github.com/urlget/urlget/protocols/smb"
+)
+
+// smbHarness has the suite run over a share.
+func smbHarness(server string) fetchtest.Harness {
+	return fetchtest.Harness{
+		Options: labOptions(),
+		Skip:    map[string]string{"List": "files whose names no Windows has get others from Samba: TestSambaListsAndResumes"},
+		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+			s := startWith(t, server, tree)
+			root := "smb://" + lab.User + ":" + lab.Password + "@" + s.Addr("smb") + "/lab"
+			return fetchtest.Site{
+				Load:    smb.Load,
+				URL:     func(name string) string { return smbURL(root, tree, name) },
+				Escaped: true, // names are sent by length
+			}
+		},
+	}
+}
+
+// smbURL returns the URL of a file or directory in tree; "" for what is no name in Windows, of which
+// Samba makes another.
+func smbURL(root string, tree fs.FS, name string) string {
+	if name == "." {
+		return root + "/"
+	}
+	for segment := range strings.SplitSeq(name, "/") {
+		if strings.ContainsAny(segment, `\:"<>|?*`+"\r\n") {
+			return ""
+		}
+		root += "/" + uri.Escape(segment)
+	}
+	if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
+		root += "/"
+	}
+	return root
+}
+
+func TestSambaListsAndResumes(t *testing.T) {
+	tree := fstest.MapFS{"large.bin": {Data: bytes.Repeat([]byte("0123456789abcdef"), 640<<10)}, `a\b`: {Data: []byte("c")}}
+	for i := range 10_000 {
+		tree[fmt.Sprintf("many/file %05d;#%%é", i)] = &fstest.MapFile{Data: []byte("x")}
+	}
+	s := startWith(t, "samba", tree)
+	root := "smb://" + lab.User + ":" + lab.Password + "@" + s.Addr("smb") + "/lab/"
+	c := fetch.New(labOptions(), smb.Load)
+	defer c.Close()
+	n, last := 0, fetch.Entry{}
+	for e, err := range c.List(t.Context(), root+"many/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Size != 1 || e.Kind != fetch.EntryObject {
+			t.Errorf("%+v", e)
+		}
+		n, last = n+1, e
+	}
+	if n != 10_000 {
+		t.Errorf("%d entries", n)
+	}
+	for url, want := range map[string]string{last.URL.String(): "x", root + "large.bin": string(tree["large.bin"].Data)} {
+		resp, err := c.Get(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(got) != want || err != nil {
+			t.Errorf("%s: %d bytes, %v", url, len(got), err)
+		}
+	}
+	for url, want := range map[string]fetch.Code{
+		root + "none": fetch.ErrNotFound, root + "many": "", root + "large.bin/": fetch.ErrNotFound,
+		strings.Replace(root, "/lab/", "/none/x", 1):                            fetch.ErrNotFound,
+		strings.Replace(root, ":"+lab.Password+"@", ":wrong@", 1) + "large.bin": fetch.ErrAuth,
+		strings.Replace(root, lab.User+":"+lab.Password+"@", "guest@", 1):       fetch.ErrAuth,
+	} {
+		if _, err := c.Stat(t.Context(), url); fetch.CodeOf(err) != want || want == "" && err != nil {
+			t.Errorf("%s: %v, want %q", url, errors.Unwrap(err), want)
+		}
+	}
+}
