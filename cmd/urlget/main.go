@@ -10,6 +10,7 @@
 //	urlget explain [flags] URL...  what would be done, without doing it
 //	urlget serve [DIR|FILE...]     show URLs in the browser
 //	urlget warc verify FILE...     check archives
+//	urlget submit, work, queue     queues and workers, by the program urlget-queue
 //	urlget schemes                 the schemes that it knows
 //	urlget version                 the version, and what it was built from
 //	urlget completion SHELL        completions for bash, zsh, fish, powershell

@@ -135,8 +135,10 @@ func run(ctx context.Context, args []string, std stdio, more ...fetch.Loader) in
 	}
 	a := &app{std: std, words: args, more: more, con: con, prompt: prompt{std.err, con.alone}, input: input{from: std.in}}
 	root := a.command()
-	args, err := splitShort(args, root.Flags())
-	if err == nil {
+	var err error
+	if isCompanions(args) {
+		err = runCompanion(args)
+	} else if args, err = splitShort(args, root.Flags()); err == nil {
 		wantShell(root)
 		root.SetArgs(args)
 		root.SetIn(std.in)
@@ -310,6 +312,7 @@ the terminal. "urlget schemes" lists the schemes.`,
 	root.SetHelpFunc(help)
 	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(get, cat, ls, stat, explain, schemes, a.serveCommand(), a.versionCommand(), a.warcCommand())
+	root.AddCommand(companionCommands()...)
 	return root
 }
 

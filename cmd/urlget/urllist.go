@@ -132,23 +132,19 @@ func (l *list) retrieve(ctx context.Context, c *fetch.Client, u uri.URI) error {
 
 // each passes on what the list names, until pass returns false.
 func (l *list) each(retrievable func(string) bool, pass func(given) bool) error {
-	whole := &endReader{r: l.body}
-	in := bufio.NewReader(whole)
+	in := bufio.NewReader(l.body)
 	if l.page || startsPage(in) {
 		return l.links(in, retrievable, pass)
 	}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, uri.MaxLen)
-	lines.Split(func(data []byte, atEnd bool) (int, []byte, error) {
-		return bufio.ScanLines(data, atEnd && whole.err == io.EOF) // half a URL leads somewhere else
-	})
-	n := 1
-	for ; lines.Scan(); n++ {
-		text := strings.TrimPrefix(lines.Text(), "\ufeff")
-		g := given{text: withoutComment(text), from: l.from, place: fmt.Sprintf("%s:%d", l.name, n)}
-		if g.text == "" {
-			continue
+	for line, err := range job.Lines(in) {
+		place := fmt.Sprintf("%s:%d", l.name, line.Number)
+		if errors.Is(err, job.ErrLongLine) {
+			err = usage("%s: %v", place, err)
 		}
+		if err != nil {
+			return fileError(err)
+		}
+		g := given{text: line.Text, from: l.from, place: place}
 		if ref, err := uri.ParseRef(g.text); err == nil && !ref.IsAbs() && !l.line.IsZero() && g.text[0] != '{' {
 			g.url = l.line.Resolve(ref)
 		}
@@ -156,23 +152,7 @@ func (l *list) each(retrievable func(string) bool, pass func(given) bool) error 
 			return nil
 		}
 	}
-	err := lines.Err()
-	if errors.Is(err, bufio.ErrTooLong) {
-		err = usage("%s:%d: the line is too long for a URL", l.name, n)
-	}
-	return fileError(err)
-}
-
-// An endReader remembers how what it reads ended.
-type endReader struct {
-	r   io.Reader
-	err error
-}
-
-func (r *endReader) Read(p []byte) (int, error) {
-	n, err := r.r.Read(p)
-	r.err = err
-	return n, err
+	return nil
 }
 
 // startsPage reports whether HTML comes. It waits for no more than the beginning of a line.
@@ -211,21 +191,6 @@ func (l *list) links(in io.Reader, retrievable func(string) bool, pass func(give
 		}
 	}
 	return nil
-}
-
-// withoutComment returns a line without blanks around it and without what follows a "#" at its
-// start or after a blank. JSON has no comments.
-func withoutComment(line string) string {
-	line = strings.TrimSpace(line)
-	if strings.HasPrefix(line, "{") {
-		return line
-	}
-	for i := range len(line) {
-		if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
-			return strings.TrimSpace(line[:i])
-		}
-	}
-	return line
 }
 
 // remoteFields are what a line of a list may say if a server sent it: nothing about files and

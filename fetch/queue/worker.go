@@ -93,7 +93,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	r.hosts = newHosts(r.Engine.Leases(), r.Engine.Limits().LeaseTTL, r.PerHost, r.Delay, r.Name+"/"+rand.Text())
 	r.hosts.waited = r.Metrics.leaseWait
 	r.pauses = newPauses(r.Engine.Records())
-	r.sched = schedule.New(&schedule.Options{Parallel: r.Parallel, Host: schedule.Limits{Parallel: r.PerHost}, Waiting: 2 * r.Parallel})
+	r.sched = schedule.New(&schedule.Options{Parallel: r.Parallel, Host: schedule.Limits{Parallel: r.PerHost}, Waiting: max(r.Parallel, 2)})
 
 	hard, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer kill(nil)

@@ -96,6 +96,8 @@ var layers = []layer{
 		{packages: "fetch/mirror", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/job",
 			"fetch/crawl"}},
 		{packages: "fetch/queue", imports: []string{"fetch", "fetch/uri", "fetch/job", "fetch/schedule", "fetch/render"}},
+		{packages: "fetch/queue/jetstream", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/nats-io/nats.go"}},
+		{packages: "fetch/queue/jetstream/embedded", imports: []string{"fetch"}, modules: []string{"github.com/nats-io/nats-server", "go.etcd.io/bbolt"}},
 		{packages: "fetch/queue/queuetest", imports: []string{"fetch/queue"}},
 		{packages: "fetch/archive", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/capture", "fetch/message",
 			"fetch/download", "fetch/crawl", "fetch/mirror", "internal/mailbox")},
@@ -107,6 +109,7 @@ var layers = []layer{
 	{"programs", []row{
 		{packages: "cmd/urlget", imports: public, modules: []string{"github.com/spf13/cobra",
 			"github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
+		{packages: "cmd/urlget-queue", imports: public, modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 		{packages: "examples/...", imports: public, purpose: "small programs to copy from"},
 		{packages: "internal/release"},
 	}},

@@ -67,11 +67,15 @@ func release(ctx context.Context, dir, version string) error {
 		return err
 	}
 	for _, p := range platforms {
-		program := filepath.Join(work, p.String(), p.program())
-		if err := build(ctx, src, p, program); err != nil {
-			return err
+		files, installed := docs.beside(p), docs.installed()
+		for _, program := range programs {
+			built := filepath.Join(work, p.String(), p.file(program))
+			if err := build(ctx, src, p, program, built); err != nil {
+				return err
+			}
+			files = append(files, file{name: p.file(program), path: built, mode: 0o755})
+			installed = append(installed, file{name: "usr/bin/" + program, path: built, mode: 0o755})
 		}
-		files := append(docs.beside(p), file{name: p.program(), path: program, mode: 0o755})
 		if err := writeArchive(filepath.Join(dir, p.archive(src.version)), src, p, files); err != nil {
 			return err
 		}
@@ -79,7 +83,7 @@ func release(ctx context.Context, dir, version string) error {
 		if !p.debian {
 			continue
 		}
-		name, err := writePackage(ctx, src, p, append(docs.installed(), file{name: "usr/bin/urlget", path: program, mode: 0o755}), work, dir)
+		name, err := writePackage(ctx, src, p, installed, work, dir)
 		if err != nil {
 			return err
 		}

@@ -22,12 +22,15 @@ var platforms = []platform{
 
 func (p platform) String() string { return p.os + "-" + p.arch }
 
-// program is the name of the program's file.
-func (p platform) program() string {
+// programs are the commands that a release has, all of them in each archive and package.
+var programs = []string{"urlget", "urlget-queue"}
+
+// file is the name of a program's file.
+func (p platform) file(program string) string {
 	if p.os == "windows" {
-		return "urlget.exe"
+		return program + ".exe"
 	}
-	return "urlget"
+	return program
 }
 
 // folder is the one folder in the archive.
@@ -43,10 +46,10 @@ func (p platform) archive(version string) string {
 	return p.folder(version) + ".tar.gz"
 }
 
-// build builds the command for a platform, static and without what only debuggers read.
-func build(ctx context.Context, src source, p platform, program string) error {
+// build builds a program for a platform, static and without what only debuggers read.
+func build(ctx context.Context, src source, p platform, program, to string) error {
 	return golang(ctx, src, []string{"GOOS=" + p.os, "GOARCH=" + p.arch},
-		"build", "-buildvcs=false", "-ldflags", linkerFlags(src), "-o", program, "./cmd/urlget")
+		"build", "-buildvcs=false", "-ldflags", linkerFlags(src), "-o", to, "./cmd/"+program)
 }
 
 // linkerFlags leave out the symbol table, and set what "urlget version" prints.

@@ -1,0 +1,117 @@
+// Package embedded runs a NATS server with JetStream in the process, for queues of one machine. It
+// listens on loopback only, on a port that it chooses, and wants a token; both are in a file of its
+// directory, by which other programs of the same user find it.
+package embedded
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// A Server runs in this process.
+type Server struct {
+	nats *server.Server
+	lock *bolt.DB
+	url  string
+	dir  string
+}
+
+// found is what the file of the address holds.
+type found struct {
+	URL string `json:"url"` // with the token
+}
+
+const (
+	addressFile = "server.json"
+	lockFile    = "lock"
+	readyWithin = 10 * time.Second
+)
+
+// ErrRuns is the error of Start if another process runs a server in the same directory.
+var ErrRuns = errors.New("another process runs a server there")
+
+// Start runs a server that keeps everything in a directory, which is made if it is not there.
+func Start(dir string) (*Server, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fileError(err)
+	}
+	lock, err := bolt.Open(filepath.Join(dir, lockFile), 0o600, &bolt.Options{Timeout: 200 * time.Millisecond})
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return nil, fileError(fmt.Errorf("%s: %w", dir, ErrRuns))
+	}
+	if err != nil {
+		return nil, fileError(err)
+	}
+	token := rand.Text()
+	s, err := server.NewServer(&server.Options{
+		ServerName: "embedded", Host: "127.0.0.1", Port: server.RANDOM_PORT, Authorization: token, NoSigs: true, NoLog: true,
+		JetStream: true, StoreDir: filepath.Join(dir, "store"), SyncInterval: 2 * time.Second, JetStreamMaxStore: 1 << 40,
+		JetStreamMaxMemory: 64 << 20,
+	})
+	if err != nil {
+		lock.Close()
+		return nil, fileError(fmt.Errorf("%s: %w", dir, err))
+	}
+	e := &Server{nats: s, lock: lock, dir: dir}
+	s.Start()
+	if !s.ReadyForConnections(readyWithin) {
+		e.Close()
+		return nil, fileError(fmt.Errorf("%s: the embedded server does not start", dir))
+	}
+	e.url = "nats://" + token + "@" + s.Addr().String()
+	data, err := json.Marshal(found{e.url})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, addressFile), data, 0o600)
+	}
+	if err != nil {
+		e.Close()
+		return nil, fileError(err)
+	}
+	return e, nil
+}
+
+func fileError(err error) error { return &fetch.Error{Code: fetch.ErrFile, Err: err} }
+
+// URL returns where the server is, with its token.
+func (s *Server) URL() string { return s.url }
+
+// InProcessConn returns a connection that leaves the process nowhere.
+func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn() }
+
+// Close ends the server, and waits until all is written.
+func (s *Server) Close() error {
+	os.Remove(filepath.Join(s.dir, addressFile))
+	s.nats.Shutdown()
+	s.nats.WaitForShutdown()
+	return s.lock.Close()
+}
+
+// Find returns the URL of the server that another process runs in a directory, or "".
+func Find(dir string) string {
+	data, err := os.ReadFile(filepath.Join(dir, addressFile))
+	if err != nil {
+		return ""
+	}
+	var f found
+	if json.Unmarshal(data, &f) != nil {
+		return ""
+	}
+	lock, err := bolt.Open(filepath.Join(dir, lockFile), 0o600, &bolt.Options{Timeout: 50 * time.Millisecond})
+	if err == nil {
+		lock.Close()
+		return "" // nobody has it: the file was left behind
+	}
+	return f.URL
+}

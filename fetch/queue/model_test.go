@@ -1,0 +1,20 @@
+package queue_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch/queue"
+	"github.com/urlget/urlget/fetch/queue/queuetest"
+)
+
+// TestModel holds the model that the simulation uses to what real engines have to pass.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	queuetest.Run(t, func(*testing.T) func() queue.Admin {
+		m := queuetest.NewModel(queuetest.Options{
+			Limits: queue.Limits{AckWait: time.Second, LeaseTTL: time.Second, Message: 1 << 20}, Window: time.Hour, Timeout: time.Second,
+		})
+		return func() queue.Admin { return m.Connect("c") }
+	})
+}
