@@ -1,0 +1,59 @@
+package z3950
+
+import "github.com/urlget/urlget/internal/codec/ber"
+
+// A Close ends a session.
+type Close struct {
+	Reason int64
+	Text   string
+}
+
+// closeReasons are what the numbers mean.
+var closeReasons = [...]string{"finished", "the server shuts down", "a problem of the system", "the limit of cost", "a lack of resources",
+	"a violation of security", "an error in the protocol", "a lack of activity", "the peer has ended the session", "no reason given"}
+
+// Reasons for which sessions end that may go on later, or that may not.
+const (
+	CloseFinished     = 0
+	CloseShutdown     = 1
+	CloseResources    = 4
+	CloseSecurity     = 5
+	CloseProtocol     = 6
+	CloseLackActivity = 7
+)
+
+// String returns the reason, with what the server says about it.
+func (m Close) String() string {
+	text := "no known reason"
+	if m.Reason >= 0 && m.Reason < int64(len(closeReasons)) {
+		text = closeReasons[m.Reason]
+	}
+	if m.Text != "" {
+		text += ": " + m.Text
+	}
+	return text
+}
+
+// Encode returns m as a message.
+func (m Close) Encode() []byte {
+	text := []byte(nil)
+	if m.Text != "" {
+		text = ber.String(3, m.Text)
+	}
+	return ber.Field(TagClose, ber.Int(211, m.Reason), text)
+}
+
+// ReadClose reads the current message.
+func ReadClose(r *ber.Reader) (m Close) {
+	r.Enter()
+	for r.Next() {
+		switch r.Header().Tag {
+		case 3:
+			m.Text = r.String(maxText)
+		case 211:
+			m.Reason = r.Int()
+		}
+	}
+	r.Leave()
+	return m
+}

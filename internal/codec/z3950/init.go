@@ -1,0 +1,147 @@
+package z3950
+
+import "github.com/urlget/urlget/internal/codec/ber"
+
+// Bits of versions and options.
+const (
+	OptionSearch  = 0
+	OptionPresent = 1
+	OptionScan    = 7
+)
+
+// An Init begins a session, or says how it begins.
+type Init struct {
+	Version  int      // 2 or 3
+	Options  []int    // what is wanted or possible, to encode
+	Can      uint64   // the same, decoded: bit n is option n
+	Message  int64    // the size of messages, in bytes, that several records should not exceed
+	Record   int64    // the size of messages, in bytes, that a single record must not exceed
+	ID       string   // of the implementation
+	Name     string   //
+	Release  string   //
+	Login    *IDPass  // of requests; nil for none
+	Accepted bool     // of responses
+	Reason   []string // of responses that refuse: what is said about it
+}
+
+// IDPass is a login with a password.
+type IDPass struct{ Group, User, Password string }
+
+// protocol returns the fields that both messages begin with.
+func (m Init) protocol() []byte {
+	versions := []int{0, 1}
+	if m.Version >= 3 {
+		versions = append(versions, 2)
+	}
+	return append(append(append(ber.Bits(3, versions...), ber.Bits(4, m.Options...)...), ber.Int(5, m.Message)...), ber.Int(6, m.Record)...)
+}
+
+// about returns the fields about the implementation.
+func (m Init) about() []byte {
+	return append(append(ber.String(110, m.ID), ber.String(111, m.Name)...), ber.String(112, m.Release)...)
+}
+
+// Encode returns m as a request. With masked, the password is another.
+func (m Init) Encode(masked bool) []byte {
+	var login []byte
+	if m.Login != nil {
+		password := m.Login.Password
+		if masked {
+			password = "****"
+		}
+		login = ber.Field(7, ber.Sequence(ber.String(0, m.Login.Group), ber.String(1, m.Login.User), ber.String(2, password)))
+		if m.Login.Group == "" {
+			login = ber.Field(7, ber.Sequence(ber.String(1, m.Login.User), ber.String(2, password)))
+		}
+	}
+	return ber.Field(TagInit, m.protocol(), login, m.about())
+}
+
+// EncodeResponse returns m as a response.
+func (m Init) EncodeResponse() []byte {
+	return ber.Field(TagInitResponse, m.protocol(), ber.Bool(12, m.Accepted), m.about())
+}
+
+// ReadInit reads the current message, a request or a response.
+func ReadInit(r *ber.Reader) (m Init) {
+	m.Version = 2
+	r.Enter()
+	for r.Next() {
+		switch r.Header().Tag {
+		case 3:
+			if r.Bits()&(1<<2) != 0 {
+				m.Version = 3
+			}
+		case 4:
+			m.Can = r.Bits()
+		case 5:
+			m.Message = r.Int()
+		case 6:
+			m.Record = r.Int()
+		case 7:
+			m.Login = readLogin(r)
+		case 11:
+			m.Reason = append(m.Reason, readReason(r)...)
+		case 12:
+			m.Accepted = r.Bool()
+		case 110:
+			m.ID = r.String(maxText)
+		case 111:
+			m.Name = r.String(maxText)
+		case 112:
+			m.Release = r.String(maxText)
+		}
+	}
+	r.Leave()
+	return m
+}
+
+func readLogin(r *ber.Reader) *IDPass {
+	var p IDPass
+	r.Enter()
+	for r.Next() {
+		if !r.Header().IsUniversal(ber.TagSequence) {
+			continue
+		}
+		r.Enter()
+		for r.Next() {
+			switch r.Header().Tag {
+			case 0:
+				p.Group = r.String(maxText)
+			case 1:
+				p.User = r.String(maxText)
+			case 2:
+				p.Password = r.String(maxText)
+			}
+		}
+		r.Leave()
+	}
+	r.Leave()
+	return &p
+}
+
+// readReason looks for diagnostics in what a server says about a session, whatever it is wrapped
+// in.
+func readReason(r *ber.Reader) (reasons []string) {
+	r.Enter()
+	var d Diagnostic
+	for r.Next() {
+		switch h := r.Header(); {
+		case h.IsUniversal(ber.TagInteger) && d.Set != "":
+			d.Code = r.Int()
+		case h.IsUniversal(ber.TagOID):
+			if oid := r.OID(); oid == DiagBib1 {
+				d.Set = oid
+			}
+		case h.IsUniversal(ber.TagVisible), h.IsUniversal(ber.TagGeneralString):
+			d.AddInfo = r.String(maxText)
+		case h.Constructed && len(reasons) < maxList:
+			reasons = append(reasons, readReason(r)...)
+		}
+	}
+	r.Leave()
+	if d.Code != 0 || d.AddInfo != "" {
+		reasons = append(reasons, d.String())
+	}
+	return reasons
+}

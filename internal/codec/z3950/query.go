@@ -1,0 +1,193 @@
+package z3950
+
+import "github.com/urlget/urlget/internal/codec/ber"
+
+// Types and values of attributes of Bib-1.
+const (
+	AttrUse        = 1
+	AttrRelation   = 2
+	AttrStructure  = 4
+	AttrTruncation = 5
+
+	UseTitle       = 4
+	UseLocalNumber = 12
+	UseAny         = 1016
+	UseDocID       = 1032
+
+	RelationAlwaysMatches = 103
+	StructureURx          = 104
+)
+
+// An Operator combines the results of two queries.
+type Operator uint8
+
+// The operators.
+const (
+	And Operator = iota
+	Or
+	AndNot
+)
+
+// An Attribute says what is meant with a term.
+type Attribute struct {
+	Set   string // an object identifier; "" for that of the query
+	Type  int64
+	Value int64
+	Name  string // in place of Value, if it is not ""
+}
+
+// A Query is a query of type 1: a term, or two queries and an operator.
+type Query struct {
+	Set         string // the object identifier of the attribute set, at the root; "" for Bib-1
+	Attributes  []Attribute
+	Term        string
+	Op          Operator
+	Left, Right *Query // nil for a term
+}
+
+// MaxQuery is how deep a query may be.
+const MaxQuery = 50
+
+func (q Query) encode() ([][]byte, error) {
+	set := q.Set
+	if set == "" {
+		set = Bib1
+	}
+	oid, err := ber.OIDContent(set)
+	if err != nil {
+		return nil, err
+	}
+	rpn, err := q.structure()
+	return [][]byte{ber.Bytes(ber.Universal, ber.TagOID, oid), rpn}, err
+}
+
+// structure returns an RPNStructure.
+func (q Query) structure() ([]byte, error) {
+	if q.Left == nil {
+		term, err := q.term()
+		return ber.Field(0, term), err
+	}
+	left, err := q.Left.structure()
+	if err != nil {
+		return nil, err
+	}
+	right, err := q.Right.structure()
+	return ber.Field(1, left, right, ber.Field(46, ber.String(uint32(q.Op), ""))), err
+}
+
+// term returns an AttributesPlusTerm.
+func (q Query) term() ([]byte, error) {
+	var list [][]byte
+	for _, a := range q.Attributes {
+		var fields [][]byte
+		if a.Set != "" {
+			oid, err := ber.OIDContent(a.Set)
+			if err != nil {
+				return nil, err
+			}
+			fields = append(fields, ber.Bytes(ber.Context, 1, oid))
+		}
+		value := ber.Int(121, a.Value)
+		if a.Name != "" {
+			value = ber.Field(224, ber.Field(1, ber.String(1, a.Name)))
+		}
+		list = append(list, ber.Sequence(append(fields, ber.Int(120, a.Type), value)...))
+	}
+	return ber.Field(102, ber.Field(44, list...), ber.String(45, q.Term)), nil
+}
+
+// readQuery reads the current value, an RPNQuery.
+func readQuery(r *ber.Reader) (q Query) {
+	r.Enter()
+	for r.Next() {
+		switch h := r.Header(); {
+		case h.IsUniversal(ber.TagOID):
+			q.Set = r.OID()
+		default:
+			set := q.Set
+			q = readStructure(r, 0)
+			q.Set = set
+		}
+	}
+	r.Leave()
+	return q
+}
+
+func readStructure(r *ber.Reader, depth int) (q Query) {
+	if depth > MaxQuery || !r.Header().Is(0) && !r.Header().Is(1) {
+		r.Fail(ber.ErrMalformed)
+		return q
+	}
+	leaf := r.Header().Is(0)
+	r.Enter()
+	for r.Next() {
+		switch h := r.Header(); {
+		case leaf && h.Is(102):
+			q = readTerm(r)
+		case leaf:
+			r.Fail(ber.ErrMalformed) // a result set
+		case h.Is(46):
+			r.Enter()
+			if r.Next() {
+				q.Op = Operator(r.Header().Tag)
+			}
+			r.Leave()
+		case q.Left == nil:
+			sub := readStructure(r, depth+1)
+			q.Left = &sub
+		default:
+			sub := readStructure(r, depth+1)
+			q.Right = &sub
+		}
+	}
+	r.Leave()
+	if !leaf && (q.Left == nil || q.Right == nil) {
+		r.Fail(ber.ErrMalformed)
+	}
+	return q
+}
+
+// readTerm reads the current value, an AttributesPlusTerm.
+func readTerm(r *ber.Reader) (q Query) {
+	r.Enter()
+	for r.Next() {
+		switch r.Header().Tag {
+		case 44:
+			r.Enter()
+			for len(q.Attributes) < maxList && r.Next() {
+				q.Attributes = append(q.Attributes, readAttribute(r))
+			}
+			r.Leave()
+		case 45, 216:
+			q.Term = r.String(maxText)
+		}
+	}
+	r.Leave()
+	return q
+}
+
+func readAttribute(r *ber.Reader) (a Attribute) {
+	r.Enter()
+	for r.Next() {
+		switch r.Header().Tag {
+		case 1:
+			a.Set = r.OID()
+		case 120:
+			a.Type = r.Int()
+		case 121:
+			a.Value = r.Int()
+		case 224:
+			r.Enter()
+			if r.Next() {
+				r.Enter()
+				if r.Next() {
+					a.Name = r.String(maxText)
+				}
+				r.Leave()
+			}
+			r.Leave()
+		}
+	}
+	r.Leave()
+	return a
+}

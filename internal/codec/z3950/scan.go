@@ -1,0 +1,131 @@
+package z3950
+
+import "github.com/urlget/urlget/internal/codec/ber"
+
+// A Scan asks for terms of an index, from one on.
+type Scan struct {
+	Databases []string
+	From      Query // a term
+	Count     int64
+}
+
+// Encode returns m as a request.
+func (m Scan) Encode() ([]byte, error) {
+	term, err := m.From.term()
+	set := m.From.Set
+	if set == "" {
+		set = Bib1
+	}
+	oid, oidErr := ber.OIDContent(set)
+	if err == nil {
+		err = oidErr
+	}
+	return ber.Field(TagScan, databases(3, m.Databases), ber.Bytes(ber.Universal, ber.TagOID, oid), term,
+		ber.Int(5, 0), ber.Int(6, m.Count), ber.Int(7, 1)), err
+}
+
+// ReadScan reads the current message.
+func ReadScan(r *ber.Reader) (m Scan) {
+	r.Enter()
+	for r.Next() {
+		switch r.Header().Tag {
+		case 3:
+			m.Databases = readDatabases(r)
+		case 6:
+			m.Count = r.Int()
+		case 102:
+			m.From = readTerm(r)
+		}
+	}
+	r.Leave()
+	return m
+}
+
+// A Term is one of an index.
+type Term struct {
+	Text  string
+	Shown string // in place of Text, for people; or ""
+	Count int64  // of records; -1 if it is not known
+}
+
+// Terms are the answer to a Scan.
+type Terms struct {
+	Status      int64 // 0: success; 6: failure; 5: fewer, as the index ends; others: fewer
+	Terms       []Term
+	Diagnostics []Diagnostic
+}
+
+// Encode returns m as a response.
+func (m Terms) Encode() []byte {
+	var list, refusals [][]byte
+	for _, t := range m.Terms {
+		list = append(list, ber.Field(1, ber.String(45, t.Text), ber.Int(2, t.Count)))
+	}
+	entries := []byte(nil)
+	for _, d := range m.Diagnostics {
+		refusals = append(refusals, ber.Sequence(d.fields()...))
+	}
+	if refusals != nil {
+		entries = ber.Field(7, ber.Field(2, refusals...))
+	} else {
+		entries = ber.Field(7, ber.Field(1, list...))
+	}
+	return ber.Field(TagScanResponse, ber.Int(3, 0), ber.Int(4, m.Status), ber.Int(5, int64(len(m.Terms))), ber.Int(6, 1), entries)
+}
+
+// ReadTerms reads the current message, of which it takes at most most terms.
+func ReadTerms(r *ber.Reader, most int) (m Terms) {
+	r.Enter()
+	for r.Next() {
+		switch r.Header().Tag {
+		case 4:
+			m.Status = r.Int()
+		case 7:
+			r.Enter()
+			for r.Next() {
+				switch r.Header().Tag {
+				case 1:
+					m.Terms = readTerms(r, most)
+				case 2:
+					r.Enter()
+					for len(m.Diagnostics) < maxList && r.Next() {
+						m.Diagnostics = append(m.Diagnostics, readDiagnostic(r))
+					}
+					r.Leave()
+				}
+			}
+			r.Leave()
+		}
+	}
+	r.Leave()
+	return m
+}
+
+func readTerms(r *ber.Reader, most int) (terms []Term) {
+	r.Enter()
+	for r.Next() {
+		if len(terms) == most {
+			r.Fail(ber.ErrMalformed)
+			break
+		}
+		if !r.Header().Is(1) {
+			continue // a diagnostic in place of a term
+		}
+		t := Term{Count: -1}
+		r.Enter()
+		for r.Next() {
+			switch r.Header().Tag {
+			case 0:
+				t.Shown = r.String(maxText)
+			case 2:
+				t.Count = r.Int()
+			case 45, 216:
+				t.Text = r.String(maxText)
+			}
+		}
+		r.Leave()
+		terms = append(terms, t)
+	}
+	r.Leave()
+	return terms
+}

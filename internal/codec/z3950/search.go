@@ -1,0 +1,117 @@
+package z3950
+
+import "github.com/urlget/urlget/internal/codec/ber"
+
+// A Search asks for a result set, which is called "default" and takes the place of the one before.
+// Its records come by Present.
+type Search struct {
+	Databases []string
+	Query     Query
+}
+
+// resultSet is the name of the one result set of a session.
+const resultSet = "default"
+
+// databases returns a list of names of databases.
+func databases(tag uint32, names []string) []byte {
+	var list [][]byte
+	for _, name := range names {
+		list = append(list, ber.String(105, name))
+	}
+	return ber.Field(tag, list...)
+}
+
+func readDatabases(r *ber.Reader) (names []string) {
+	r.Enter()
+	for r.Next() && len(names) < maxList {
+		names = append(names, r.String(maxText))
+	}
+	r.Leave()
+	return names
+}
+
+// Encode returns m as a request. It fails if the query has attributes of what is no set.
+func (m Search) Encode() ([]byte, error) {
+	q, err := m.Query.encode()
+	if err != nil {
+		return nil, err
+	}
+	return ber.Field(TagSearch, ber.Int(13, 0), ber.Int(14, 1), ber.Int(15, 0), ber.Bool(16, true),
+		ber.String(17, resultSet), databases(18, m.Databases), ber.Field(21, ber.Field(1, q...))), nil
+}
+
+// ReadSearch reads the current message.
+func ReadSearch(r *ber.Reader) (m Search) {
+	r.Enter()
+	for r.Next() {
+		switch r.Header().Tag {
+		case 18:
+			m.Databases = readDatabases(r)
+		case 21:
+			r.Enter()
+			if r.Next() && r.Header().Is(1) {
+				m.Query = readQuery(r)
+			} else {
+				r.Fail(ber.ErrMalformed)
+			}
+			r.Leave()
+		}
+	}
+	r.Leave()
+	return m
+}
+
+// Found is the answer to a Search.
+type Found struct {
+	Count       int64
+	OK          bool // there is a result set
+	Diagnostics []Diagnostic
+}
+
+// Encode returns m as a response.
+func (m Found) Encode() []byte {
+	records := []byte(nil)
+	if len(m.Diagnostics) > 0 {
+		records = ber.Field(130, m.Diagnostics[0].fields()...)
+	}
+	return ber.Field(TagSearchResponse, ber.Int(23, m.Count), ber.Int(24, 0), ber.Int(25, 1), ber.Bool(22, m.OK), records)
+}
+
+// ReadFound reads the current message.
+func ReadFound(r *ber.Reader) (m Found) {
+	r.Enter()
+	for r.Next() {
+		switch r.Header().Tag {
+		case 22:
+			m.OK = r.Bool()
+		case 23:
+			m.Count = r.Int()
+		default:
+			m.Diagnostics = append(m.Diagnostics, readRefusal(r)...)
+		}
+	}
+	r.Leave()
+	if r.Err() == nil && m.Count < 0 {
+		r.Fail(ber.ErrMalformed)
+	}
+	return m
+}
+
+// readRefusal reads the current value if it is diagnostics in place of records.
+func readRefusal(r *ber.Reader) (list []Diagnostic) {
+	switch r.Header().Tag {
+	case 130:
+		var d Diagnostic
+		r.Enter()
+		readDiagnosticFields(r, &d)
+		r.Leave()
+		return []Diagnostic{d}
+	case 205:
+		r.Enter()
+		for len(list) < maxList && r.Next() {
+			list = append(list, readDiagnostic(r))
+		}
+		r.Leave()
+	}
+	return list
+}

@@ -1,0 +1,188 @@
+package z3950
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/urlget/urlget/internal/codec/ber"
+)
+
+// at returns a Reader at the first message of b.
+func at(t testing.TB, b []byte) *ber.Reader {
+	t.Helper()
+	r := ber.NewReader(bufio.NewReader(bytes.NewReader(b)))
+	if !r.Message(1 << 20) {
+		t.Fatal(r.Err())
+	}
+	return r
+}
+
+// same reads a message and compares it.
+func same[T any](t *testing.T, encoded []byte, read func(*ber.Reader) T, want T) {
+	t.Helper()
+	r := at(t, encoded)
+	got := read(r)
+	if d := cmp.Diff(want, got); d != "" || !r.Whole() {
+		t.Errorf("%s%v", d, r.Err())
+	}
+}
+
+func must(t *testing.T) func(b []byte, err error) []byte {
+	return func(b []byte, err error) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+}
+
+func TestMessagesAreReadAsTheyWereWritten(t *testing.T) {
+	t.Parallel()
+	bib := Diagnostic{Set: DiagBib1, Code: 109, AddInfo: "db"}
+	init := Init{Version: 3, Options: []int{0, 1, 7}, Message: 1 << 20, Record: 1 << 28, ID: "a", Name: "b", Release: "c", Login: &IDPass{"g", "u", "p"}}
+	read := init
+	read.Options, read.Can = nil, 1|2|1<<7
+	same(t, init.Encode(false), ReadInit, read)
+	read.Login = &IDPass{"g", "u", "****"}
+	same(t, init.Encode(true), ReadInit, read)
+	read.Login, read.Accepted, init.Accepted = nil, true, true
+	same(t, init.EncodeResponse(), ReadInit, read)
+	same(t, Init{Version: 2, Options: []int{0}}.EncodeResponse(), ReadInit, Init{Version: 2, Can: 1})
+
+	q := Query{Set: Bib1, Op: AndNot,
+		Left:  &Query{Term: "x y", Attributes: []Attribute{{Type: 1, Value: 4}, {Set: Exp1, Type: 2, Name: "title"}}},
+		Right: &Query{Op: Or, Left: &Query{Term: ""}, Right: &Query{Term: "\xff"}}}
+	search := Search{Databases: []string{"a", "b c"}, Query: q}
+	same(t, must(t)(search.Encode()), ReadSearch, search)
+	same(t, Found{Count: 1 << 40, OK: true}.Encode(), ReadFound, Found{Count: 1 << 40, OK: true})
+	same(t, Found{Diagnostics: []Diagnostic{bib}}.Encode(), ReadFound, Found{Diagnostics: []Diagnostic{bib}})
+
+	present := Present{Start: 1000, Count: 50, ElementSet: "F", Syntax: SyntaxXML}
+	same(t, must(t)(present.Encode()), ReadPresent, present)
+	same(t, must(t)(Present{Start: 1, Count: 1}.Encode()), ReadPresent, Present{Start: 1, Count: 1})
+
+	scan := Scan{Databases: []string{"a"}, From: Query{Term: "x", Attributes: []Attribute{{Type: 1, Value: 4}}}, Count: 100}
+	same(t, must(t)(scan.Encode()), ReadScan, scan)
+	terms := Terms{Status: 5, Terms: []Term{{Text: "x", Count: 3}, {Text: "y", Count: 0}}}
+	same(t, terms.Encode(), func(r *ber.Reader) Terms { return ReadTerms(r, 2) }, terms)
+	same(t, Terms{Status: 6, Diagnostics: []Diagnostic{bib}}.Encode(), func(r *ber.Reader) Terms { return ReadTerms(r, 2) }, Terms{Status: 6, Diagnostics: []Diagnostic{bib}})
+	same(t, Close{Reason: 5, Text: "x"}.Encode(), ReadClose, Close{Reason: 5, Text: "x"})
+
+	for _, wrong := range []func() ([]byte, error){
+		func() ([]byte, error) { return Present{Syntax: "x"}.Encode() },
+		func() ([]byte, error) { return Search{Query: Query{Set: "x"}}.Encode() },
+		func() ([]byte, error) { return Search{Query: Query{Attributes: []Attribute{{Set: "9"}}}}.Encode() },
+		func() ([]byte, error) { return Scan{From: Query{Set: "1"}}.Encode() },
+	} {
+		if b, err := wrong(); err == nil {
+			t.Errorf("% x", b)
+		}
+	}
+}
+
+func TestMoreTermsThanWanted(t *testing.T) {
+	t.Parallel()
+	r := at(t, Terms{Terms: make([]Term, 3)}.Encode())
+	if ReadTerms(r, 2); !errors.Is(r.Err(), ber.ErrMalformed) {
+		t.Error(r.Err())
+	}
+}
+
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	bib := Diagnostic{Set: DiagBib1, Code: 238}
+	b := EncodeRecords(2, 8, [][]byte{
+		Sent{Database: "a", Syntax: SyntaxXML, Content: []byte("<x/>")}.Encode(),
+		Sent{Database: "b", Refusal: &bib}.Encode(),
+		Sent{Database: "c", Syntax: SyntaxSUTRS, Content: []byte("text")}.Encode(),
+		Sent{Database: "d", Syntax: SyntaxGRS1, Structured: true, Content: ber.Sequence(ber.Int(1, 2))}.Encode(),
+	})
+	r := at(t, b)
+	p := ReadRecords(r)
+	if p.Status != 2 || p.Following != 8 || p.Returned != 4 {
+		t.Errorf("%+v", p)
+	}
+	var got []string
+	for p.Next() {
+		if p.Record.Refusal != nil {
+			got = append(got, p.Record.Database+p.Record.Refusal.String())
+			continue
+		}
+		size := p.Record.Size()
+		content, err := io.ReadAll(p.Record.Content(100))
+		if err != nil || size >= 0 && size != int64(len(content)) {
+			t.Errorf("%q, %v, size %d", content, err, size)
+		}
+		got = append(got, p.Record.Database+p.Record.Syntax[len(syntaxRoot):]+string(content))
+	}
+	want := []string{"a109.10<x/>", "brecord not available in the record syntax [238]", "c101text", "d105\x30\x03\x81\x01\x02"}
+	if d := cmp.Diff(want, got); d != "" || !r.Whole() {
+		t.Error(d, r.Err())
+	}
+	r = at(t, EncodeRefusal(bib))
+	if p := ReadRecords(r); p.Next() || len(p.Diagnostics) != 1 || p.Status != 5 || !r.Whole() {
+		t.Errorf("%+v, %v", p, r.Err())
+	}
+	r = at(t, b) // records that nobody reads are skipped
+	for p := ReadRecords(r); p.Next(); {
+	}
+	if !r.Whole() {
+		t.Error(r.Err())
+	}
+}
+
+// FuzzMessages reads whatever comes as every message that there is.
+func FuzzMessages(f *testing.F) {
+	encoded := func(b []byte, err error) []byte {
+		if err != nil {
+			f.Fatal(err)
+		}
+		return b
+	}
+	f.Add(Init{Version: 3, Options: []int{0}, Login: &IDPass{"g", "u", "p"}}.Encode(false))
+	f.Add(encoded(Search{Databases: []string{"a"}, Query: Query{Left: &Query{Term: "x"}, Right: &Query{Term: "y"}}}.Encode()))
+	f.Add(Found{Diagnostics: []Diagnostic{{Set: DiagBib1, Code: 1}}}.Encode())
+	f.Add(encoded(Present{Start: 1, Count: 2, Syntax: SyntaxXML, ElementSet: "F"}.Encode()))
+	f.Add(EncodeRecords(0, 2, [][]byte{Sent{Syntax: SyntaxXML, Content: []byte("<x/>")}.Encode()}))
+	f.Add(EncodeRefusal(Diagnostic{Set: DiagBib1, Code: 13}))
+	f.Add(encoded(Scan{Databases: []string{"a"}, From: Query{Term: "x"}}.Encode()))
+	f.Add(Terms{Terms: []Term{{Text: "x"}}}.Encode())
+	f.Add(Close{Reason: 1, Text: "x"}.Encode())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := ber.NewReader(bufio.NewReader(bytes.NewReader(b)))
+		for r.Message(1<<12) && r.Header().Constructed {
+			switch r.Header().Tag {
+			case TagInit, TagInitResponse:
+				ReadInit(r)
+			case TagSearch:
+				ReadSearch(r)
+			case TagSearchResponse:
+				if m := ReadFound(r); r.Err() == nil && m.Count < 0 {
+					t.Error("a negative count")
+				}
+			case TagPresent:
+				ReadPresent(r)
+			case TagPresentResponse:
+				for p := ReadRecords(r); p.Next(); {
+					if p.Record.Refusal == nil {
+						io.Copy(io.Discard, p.Record.Content(100))
+					}
+				}
+			case TagScan:
+				ReadScan(r)
+			case TagScanResponse:
+				if m := ReadTerms(r, 10); len(m.Terms) > 10 {
+					t.Error("more terms than wanted")
+				}
+			case TagClose:
+				_ = ReadClose(r).String()
+			}
+		}
+	})
+}
