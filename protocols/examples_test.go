@@ -76,6 +76,18 @@ var families = []struct {
 	{schemes: "whois", rfcs: "RFC 3912", examples: []example{{"whois://whois.example/example.org", "who holds a domain"}}},
 	{schemes: "cso", rfcs: "RFC 2378", examples: []example{{"cso://ns.example/smith", "a search of a directory of people"}}},
 	{schemes: "wais", rfcs: "RFC 1738, section 3.9; RFC 1625", examples: []example{{"wais://wais.example/db?words", "a search of a database"}}},
+	{schemes: "z39.50s z39.50r", rfcs: "RFC 2056; ISO 23950, version 3", login: "only if the server rejects the session without one, and only with `--allow-plaintext-login`, as the protocol has no TLS", examples: []example{
+		{"z39.50s://library.example/", "the databases of a server, if it has an Explain database"},
+		{"z39.50s://library.example/books?two+words", "the records that have both, to list; if there are none, the document with that docid"},
+		{"z39.50s://library.example/books?@attr+1=4+tree", "a query in prefix notation: those with the word in the title"},
+		{"z39.50s://library.example/books?two+words;item=3", "the third of those records"},
+		{"z39.50r://library.example/books?10234", "a document by its docid"},
+		{"z39.50r://library.example:2100/books+maps?10234;esn=F;rs=xml+marc", "one of two databases, with element set and record syntax"}},
+		note: "A database without a query is there to be listed: `urlget ls` has its words. " +
+			"A record comes as MARC21 if the server has it so, or else as XML or as text (SUTRS), or in the syntax of `rs=` or `--view`; " +
+			"what comes is not changed, but `--view text` shows the fields of MARC where a server has no text. " +
+			"A docid is sought by the attributes of RFC 2056, and as a local number where the server does not know them; if several records have it, none is retrieved. " +
+			"The parameter `item` is our own; it counts in the result as it is now."},
 	{schemes: "prospero", rfcs: "RFC 1738, section 3.11", examples: []example{{"prospero://host.example//pub/file", "a file"}}},
 	{schemes: "ni", rfcs: "RFC 6920", examples: []example{
 		{"ni://example.com/sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "content by its digest"}},

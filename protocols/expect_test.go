@@ -40,6 +40,8 @@ func TestExpectations(t *testing.T) {
 		"whois://h/example.org":          "example.org.txt",
 		"finger://h/joe":                 "joe",
 		"cso://h/joe":                    listing,
+		"z39.50s://h/":                   listing,
+		"z39.50s://h/db?words":           listing,
 		"http://h/a/b.html?x":            "b.html",
 	} {
 		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(url)})

@@ -32,6 +32,7 @@ import (
 	"github.com/urlget/urlget/protocols/wais"
 	"github.com/urlget/urlget/protocols/whois"
 	"github.com/urlget/urlget/protocols/ws"
+	"github.com/urlget/urlget/protocols/z3950"
 )
 
 // Config holds driver options, one pointer for each driver package; nil means its defaults.
@@ -57,6 +58,7 @@ type Config struct {
 	TFTP     *tftp.Options
 	WAIS     *wais.Options
 	WS       *ws.Options
+	Z3950    *z3950.Options
 }
 
 // All registers every built-in driver with its defaults.
@@ -93,6 +95,7 @@ func With(cfg Config) fetch.Loader {
 		wais.With(orZero(cfg.WAIS))(env, reg)
 		whois.Load(env, reg)
 		ws.With(orZero(cfg.WS))(env, reg)
+		z3950.With(orZero(cfg.Z3950))(env, reg)
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/whoisd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/z3950d"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/imap"
 	"github.com/urlget/urlget/protocols/pop"
@@ -89,6 +90,7 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	public := nfsd.Start(t, nfsd.Options{Tree: tree, Public: "."})
 	imap4 := imapd.Start(t, imapd.Options{Mailboxes: map[string][]imapd.Message{"INBOX": {{Text: []byte(mail)}}}})
 	wais := waisd.Start(t, waisd.Options{Tree: fstest.MapFS{"db/long.txt": tree["pub/long.txt"]}})
+	catalogue := z3950d.Start(t, z3950d.Options{Tree: fstest.MapFS{"db/long.txt": tree["pub/long.txt"], "db/short.txt": tree["pub/short.txt"]}, Explain: true})
 	second := whoisd.Start(t, whoisd.Options{Answers: map[string]string{"r": "the rest\r\n"}})
 	whois := whoisd.Start(t, whoisd.Options{Answers: map[string]string{"x": long + "\r\n", "r": "refer: whois://" + second.Addr + "\r\n"}})
 	finger := fingerd.Start(t, fingerd.Options{Answers: map[string]string{"x": long + "\r\n"}})
@@ -160,6 +162,11 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 		"imap, search":      {url: "imap://joe:x@" + imap4.Addr + "/INBOX?ALL", op: fetch.OpList, says: []string{"* OK x\r\n", "* SEARCH 1\r\n"}},
 		"wais":              {url: wais.Document("db", "long.txt"), pieces: true, says: []string{"0000000000z"}},
 		"wais, search":      {url: wais.URL + "/db?long", op: fetch.OpList},
+		"z39.50, document":  {url: "z39.50r://" + catalogue.Addr + "/db?long.txt", says: []string{"\xb9\x80", "\x30\x00"}},
+		"z39.50, record":    {url: catalogue.URL + "/db?long;item=1", says: []string{"\xb9\x80"}},
+		"z39.50, search":    {url: catalogue.URL + "/db?long", op: fetch.OpList, pieces: true, says: []string{"\xb9\x80", "\xbc\x80"}},
+		"z39.50, words":     {url: catalogue.URL + "/db", op: fetch.OpList},
+		"z39.50, databases": {url: catalogue.URL + "/", op: fetch.OpList},
 		"whois":             {unframed: true, url: whois.URL + "/x", pieces: true, says: []string{"refer: x\r\n"}},
 		"finger":            {unframed: true, url: finger.URL + "/x", pieces: true},
 		"dict":              {url: dict.URL + "/d:x", pieces: true, says: []string{"220-x\r\n", "250-x\r\n", "250 x\r\n", "151 x y\r\n.\r\n"}},

@@ -33,6 +33,7 @@ import (
 	"github.com/urlget/urlget/protocols/telnet"
 	"github.com/urlget/urlget/protocols/wais"
 	"github.com/urlget/urlget/protocols/ws"
+	"github.com/urlget/urlget/protocols/z3950"
 )
 
 // This file is the only one that may name schemes: it sets the options of drivers.
@@ -206,7 +207,7 @@ func addDriverFlags(f *pflag.FlagSet, d *driverSettings) {
 	f.Var((*number)(&d.news.Newest), "newest", "list only the last `N` articles of a newsgroup")
 	f.Var((*date)(&d.news.Since), "since", "list only articles since `DATE`, such as 2026-01-31 or 2026-01-31T12:00:00Z")
 	f.BoolVar(&d.news.StartTLS, "starttls", false, "begin TLS with news, mail and LDAP servers before anything else is said")
-	f.BoolVar(&d.news.AllowPlaintext, "allow-plaintext-login", false, "let passwords travel to news, mail and LDAP servers without TLS")
+	f.BoolVar(&d.news.AllowPlaintext, "allow-plaintext-login", false, "let passwords travel to servers of news, mail, LDAP and Z39.50 without TLS")
 	f.Var((*several)(&d.mailboxes), "mailbox", "find messages in `FILE`, an mbox or Maildir")
 	f.Var((*several)(&d.ssh.Identities), "identity", "log in to SSH servers with the private key in `FILE`")
 	f.Var((*several)(&d.ssh.KnownHosts), "known-hosts", "know SSH servers by the keys in `FILE`, not those in ~/.ssh/known_hosts")
@@ -303,6 +304,7 @@ func (s *settings) config(piped bool, p prompt) protocols.Config {
 		Mid:      &mid.Options{Mailboxes: d.mailboxes},
 		NFS:      &d.nfs,
 		NNTP:     &d.news,
+		Z3950:    &z3950.Options{AllowPlaintext: d.news.AllowPlaintext},
 		POP:      &pop.Options{StartTLS: d.news.StartTLS, AllowPlaintext: d.news.AllowPlaintext},
 		SFTP:     &d.ssh,
 		WAIS:     &d.wais,

@@ -61,6 +61,8 @@ func lookup(name string) scheme {
 			base: gopherBase, escape: escapeOpaque, search: searchGopher}
 	case "prospero":
 		return scheme{port: 1525, host: true, path: selector, plainQuery: true, base: prosperoBase, escape: escapeOpaque}
+	case "z39.50r", "z39.50s": // RFC 2056
+		return scheme{port: 210, host: true, path: opaque, search: searchZ3950}
 	case "wais":
 		return scheme{port: 210, host: true, path: opaque, search: searchWAIS}
 

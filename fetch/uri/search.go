@@ -5,8 +5,9 @@ import "strings"
 // WithSearch returns u with the words where its scheme has them, in place of those that are there:
 // after "%09" in a gopher URL of type 2 or 7 (RFC 1738, section 3.4.2), after "?" in a WAIS
 // database (section 3.9) and in http and https, with "+" for a space (RFC 1630), after "?" in
-// gemini, and as the word of a dict URL (RFC 2229, section 5). Other URLs have no such place, and
-// words with a tab, CR, LF or NUL cannot stand there: the error is of type [*Error].
+// gemini and z39.50s (RFC 2056), and as the word of a dict URL (RFC 2229, section 5). Other URLs have
+// no such place, and words with a tab, CR, LF or NUL cannot stand there: the error is of type
+// [*Error].
 func (u URI) WithSearch(words string) (URI, error) {
 	if hasControl(words) || strings.Contains(words, "\t") {
 		err := u.malformed("tab, CR, LF or NUL in the search words")
@@ -59,6 +60,25 @@ func searchWAIS(u URI, c *components, words string) error {
 		return u.malformed("a WAIS document cannot be searched")
 	}
 	return searchQuery(u, c, words)
+}
+
+// searchZ3950 puts the words before the parameters, which end a URL (RFC 2056, section 5). The
+// position in another search is not kept.
+func searchZ3950(u URI, c *components, words string) error {
+	if u.Scheme() != "z39.50s" || strings.Trim(u.Path(), "/") == "" {
+		return u.malformed("no database that can be searched")
+	}
+	path, params, _ := strings.Cut(c.path, ";")
+	if c.query != "" {
+		_, params, _ = strings.Cut(c.query, ";")
+	}
+	c.path, c.query = path, "?"+escapeQuery(words)
+	for param := range strings.SplitSeq(params, ";") {
+		if param != "" && !strings.HasPrefix(strings.ToLower(param), "item=") {
+			c.query += ";" + param
+		}
+	}
+	return nil
 }
 
 func searchDict(u URI, c *components, words string) error {

@@ -6,8 +6,6 @@ var names = []name{
 	// RFC 1738, section 4, and RFC 1630.
 	{"mailserver", "data that a mail server sends on request", "write to the address in the URL: urlget sends no mail"},
 	{"z39.50", "the older name for searches by Z39.50", "see z39.50s"},
-	{"z39.50r", "a record of a database, by Z39.50 (RFC 2056)", "yaz-client (Debian: yaz) speaks Z39.50"},
-	{"z39.50s", "a session with a database, by Z39.50 (RFC 2056)", "yaz-client (Debian: yaz) speaks Z39.50"},
 	{"x500", "an entry in an X.500 directory; RFC 1630 left its form open", "directories are reached by ldap now"},
 	{"whois++", "a query of a WHOIS++ directory; RFC 1630 left its form open", "ask a whois server: whois://HOST/QUERY"},
 	{"urn", "a name without a place", "map its namespace to a resolver: --gateway urn:NID=URL"},

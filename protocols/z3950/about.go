@@ -1,0 +1,119 @@
+package z3950
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/urlget/urlget/internal/codec/marc"
+	codec "github.com/urlget/urlget/internal/codec/z3950"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// about is what a record tells in a list.
+type about struct{ title, author string }
+
+// maxTitle bounds a title, in bytes.
+const maxTitle = 500
+
+// aboutOf looks for the title in the beginning of a record.
+func aboutOf(syntax string, b []byte) (a about) {
+	media, _ := mediaType(syntax)
+	switch {
+	case media == "application/marc":
+		if rec, err := marc.Parse(b); err == nil {
+			a = about{rec.Title(), rec.Author()}
+		}
+	case media == "application/xml":
+		a = aboutXML(b)
+	case syntax == codec.SyntaxSUTRS:
+		for line := range strings.Lines(string(b)) {
+			if a.title = strings.TrimSpace(line); a.title != "" {
+				break
+			}
+		}
+	}
+	return about{shorten(a.title), shorten(a.author)}
+}
+
+// shorten returns text in one line of bounded length.
+func shorten(s string) string {
+	s = strings.Join(strings.Fields(wire.Text(s)), " ")
+	if len(s) > maxTitle {
+		n := maxTitle
+		for !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = s[:n] + "…"
+	}
+	return s
+}
+
+// aboutXML finds the first title and the first creator in a document: of MARC in XML, Dublin Core,
+// MODS and what else calls them so.
+func aboutXML(b []byte) (a about) {
+	d := xml.NewDecoder(bytes.NewReader(b))
+	d.Strict = false
+	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
+	var field, code string
+	var into *string
+	depth := 0 // within what into collects
+	for {
+		token, err := d.Token()
+		if err != nil { // of a document that is cut off too
+			return about{strings.TrimRight(strings.TrimSpace(a.title), " /:;"), strings.TrimRight(strings.TrimSpace(a.author), " ,")}
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if into != nil {
+				depth++
+				continue
+			}
+			switch t.Name.Local {
+			case "datafield":
+				field = attribute(t, "tag")
+			case "subfield":
+				code = attribute(t, "code")
+				switch {
+				case (field == "245" || field == "200") && (code == "a" || code == "b"):
+					into = &a.title
+					if *into != "" {
+						*into += " "
+					}
+				case (field == "100" || field == "700") && code == "a" && a.author == "":
+					into = &a.author
+				}
+			case "title", "Title":
+				if a.title == "" {
+					into = &a.title
+				}
+			case "creator", "author", "Creator":
+				if a.author == "" {
+					into = &a.author
+				}
+			}
+		case xml.EndElement:
+			switch {
+			case into != nil && depth > 0:
+				depth--
+			default:
+				into = nil
+			}
+		case xml.CharData:
+			if into != nil && len(*into) <= maxTitle {
+				*into += string(t)
+			}
+		}
+	}
+}
+
+func attribute(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,132 @@
+package z3950
+
+import (
+	"context"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	codec "github.com/urlget/urlget/internal/codec/z3950"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// explainDatabase is where servers describe themselves (Z39.50, section 3.2.10).
+const explainDatabase = "IR-Explain-1"
+
+// A Database is one of a server. It is the Sys of an entry.
+type Database struct {
+	Name string `json:"name"`
+}
+
+// explainQuery finds the descriptions of databases.
+var explainQuery = codec.Query{Set: codec.Exp1, Term: "DatabaseInfo", Attributes: []codec.Attribute{{Type: 1, Value: 1}}}
+
+// openDatabases lists the databases of a server, if it has an Explain database.
+func (d *driver) openDatabases(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	h := &hits{t: t, next: 1, form: choices{syntaxes: []string{codec.SyntaxExplain, codec.SyntaxXML}, elements: []string{"B", ""}}}
+	l, err := d.with(ctx, t, func(l *lease) (err error) {
+		if err := l.search(codec.Search{Databases: []string{explainDatabase}, Query: explainQuery}); err != nil || l.count == 0 {
+			return err
+		}
+		h.p, err = h.ask(l)
+		return err
+	})
+	if e := saying(err, "the server does not tell which databases it has"); e != nil && e.Code != fetch.ErrBusy {
+		e.Code = fetch.ErrNotRetrievable
+		e.Hint = "name one, as in z39.50s://" + t.url.Host() + "/DATABASE?WORDS"
+		return nil, e
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.l, h.count = l, l.count
+	resp := listing(t)
+	if req.Op == fetch.OpStat {
+		l.abort()
+		return resp, nil
+	}
+	resp.Body, resp.Parse = l.list(h.databases)
+	return resp, nil
+}
+
+// databases yields those that the records describe.
+func (h *hits) databases(yield func(fetch.Part, error) bool) {
+	for h.next <= h.count {
+		if h.p == nil {
+			var err error
+			if h.p, err = h.ask(h.l); err != nil {
+				yield(fetch.Part{}, err)
+				return
+			}
+		}
+		for more := true; more; {
+			name, err := h.databaseName()
+			if err == nil {
+				more, err = h.following()
+			}
+			if err != nil {
+				yield(fetch.Part{}, h.l.breaks(cutOff(err)))
+				return
+			}
+			if name == "" {
+				continue
+			}
+			if !yield(h.t.databasePart(name), nil) {
+				return
+			}
+		}
+		h.p = nil
+	}
+}
+
+// databaseName returns the name in a record of Explain: a DatabaseInfo, which has the tag 1, and its
+// name too, or what Zebra makes of that in XML.
+func (h *hits) databaseName() (name string, err error) {
+	defer h.l.conn.Piece()()
+	rec := &h.p.Record
+	switch {
+	case rec.Refusal != nil:
+	case rec.Structured() && rec.Syntax == codec.SyntaxExplain:
+		r := rec.Reader()
+		if !r.Header().Is(1) {
+			return "", nil
+		}
+		r.Enter()
+		for name == "" && r.Next() {
+			if r.Header().Is(1) {
+				name = wire.Text(r.String(maxURL))
+			}
+		}
+		r.Leave()
+	case rec.Syntax == codec.SyntaxXML:
+		content := rec.Content(maxBrief)
+		text, err := io.ReadAll(io.LimitReader(content, maxBrief))
+		if err == nil {
+			_, err = io.Copy(io.Discard, content)
+		}
+		if err != nil {
+			return "", err
+		}
+		var explain struct {
+			Name string `xml:"databaseInfo>name"`
+		}
+		if xml.Unmarshal(text, &explain) == nil { // otherwise it is no DatabaseInfo
+			name = strings.TrimSpace(explain.Name)
+		}
+	}
+	return name, h.l.r.Err()
+}
+
+func (t *target) databasePart(name string) fetch.Part {
+	e := fetch.Entry{Name: name, Kind: fetch.EntrySearch, Rel: "item", Size: -1, Sys: Database{Name: name}}
+	u, err := t.sibling("/"+uri.Escape(name), "", 0)
+	if err != nil {
+		e.Kind = fetch.EntryText
+		return fetch.Part{Text: fmt.Appendf(nil, "# %s\r\n", fetch.Printable(name)), Entries: []fetch.Entry{e}}
+	}
+	e.URL = u
+	return uriListPart(e)
+}

@@ -1,0 +1,133 @@
+package z3950
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/ber"
+	codec "github.com/urlget/urlget/internal/codec/z3950"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// errRejected is the cause of the error for a session that the server does not begin.
+var errRejected = errors.New("the server rejected the session")
+
+func violation(format string, args ...any) error {
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
+}
+
+// A refused is the error for a diagnostic, whose text is that of the reply.
+type refused struct {
+	d    codec.Diagnostic
+	what string // was refused, if there is more to say than the diagnostic does
+}
+
+// Error implements error.
+func (e refused) Error() string { return e.what }
+
+// saying returns err, which is for a diagnostic, with more to say.
+func saying(err error, format string, args ...any) *fetch.Error {
+	var (
+		e *fetch.Error
+		r refused
+	)
+	if !errors.As(err, &e) || !errors.As(err, &r) {
+		return nil
+	}
+	dup := *e
+	dup.Err = refused{r.d, fmt.Sprintf(format, args...)}
+	return &dup
+}
+
+// refusal returns the error for diagnostics, the first of which decides.
+func refusal(list []codec.Diagnostic) error {
+	d := list[0]
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(d.String())}, Err: refused{d: d}}
+	if d.Set != codec.DiagBib1 && d.Set != "" {
+		return e
+	}
+	switch d.Code {
+	case codec.TemporaryError, codec.NoResources, 32, 33, 28, 29, codec.NoSession, 1018, 1019, codec.LoginOutOfService, 1026:
+		e.Code, e.Retry = fetch.ErrBusy, true
+	case codec.NoDatabase, codec.UnknownDatabase, codec.OutOfRange, codec.RecordDeleted:
+		e.Code = fetch.ErrNotFound
+	case codec.NotInSyntax, codec.BadSyntax, codec.NoData, codec.BadElementSet, codec.NoElementSets:
+		e.Code = fetch.ErrNotFound
+	case codec.BadUser, codec.BadPassword, 1013, 1017, 1021, 1022, 1023:
+		e.Code = fetch.ErrAuth
+	case 15, codec.DatabaseDenied, codec.AccessFailure, 1012, 1016:
+		e.Code = fetch.ErrRefused
+	case codec.RecordTooLarge:
+		e.Code = fetch.ErrTooLarge
+	case codec.PermanentError, 14, codec.UnspecifiedError, 1014:
+	default:
+		if d.Code >= 3 && d.Code < 300 || d.Code == codec.BadAttribute || d.Code == codec.NoService {
+			e.Code = fetch.ErrRefused // of what the server cannot search for
+		}
+	}
+	return e
+}
+
+// diagnosticOf returns the code of the diagnostic that err is for, or 0.
+func diagnosticOf(err error) int64 {
+	var r refused
+	if errors.As(err, &r) && (r.d.Set == codec.DiagBib1 || r.d.Set == "") {
+		return r.d.Code
+	}
+	return 0
+}
+
+// aboutAttributes reports whether err says that the server does not search in this way.
+func aboutAttributes(err error) bool {
+	code := diagnosticOf(err)
+	return code >= codec.BadAttributeType && code <= 127 || code == codec.BadAttribute
+}
+
+// aboutSyntax reports whether err says that there is no such record syntax, or not for this record.
+func aboutSyntax(err error) bool {
+	switch diagnosticOf(err) {
+	case codec.NotInSyntax, codec.BadSyntax, codec.NoData, 106:
+		return true
+	}
+	return false
+}
+
+// aboutElements reports whether err says that there is no such element set.
+func aboutElements(err error) bool {
+	code := diagnosticOf(err)
+	return code == codec.NoElementSets || code == codec.BadElementSet
+}
+
+// failed returns the error for a message that could not be read. Where one was due, an end is not
+// in order.
+func failed(err error) error {
+	switch {
+	case err == io.EOF:
+		return io.ErrUnexpectedEOF
+	case errors.Is(err, ber.ErrMalformed):
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+	}
+	return err
+}
+
+// cutOff is failed within a content.
+func cutOff(err error) error {
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("the connection ended within the answer: %w", io.ErrUnexpectedEOF)}
+	}
+	return failed(err)
+}
+
+// closed returns the error for a session that the server ends.
+func closed(m codec.Close) error {
+	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(m.String())}, Err: errors.New("the server has ended the session")}
+	switch m.Reason {
+	case codec.CloseFinished, codec.CloseShutdown, codec.CloseResources, codec.CloseLackActivity:
+		e.Code, e.Retry = fetch.ErrBusy, true
+	case codec.CloseSecurity:
+		e.Code = fetch.ErrRefused
+	}
+	return e
+}

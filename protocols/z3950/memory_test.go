@@ -1,0 +1,57 @@
+package z3950
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/z3950d"
+)
+
+// TestListingMemory lists 10,000 records that come in windows. It is not parallel, as it looks at
+// the heap.
+func TestListingMemory(t *testing.T) {
+	const count = 10_000
+	s, host := start(t, z3950d.Options{Synthetic: count})
+	c := client(t)
+	n := 0
+	fetchtest.LiveHeap(t, 24<<20, func() {
+		for e, err := range c.List(t.Context(), "z39.50s://"+host+"/many?record") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; e.Name != fmt.Sprintf("record %d of many", n) {
+				t.Fatalf("%d: %s", n, e.Name)
+			}
+		}
+	})
+	presents := 0
+	for _, line := range s.Log() {
+		if strings.HasPrefix(line, "PRESENT") {
+			presents++
+		}
+	}
+	if n != count || presents < count/window || presents > count/window+4 {
+		t.Errorf("%d records by %d requests", n, presents)
+	}
+}
+
+// TestRecordMemory reads a large record, which is held nowhere. The server holds it three times.
+func TestRecordMemory(t *testing.T) {
+	const size = 32 << 20
+	_, host := start(t, z3950d.Options{Tree: fstest.MapFS{"db/x.xml": {Data: make([]byte, size)}}})
+	c := client(t)
+	resp, err := c.Get(t.Context(), "z39.50r://"+host+"/db?x.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	fetchtest.LiveHeap(t, 8<<20, func() {
+		if n, err := io.Copy(io.Discard, resp.Body); n != size || err != nil || resp.Size != size {
+			t.Errorf("%d bytes, %v; the size is said to be %d", n, err, resp.Size)
+		}
+	})
+}

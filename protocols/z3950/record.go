@@ -1,0 +1,207 @@
+package z3950
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/textproto"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/marc"
+	codec "github.com/urlget/urlget/internal/codec/z3950"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+const (
+	// maxStructured bounds a record that is a value of ASN.1, in bytes.
+	maxStructured = 1 << 20
+	// drained is how much of a record is read rather than to end the session, in bytes.
+	drained = 64 << 10
+)
+
+// openRecord retrieves a record or, for OpStat, what is known before its content comes.
+func (d *driver) openRecord(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	c, err := t.choose(req, "F", "")
+	if err != nil {
+		return nil, err
+	}
+	var p *codec.Records
+	l, err := d.with(ctx, t, func(l *lease) error {
+		if err := l.find(t); err != nil {
+			return err
+		}
+		position, err := t.position(l.count)
+		if err != nil {
+			return err
+		}
+		p, _, err = l.any(position, 1, c)
+		return err
+	})
+	if err != nil {
+		return nil, explainSyntax(err, req)
+	}
+	rec := p.Record
+	media, suffix := mediaType(rec.Syntax)
+	text := c.fields && media == "application/marc"
+	if text {
+		media, suffix = "text/plain", ".txt"
+	}
+	if c.only && !text && !bySyntax(rec.Syntax, req.View) {
+		l.abort()
+		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the record has no view %q", req.View),
+			Hint: "the server has it as " + syntaxName(rec.Syntax) + " (" + media + ")"}
+	}
+	resp := &fetch.Response{URL: t.url, Body: fetch.NoBody, Meta: fetch.Meta{ContentType: media, Size: rec.Size(), Name: t.fileName(suffix),
+		Header: textproto.MIMEHeader{"Record-Syntax": {fetch.Printable(syntaxName(rec.Syntax))}}}}
+	if rec.Database != "" {
+		resp.Header.Set("Database", fetch.Printable(wire.Text(rec.Database)))
+	}
+	b := &body{l: l, p: p, r: rec.Content(maxStructured)}
+	if text {
+		resp.Size = -1
+		fields, err := b.asText()
+		if err != nil {
+			l.abort()
+			return nil, err
+		}
+		b.r, b.shown = fields, true
+	}
+	if req.Op == fetch.OpStat {
+		if n := rec.Size(); n < 0 || n > drained {
+			l.abort()
+			return resp, nil
+		}
+		if _, err := io.Copy(io.Discard, b); err != nil {
+			return nil, err
+		}
+		return resp, nil
+	}
+	resp.Body = b
+	return resp, nil
+}
+
+// position returns which of the records that were found t names.
+func (t *target) position(count int64) (int64, error) {
+	switch {
+	case count == 0:
+		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("no record matches")}
+	case t.retrieval && count > 1: // RFC 2056, section 4
+		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%d records match, and a document is a single one", count),
+			Hint: "z39.50s lists those that match"}
+	case t.retrieval:
+		return 1, nil
+	case t.item > count:
+		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%d records match, and this would be number %d", count, t.item)}
+	}
+	return t.item, nil
+}
+
+// explainSyntax says more about a record that the server does not have in the form that is wanted.
+func explainSyntax(err error, req *fetch.Request) error {
+	if e := saying(err, "the record has no view %q", req.View); e != nil && req.View != "" && aboutSyntax(err) {
+		return e
+	}
+	return err
+}
+
+// fileName returns a name for a record.
+func (t *target) fileName(suffix string) string {
+	name := t.query
+	if !t.retrieval {
+		name = fmt.Sprintf("%s-%d", t.databases[0], t.item)
+	}
+	if name = fetch.SafeName(name); name == "" || strings.HasSuffix(name, suffix) {
+		return name
+	}
+	return fetch.SafeName(name + suffix)
+}
+
+// A body is the content of a record.
+type body struct {
+	l     *lease
+	p     *codec.Records
+	r     io.Reader
+	shown bool // r is made of a record that was read
+	err   error
+	gone  atomic.Bool // Close was called, perhaps while another goroutine reads
+	once  sync.Once
+}
+
+// Read implements io.Reader. It returns io.EOF when the message has ended that the record is in.
+func (b *body) Read(p []byte) (int, error) {
+	switch {
+	case b.err != nil:
+		return 0, b.err
+	case b.gone.Load():
+		return 0, net.ErrClosed
+	}
+	n, err := b.r.Read(p)
+	if err != nil {
+		if err == io.EOF && !b.shown {
+			err = b.finish()
+		}
+		b.err = err
+		if err != io.EOF {
+			b.err = b.l.breaks(cutOff(err))
+		}
+		b.once.Do(b.l.end)
+	}
+	return n, b.err
+}
+
+// finish reads what follows the content in the message.
+func (b *body) finish() error {
+	defer b.l.conn.Piece()()
+	if b.p.Next() {
+		return violation("more records came than were asked for")
+	}
+	if err := b.l.r.Err(); err != nil {
+		if err == io.EOF {
+			return io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	return io.EOF
+}
+
+// asText reads a record of MARC and returns its fields as text.
+func (b *body) asText() (io.Reader, error) {
+	defer b.l.conn.Piece()()
+	raw, err := io.ReadAll(io.LimitReader(b.r, marc.MaxRecord+1))
+	if err == nil && len(raw) > marc.MaxRecord {
+		return nil, violation("a record of MARC has more than %d bytes", marc.MaxRecord)
+	}
+	if err == nil {
+		err = b.finish()
+	}
+	if err != io.EOF {
+		return nil, cutOff(err)
+	}
+	rec, err := marc.Parse(raw)
+	if err != nil {
+		return nil, violation("%w", err)
+	}
+	return bytes.NewReader([]byte(rec.Text(readable))), nil
+}
+
+// readable returns text of a server as it can be shown.
+func readable(s string) string { return fetch.Printable(wire.Text(s)) }
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	b.gone.Store(true)
+	b.once.Do(func() {
+		if b.shown {
+			b.l.end()
+		} else {
+			b.l.abort()
+		}
+	})
+	return nil
+}

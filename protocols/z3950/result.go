@@ -1,0 +1,220 @@
+package z3950
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	codec "github.com/urlget/urlget/internal/codec/z3950"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// find makes the result set of t, unless it is there already.
+func (l *lease) find(t *target) error {
+	key := t.resultKey()
+	if l.result == key {
+		return nil
+	}
+	words, document, err := t.searches()
+	if err != nil {
+		return err
+	}
+	err = l.first(t.databases, words)
+	switch {
+	case words == nil:
+		err = l.first(t.databases, document)
+	case err == nil && l.count == 0 && document != nil:
+		// A session URL may name a document (RFC 2056, section 3). A server that knows no such thing
+		// has found nothing.
+		if err = l.first(t.databases, document); aboutAttributes(err) {
+			err, l.count = nil, 0
+		}
+	}
+	if err == nil {
+		l.result = key
+	}
+	return err
+}
+
+// first searches by the first of the queries whose attributes the server has.
+func (l *lease) first(databases []string, queries []codec.Query) error {
+	var refusal error
+	for _, q := range queries {
+		err := l.search(codec.Search{Databases: databases, Query: q})
+		if !aboutAttributes(err) {
+			return err
+		}
+		if refusal == nil {
+			refusal = err
+		}
+	}
+	return refusal
+}
+
+// search performs one search.
+func (l *lease) search(m codec.Search) error {
+	message, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	l.result, l.count, l.told = "", 0, ""
+	defer l.conn.ReplyTimeout(l.times.Reply)()
+	if err := l.send(message, describeSearch(m)); err != nil {
+		return err
+	}
+	if err := l.answer(codec.TagSearchResponse, maxMessage); err != nil {
+		return err
+	}
+	found := codec.ReadFound(l.r)
+	if err := l.read(); err != nil {
+		return err
+	}
+	l.trace(false, "FOUND %d records%s", found.Count, describeDiagnostics(found.Diagnostics))
+	switch {
+	case found.OK && len(found.Diagnostics) > 0:
+		l.told = wire.Text(found.Diagnostics[0].String())
+	case found.OK:
+	case len(found.Diagnostics) > 0:
+		return refusal(found.Diagnostics)
+	default:
+		return &fetch.Error{Code: fetch.ErrServer, Err: errors.New("the search failed, and the server does not say why")}
+	}
+	l.count = found.Count
+	return nil
+}
+
+// present asks for records, and reads the answer up to the first. The records must be read to the
+// end of the message before anything else. Its error may be a diagnostic.
+func (l *lease) present(m codec.Present) (*codec.Records, error) {
+	message, err := m.Encode()
+	if err != nil {
+		return nil, err
+	}
+	most := int64(maxMessage)
+	if m.Count == 1 {
+		most = recordSize + overhead
+	}
+	defer l.conn.ReplyTimeout(l.times.Reply)()
+	if err := l.send(message, describePresent(m)); err != nil {
+		return nil, err
+	}
+	if err := l.answer(codec.TagPresentResponse, most); err != nil {
+		return nil, err
+	}
+	p := codec.ReadRecords(l.r)
+	some := p.Next()
+	if err := l.read(); err != nil {
+		return nil, err
+	}
+	l.trace(false, "RECORDS %d, status %d%s", p.Returned, p.Status, describeDiagnostics(p.Diagnostics))
+	switch {
+	case some && p.Record.Refusal != nil && m.Count == 1:
+		d := *p.Record.Refusal
+		p.Next()
+		if err := l.read(); err != nil {
+			return nil, err
+		}
+		return nil, refusal([]codec.Diagnostic{d})
+	case some:
+		return p, nil
+	case len(p.Diagnostics) == 0:
+		return nil, l.breaks(violation("neither records came nor a reason"))
+	}
+	err = refusal(p.Diagnostics)
+	if code := diagnosticOf(err); l.pooled.Reused && (code == 27 || code == 30) {
+		err = errStale
+	}
+	return nil, err
+}
+
+// rest skips the records that are left of a message.
+func (l *lease) rest(p *codec.Records) error {
+	defer l.conn.Piece()()
+	for p.Next() {
+	}
+	return l.read()
+}
+
+// any asks for records from start on in the first of the forms that the server has them in, and
+// returns that.
+func (l *lease) any(start, count int64, c choices) (*codec.Records, codec.Present, error) {
+	var first error
+	for _, syntax := range c.syntaxes {
+		for _, elements := range c.elements {
+			m := codec.Present{Start: start, Count: count, Syntax: syntax, ElementSet: elements}
+			p, err := l.present(m)
+			switch {
+			case err == nil && count > 1 && p.Record.Refusal != nil && len(c.syntaxes)+len(c.elements) > 2:
+				err = refusal([]codec.Diagnostic{*p.Record.Refusal})
+				if !aboutSyntax(err) && !aboutElements(err) {
+					return p, m, nil
+				}
+				if err := l.rest(p); err != nil { // the others are refused too
+					return nil, m, err
+				}
+			case err == nil:
+				return p, m, nil
+			}
+			if first == nil {
+				first = err
+			}
+			if aboutSyntax(err) {
+				break
+			}
+			if !aboutElements(err) {
+				return nil, m, err
+			}
+		}
+	}
+	return nil, codec.Present{}, first
+}
+
+// describeSearch describes a search for people.
+func describeSearch(m codec.Search) string {
+	return fmt.Sprintf("SEARCH %s for %s", describeDatabases(m.Databases), describeQuery(m.Query))
+}
+
+func describeDatabases(names []string) string {
+	var quoted []string
+	for _, name := range names {
+		quoted = append(quoted, strconv.Quote(name))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// describeQuery writes a query in prefix notation.
+func describeQuery(q codec.Query) string {
+	if q.Left != nil {
+		return [...]string{"@and ", "@or ", "@not "}[min(q.Op, 2)] + describeQuery(*q.Left) + " " + describeQuery(*q.Right)
+	}
+	var b strings.Builder
+	for _, a := range q.Attributes {
+		value := strconv.FormatInt(a.Value, 10)
+		if a.Name != "" {
+			value = fetch.Printable(a.Name)
+		}
+		fmt.Fprintf(&b, "@attr %d=%s ", a.Type, value)
+	}
+	return b.String() + strconv.Quote(q.Term)
+}
+
+func describePresent(m codec.Present) string {
+	text := fmt.Sprintf("PRESENT %d from %d", m.Count, m.Start)
+	if m.Syntax != "" {
+		text += ", syntax " + syntaxName(m.Syntax)
+	}
+	if m.ElementSet != "" {
+		text += ", element set " + strconv.Quote(m.ElementSet)
+	}
+	return text
+}
+
+func describeDiagnostics(list []codec.Diagnostic) string {
+	var b strings.Builder
+	for _, d := range list {
+		b.WriteString(", " + fetch.Printable(wire.Text(d.String())))
+	}
+	return b.String()
+}

@@ -1,0 +1,263 @@
+package z3950
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/ber"
+	codec "github.com/urlget/urlget/internal/codec/z3950"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+const (
+	// messageSize is what messages with several records should not exceed, in bytes.
+	messageSize = 1 << 20
+	// recordSize is what a message with one record must not exceed, in bytes.
+	recordSize = 256 << 20
+	// overhead is what a message may have besides its records, in bytes.
+	overhead = 1 << 20
+	// maxMessage bounds the messages with several records that are taken, in bytes: not every server
+	// keeps to messageSize.
+	maxMessage = 16 << 20
+	// farewell bounds the sending of Close, whose answer nobody waits for.
+	farewell = time.Second
+)
+
+// A serverKey names connections that are interchangeable.
+type serverKey struct {
+	addr  string
+	login string // the URL's user and password
+}
+
+// A session is a connection to a server, after Init.
+type session struct {
+	conn   *fetch.Conn
+	r      *ber.Reader
+	times  fetch.Timeouts
+	can    uint64      // its options
+	broken atomic.Bool // the conversation cannot go on; set by Close too, while another goroutine reads
+	result string      // what the result set is of (target.resultKey); "" if there is none
+	count  int64       // of the records in it
+	told   string      // a diagnostic that came with the result set
+}
+
+// dial connects and begins a session. A login is only sent if the server rejects the session without
+// one.
+func (d *driver) dial(ctx context.Context, t *target) (*session, error) {
+	s, err := d.begin(ctx, t, nil)
+	for attempt := 1; errors.Is(err, errRejected) && attempt <= maxLogins; attempt++ {
+		login, refusal := d.login(ctx, t, attempt, err)
+		if refusal != nil {
+			return nil, refusal
+		}
+		s, err = d.begin(ctx, t, login)
+	}
+	return s, err
+}
+
+// begin connects and sends Init.
+func (d *driver) begin(ctx context.Context, t *target, login *codec.IDPass) (*session, error) {
+	conn, err := d.env.Dial(ctx, "tcp", t.url.HostPort(port))
+	if err != nil {
+		return nil, err
+	}
+	s := &session{conn: conn, times: d.env.Timeouts(), r: ber.NewReader(bufio.NewReaderSize(conn, 32<<10))}
+	release := conn.Bind(ctx)
+	err = s.init(d.env.Identity().UserAgent, login)
+	if !release() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// maxLogins bounds how often credentials are asked for.
+const maxLogins = 3
+
+// login asks for a login after the server has rejected a session. Its error says why.
+func (d *driver) login(ctx context.Context, t *target, attempt int, rejected error) (*codec.IDPass, error) {
+	var e *fetch.Error
+	if !errors.As(rejected, &e) {
+		return nil, rejected
+	}
+	dup := *e
+	if !d.opts.AllowPlaintext {
+		dup.Err = fmt.Errorf("%w without a login, and a password would travel in plaintext", errRejected)
+		dup.Reason = fetch.Reason{Kind: fetch.ReasonPlaintext}
+		return nil, &dup
+	}
+	user, _ := t.url.User()
+	cred, err := d.env.Credential(ctx, fetch.Challenge{URL: t.url, Mechanism: "z39.50", Realm: t.url.Host(), User: user, Attempt: attempt})
+	switch {
+	case err == nil:
+		return &codec.IDPass{User: cred.User, Password: cred.Password}, nil
+	case !errors.Is(err, fetch.ErrAuth):
+		return nil, err
+	case attempt == 1:
+		dup.Reason = fetch.Reason{Kind: fetch.ReasonNoLogin}
+	}
+	return nil, &dup
+}
+
+// init begins the session.
+func (s *session) init(agent string, login *codec.IDPass) error {
+	m := codec.Init{Version: 3, Options: []int{codec.OptionSearch, codec.OptionPresent, codec.OptionScan}, Message: messageSize, Record: recordSize,
+		ID: "urlget", Name: agent, Login: login}
+	if m.Name == "" {
+		m.Name = m.ID
+	}
+	s.trace(true, "%s", describeInit(login != nil))
+	defer s.conn.ReplyTimeout(s.times.Reply)()
+	if _, err := s.conn.WriteMasked(m.Encode(false), m.Encode(true)); err != nil {
+		return s.breaks(err)
+	}
+	if err := s.answer(codec.TagInitResponse, overhead); err != nil {
+		return err
+	}
+	m = codec.ReadInit(s.r)
+	if err := s.r.Err(); err != nil {
+		return s.breaks(failed(err))
+	}
+	s.can = m.Can
+	s.trace(false, "INIT version %d, accepted=%t, %s", m.Version, m.Accepted, fetch.Printable(wire.Text(m.Name)))
+	if !m.Accepted {
+		return s.breaks(&fetch.Error{Code: fetch.ErrAuth, Reply: fetch.Reply{Text: wire.Text(strings.Join(m.Reason, "; "))}, Err: errRejected})
+	}
+	return nil
+}
+
+func describeInit(login bool) string {
+	text := fmt.Sprintf("INIT version 3, records of at most %d bytes", recordSize)
+	if login {
+		text += ", with a user and a password"
+	}
+	return text
+}
+
+// send sends a message; shown describes it for the trace.
+func (s *session) send(message []byte, shown string) error {
+	s.trace(true, "%s", shown)
+	if _, err := s.conn.Write(message); err != nil {
+		return s.breaks(err)
+	}
+	wire.QuickAck(s.conn)
+	return nil
+}
+
+// answer begins to read the next message, which must be of a kind and have most bytes.
+func (s *session) answer(tag uint32, most int64) error {
+	if !s.r.Message(most) {
+		return s.breaks(failed(s.r.Err()))
+	}
+	h := s.r.Header()
+	switch {
+	case h.Is(tag) && h.Constructed:
+		return nil
+	case h.Is(codec.TagClose) && h.Constructed:
+		m := codec.ReadClose(s.r)
+		if err := s.r.Err(); err != nil {
+			return s.breaks(failed(err))
+		}
+		s.trace(false, "CLOSE %s", fetch.Printable(wire.Text(m.String())))
+		return s.breaks(closed(m))
+	}
+	return s.breaks(violation("a message of kind %d came where one of kind %d was due", h.Tag, tag))
+}
+
+// read ends the reading of a message.
+func (s *session) read() error {
+	if err := s.r.Err(); err != nil {
+		return s.breaks(failed(err))
+	}
+	return nil
+}
+
+// breaks notes that the conversation cannot go on, and returns why.
+func (s *session) breaks(err error) error {
+	s.broken.Store(true)
+	return err
+}
+
+func (s *session) trace(sent bool, format string, args ...any) {
+	if trace := s.conn.Trace(); trace != nil {
+		trace(sent, fmt.Sprintf(format, args...))
+	}
+}
+
+// close ends the session, with a Close if the conversation has come to rest.
+func (s *session) close() {
+	if !s.broken.Load() && s.r.Whole() {
+		s.conn.SetWriteDeadline(time.Now().Add(farewell))
+		s.conn.Write(codec.Close{Reason: codec.CloseFinished}.Encode()) // nothing depends on it
+	}
+	s.conn.Abort()
+}
+
+// A lease is a session in use, bound to the context of one request.
+type lease struct {
+	*session
+	pooled  *fetch.Lease[serverKey, *session]
+	release func() bool
+}
+
+// end returns the session to the pool, if the conversation can go on.
+func (l *lease) end() {
+	if l.release() && !l.broken.Load() && l.r.Whole() {
+		l.pooled.Put()
+	} else {
+		l.broken.Store(true)
+		l.pooled.Discard()
+	}
+}
+
+// abort closes the session.
+func (l *lease) abort() {
+	l.broken.Store(true)
+	l.pooled.Discard()
+	l.release()
+}
+
+// errStale says that a kept session has lost its result set.
+var errStale = errors.New("the result set is gone")
+
+// with leases a session, one with the result of t if there is one, and runs op on it. A session that
+// was kept and turns out to have ended is replaced. If with succeeds, the caller must end or abort
+// the lease.
+func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
+	password, _ := t.url.Password()
+	user, _ := t.url.User()
+	key := serverKey{addr: t.url.HostPort(port), login: user + "\x00" + password}
+	result := t.resultKey()
+	for {
+		pooled, err := d.pool.Get(ctx, key, func(s *session) bool { return s.result == result },
+			func(ctx context.Context) (*session, error) { return d.dial(ctx, t) })
+		if err != nil {
+			return nil, err
+		}
+		l := &lease{session: pooled.Conn, pooled: pooled, release: pooled.Conn.conn.Bind(ctx)}
+		if err = op(l); err == nil {
+			return l, nil
+		}
+		if pooled.Reused && ctx.Err() == nil && (l.broken.Load() && !isTimeout(err) && fetch.CodeOf(err) != fetch.ErrProtocol || errors.Is(err, errStale)) {
+			l.abort()
+			continue
+		}
+		l.end()
+		return nil, err
+	}
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}

@@ -1,0 +1,148 @@
+package z3950
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	codec "github.com/urlget/urlget/internal/codec/z3950"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// A Term is a word of the index of a database. It is the Sys of an entry.
+type Term struct {
+	Records int64 `json:"records"` // how many have it; -1 if the server does not say
+}
+
+// scanned is how many terms are asked for at once.
+const scanned = 100
+
+// openTerms lists the words of a database.
+func (d *driver) openTerms(ctx context.Context, t *target) (*fetch.Response, error) {
+	s := &terms{t: t}
+	l, err := d.with(ctx, t, func(l *lease) error {
+		if l.can&(1<<codec.OptionScan) == 0 {
+			return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("the server does not list the words of its databases: %w", errors.ErrUnsupported),
+				Hint: "search for words that follow a question mark"}
+		}
+		return s.begin(l)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.l = l
+	resp := listing(t)
+	resp.Body, resp.Parse = l.list(s.parts)
+	return resp, nil
+}
+
+// terms are the words of an index, on their way.
+type terms struct {
+	t          *target
+	l          *lease
+	attributes []codec.Attribute
+	terms      []codec.Term // that came last
+	last       string       // the last one of those before
+	end        bool         // there are no more
+}
+
+// begin asks for the first terms, of the first index that the server has.
+func (s *terms) begin(l *lease) error {
+	var first error
+	for _, use := range []int64{codec.UseAny, codec.UseTitle, 0} {
+		s.attributes = nil
+		if use != 0 {
+			s.attributes = []codec.Attribute{{Type: codec.AttrUse, Value: use}}
+		}
+		err := s.ask(l)
+		if !aboutAttributes(err) {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// ask asks for the terms from s.last on.
+func (s *terms) ask(l *lease) error {
+	m := codec.Scan{Databases: s.t.databases, Count: scanned, From: codec.Query{Term: s.last, Attributes: s.attributes}}
+	message, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	defer l.conn.ReplyTimeout(l.times.Reply)()
+	if err := l.send(message, describeScan(m)); err != nil {
+		return err
+	}
+	if err := l.answer(codec.TagScanResponse, maxMessage); err != nil {
+		return err
+	}
+	got := codec.ReadTerms(l.r, scanned)
+	if err := l.read(); err != nil {
+		return err
+	}
+	l.trace(false, "TERMS %d, status %d%s", len(got.Terms), got.Status, describeDiagnostics(got.Diagnostics))
+	s.terms = got.Terms
+	s.end = got.Status == 5 || len(got.Terms) < scanned
+	if len(got.Terms) > 0 || len(got.Diagnostics) == 0 {
+		return nil
+	}
+	if err := refusal(got.Diagnostics); diagnosticOf(err) != codec.EndOfTerms {
+		return err
+	}
+	return nil
+}
+
+func describeScan(m codec.Scan) string {
+	return fmt.Sprintf("SCAN %s for %d terms from %s", describeDatabases(m.Databases), m.Count, describeQuery(m.From))
+}
+
+// parts yields the terms.
+func (s *terms) parts(yield func(fetch.Part, error) bool) {
+	for begun := false; ; begun = true {
+		if begun {
+			if err := s.ask(s.l); err != nil {
+				yield(fetch.Part{}, err)
+				return
+			}
+			if len(s.terms) > 0 && s.terms[0].Text == s.last {
+				s.terms = s.terms[1:]
+			}
+		}
+		for _, term := range s.terms {
+			part, err := s.part(term)
+			if !yield(part, err) || err != nil {
+				return
+			}
+		}
+		if s.end || len(s.terms) == 0 {
+			return
+		}
+		s.last = s.terms[len(s.terms)-1].Text
+	}
+}
+
+// part returns a term, whose URL searches for it.
+func (s *terms) part(term codec.Term) (fetch.Part, error) {
+	text := wire.Text(term.Text)
+	if strings.ContainsAny(text, " \t\"@") {
+		text = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+	}
+	name := wire.Text(term.Shown)
+	if name == "" {
+		name = wire.Text(term.Text)
+	}
+	e := fetch.Entry{Name: name, Kind: fetch.EntryListing, Rel: "item", Size: -1, Sys: Term{Records: term.Count}}
+	u, err := s.t.sibling(s.t.path, uri.Escape(text), 0)
+	if err != nil || strings.ContainsAny(text, "\r\n\x00") || text == "" {
+		e.Kind = fetch.EntryText // what cannot stand in a URL
+		return fetch.Part{Text: fmt.Appendf(nil, "# %s\r\n", fetch.Printable(name)), Entries: []fetch.Entry{e}}, nil
+	}
+	e.URL = u
+	return uriListPart(e), nil
+}

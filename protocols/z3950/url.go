@@ -1,0 +1,201 @@
+package z3950
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	codec "github.com/urlget/urlget/internal/codec/z3950"
+)
+
+// A target is what a URL names.
+type target struct {
+	url       uri.URI
+	retrieval bool // z39.50r
+	databases []string
+	query     string // decoded: a docid, or what a user searches for
+	words     string // the same, where "+" is a space
+	hasQuery  bool
+	elements  string   // the element set; "" for the client's choice
+	syntaxes  []string // object identifiers; empty for the client's choice
+	item      int64    // which record of the result, from 1; 0 for none
+
+	path, search string // the parts before parameters, as written
+}
+
+const (
+	// maxURL bounds what of a URL becomes a part of a message, in bytes.
+	maxURL = 16 << 10
+	// maxItem is the largest position of a record.
+	maxItem = 1<<31 - 1
+)
+
+// parse decodes a URL (RFC 2056, section 5). The parameter item is our own: it follows the form that
+// section 5 leaves to extensions.
+//
+//	z39.50r://HOST[:PORT]/DATABASE[+DATABASE]?DOCID[;esn=ELEMENTSET][;rs=SYNTAX[+SYNTAX]]
+//	z39.50s://HOST[:PORT][/[DATABASE[+DATABASE][?QUERY]][;esn=...][;rs=...][;item=NUMBER]]
+func parse(u uri.URI) (*target, error) {
+	bad := func(format string, args ...any) (*target, error) {
+		return nil, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
+	}
+	t := &target{url: u, retrieval: u.Scheme() == "z39.50r"}
+	if u.Host() == "" {
+		return bad("the URL names no host")
+	}
+	var params string
+	query, hasQuery := u.Query()
+	t.path, params, _ = strings.Cut(u.Path(), ";")
+	t.hasQuery = hasQuery
+	if hasQuery {
+		if params != "" {
+			return bad("parameters stand at the end of the URL")
+		}
+		t.search, params, _ = strings.Cut(query, ";")
+	}
+	if len(t.path)+len(t.search)+len(params) > maxURL {
+		return bad("the URL is longer than %d bytes", maxURL)
+	}
+	var err error
+	if path := strings.TrimSuffix(strings.TrimPrefix(t.path, "/"), "/"); path != "" {
+		if t.databases, err = unescapeAll(path); err != nil {
+			return nil, err
+		}
+	}
+	if t.query, err = uri.Unescape(t.search); err != nil {
+		return nil, err
+	}
+	t.words, _ = uri.Unescape(strings.ReplaceAll(t.search, "+", " "))
+	if err := t.params(params); err != nil {
+		return nil, err
+	}
+	switch {
+	case t.hasQuery && t.databases == nil:
+		return bad("the URL names no database")
+	case t.retrieval && t.query == "":
+		return bad("the URL names no document: a question mark and its docid follow the database")
+	case t.retrieval && t.item != 0, t.item != 0 && t.query == "":
+		return bad("the parameter item belongs to a search by z39.50s")
+	}
+	return t, nil
+}
+
+// unescapeAll decodes parts that are divided by "+".
+func unescapeAll(s string) (parts []string, err error) {
+	for part := range strings.SplitSeq(s, "+") {
+		text, err := uri.Unescape(part)
+		if err == nil && text == "" {
+			err = &fetch.Error{Code: fetch.ErrURL, Err: errors.New("there is nothing beside a plus sign")}
+		}
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, text)
+	}
+	return parts, nil
+}
+
+// params decodes what follows the first semicolon.
+func (t *target) params(s string) error {
+	if s == "" {
+		return nil
+	}
+	for param := range strings.SplitSeq(s, ";") {
+		name, raw, _ := strings.Cut(param, "=")
+		values, err := unescapeAll(raw)
+		if err != nil {
+			return err
+		}
+		switch strings.ToLower(name) {
+		case "esn":
+			if t.elements, err = uri.Unescape(raw); err != nil {
+				return err
+			}
+		case "rs":
+			for _, v := range values {
+				if oid := syntaxOf(v); oid != "" {
+					t.syntaxes = append(t.syntaxes, oid)
+				}
+			}
+			if t.syntaxes == nil {
+				return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%q is no record syntax that is known", raw),
+					Hint: "those known are " + syntaxNames() + ", and object identifiers"}
+			}
+		case "item":
+			t.item, err = strconv.ParseInt(raw, 10, 64)
+			if err != nil || t.item < 1 || t.item > maxItem {
+				return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%q is no position of a record", raw)}
+			}
+		default:
+			return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("there is no parameter %q; a semicolon of a query is written %%3B", name)}
+		}
+	}
+	return nil
+}
+
+// isRecord reports whether t names a record, and not what lists some.
+func (t *target) isRecord() bool { return t.retrieval || t.item != 0 }
+
+// recordURL returns the URL of a record of the result that t names.
+func (t *target) recordURL(position int64) (uri.URI, error) {
+	return t.sibling(t.path, t.search, position)
+}
+
+// sibling returns the URL of something else on the same server, to be had in the same form.
+func (t *target) sibling(path, search string, position int64) (uri.URI, error) {
+	p := uri.Parts{Scheme: "z39.50s", Login: t.url.Userinfo(), Host: t.url.Host(), Port: t.url.Port(port), Path: path}
+	params := ""
+	if t.elements != "" {
+		params += ";esn=" + uri.Escape(t.elements)
+	}
+	if t.syntaxes != nil {
+		var names []string
+		for _, oid := range t.syntaxes {
+			names = append(names, uri.Escape(syntaxName(oid)))
+		}
+		params += ";rs=" + strings.Join(names, "+")
+	}
+	if position != 0 {
+		params += ";item=" + strconv.FormatInt(position, 10)
+	}
+	if search != "" {
+		p.Query = "?" + search + params
+	} else {
+		p.Path += params
+	}
+	return p.URI()
+}
+
+// resultKey tells results on one server apart.
+func (t *target) resultKey() string {
+	key := strings.Join(t.databases, "\x00") + "\x00\x00" + t.search
+	if t.retrieval {
+		return "r" + key
+	}
+	return "s" + key
+}
+
+// searches returns the queries to try, in turns, and what each is for.
+func (t *target) searches() (words, document []codec.Query, err error) {
+	document = []codec.Query{
+		{Term: t.query, Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseDocID}, {Type: codec.AttrStructure, Value: codec.StructureURx}}},
+		{Term: t.query, Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseDocID}}},
+		{Term: t.query, Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseLocalNumber}}},
+	}
+	if t.retrieval {
+		return nil, document, nil
+	}
+	if isPrefix(t.words) {
+		q, err := parsePrefix(t.words)
+		return []codec.Query{q}, nil, err
+	}
+	anywhere, err := parseWords(t.words, []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseAny}})
+	if err != nil {
+		return nil, nil, err
+	}
+	plain, err := parseWords(t.words, nil)
+	return []codec.Query{anywhere, plain}, document, err
+}

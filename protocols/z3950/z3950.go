@@ -1,0 +1,158 @@
+// Package z3950 is the driver for z39.50r and z39.50s: records of databases, mostly of library
+// catalogues, by Z39.50 version 3 (RFC 2056; ISO 23950).
+//
+//	z39.50r://host/database?docid         the document with an identifier
+//	z39.50s://host/                       the databases of a server, if it tells
+//	z39.50s://host/database               the words of a database, to list
+//	z39.50s://host/database?words         the records that have all the words
+//	z39.50s://host/database?@attr+1=4+x   those that a query in prefix notation finds
+//	z39.50s://host/database?words;item=3  the third of them
+//
+// The parameters ";esn=" and ";rs=" choose the element set and the record syntax.
+package z3950
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	codec "github.com/urlget/urlget/internal/codec/z3950"
+)
+
+const (
+	port = 210
+	// defaultConns is the number of connections to one server.
+	defaultConns = 4
+	// idleTimeout is how long a session and its result set are kept.
+	idleTimeout = 30 * time.Second
+)
+
+// Options configures the driver. The zero value is the default.
+type Options struct {
+	// AllowPlaintext lets passwords travel to servers that want a login: the protocol has no TLS.
+	AllowPlaintext bool
+	// MaxConns is the number of connections to one server; 0 means 4.
+	MaxConns int
+}
+
+// Load registers the driver with its defaults.
+func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+
+// With is like Load, with options.
+func With(opts Options) fetch.Loader {
+	return func(env *fetch.Env, reg *fetch.Registry) {
+		conns := opts.MaxConns
+		if conns <= 0 {
+			conns = defaultConns
+		}
+		d := &driver{env: env, opts: opts, pool: fetch.NewPool[serverKey](env, fetch.PoolOptions[*session]{
+			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
+			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.r.Buffered() },
+			Valid: func(s *session) bool { return !s.broken.Load() },
+			Close: func(s *session) { s.close() },
+		})}
+		for _, s := range []fetch.Scheme{
+			{Name: "z39.50r", Summary: "records of library catalogues and other databases, by their docid, over Z39.50 (RFC 2056)"},
+			{Name: "z39.50s", Summary: "searches of library catalogues and other databases, over Z39.50 (RFC 2056)"},
+		} {
+			s.Port, s.Ops, s.Driver = port, []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, d
+			reg.Register(s)
+		}
+	}
+}
+
+type driver struct {
+	env  *fetch.Env
+	opts Options
+	pool *fetch.Pool[serverKey, *session]
+}
+
+// listingParser is what reads the entries of a listing.
+type listingParser = func(io.Reader) iter.Seq2[fetch.Entry, error]
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	t, err := parse(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case t.isRecord() && req.Op == fetch.OpList:
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a record has no members: %w", errors.ErrUnsupported)}
+	case t.isRecord():
+		return d.openRecord(ctx, req, t)
+	case t.query != "":
+		return d.openHits(ctx, req, t)
+	case t.databases == nil:
+		return d.openDatabases(ctx, req, t)
+	case req.Op == fetch.OpList:
+		return d.openTerms(ctx, t)
+	}
+	return nil, needWords(t)
+}
+
+// needWords is the error for a database that is not searched.
+func needWords(t *target) error {
+	e := &fetch.Error{Code: fetch.ErrNeedSearch}
+	if u, err := t.sibling(t.path, "WORDS", 0); err == nil {
+		e.Hint = "ask as in " + u.Redacted()
+	}
+	return e
+}
+
+// CloseIdleConnections implements fetch.IdleCloser.
+func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
+
+// Expect implements fetch.Expecter.
+func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+	t, err := parse(req.URL)
+	if err != nil || t.isRecord() || t.query == "" && t.databases != nil {
+		return fetch.Meta{}, false
+	}
+	return fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list"}, true
+}
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	t, err := parse(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	steps := []string{"connect to " + t.url.HostPort(port), describeInit(false)}
+	switch {
+	case t.query == "" && t.databases != nil && req.Op == fetch.OpList:
+		return append(steps, describeScan(codec.Scan{Databases: t.databases, Count: scanned,
+			From: codec.Query{Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseAny}}}})), nil
+	case t.query == "" && t.databases != nil:
+		return nil, needWords(t)
+	case t.databases == nil:
+		return append(steps, describeSearch(codec.Search{Databases: []string{explainDatabase}, Query: explainQuery}),
+			describePresent(codec.Present{Start: 1, Count: window, Syntax: codec.SyntaxExplain, ElementSet: "B"})), nil
+	}
+	words, document, err := t.searches()
+	if err != nil {
+		return nil, err
+	}
+	queries := append(words[:len(words):len(words)], document...)
+	steps = append(steps, describeSearch(codec.Search{Databases: t.databases, Query: queries[0]}))
+	start, count, elements := max(t.item, 1), int64(1), "F"
+	if !t.isRecord() {
+		count, elements = window, "B"
+	}
+	c, err := t.choose(req, elements)
+	if err != nil {
+		return nil, err
+	}
+	return append(steps, describePresent(codec.Present{Start: start, Count: count, Syntax: c.syntaxes[0], ElementSet: c.elements[0]})), nil
+}
+
+var (
+	_ fetch.Driver     = (*driver)(nil)
+	_ fetch.IdleCloser = (*driver)(nil)
+	_ fetch.Explainer  = (*driver)(nil)
+	_ fetch.Expecter   = (*driver)(nil)
+)

@@ -1,0 +1,518 @@
+package z3950
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/z3950d"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/marc"
+	codec "github.com/urlget/urlget/internal/codec/z3950"
+)
+
+var pear = marc.Record{Fields: []marc.Field{
+	{Tag: "001", Value: "pear1"},
+	{Tag: "100", Indicators: "1 ", Subfields: []marc.Subfield{{Code: 'a', Value: "Gardener, Ann,"}}},
+	{Tag: "245", Indicators: "14", Subfields: []marc.Subfield{{Code: 'a', Value: "The pear tree :"}, {Code: 'b', Value: "a fruit /"}, {Code: 'c', Value: "by A. Gardener."}}},
+}}.Encode()
+
+const plum = `<?xml version="1.0"?><record><title>Plums &amp; jam</title><creator>Cook, B.</creator></record>`
+
+var library = fstest.MapFS{
+	"fruit/pear.mrc":   {Data: pear},
+	"fruit/plum.xml":   {Data: []byte(plum)},
+	"fruit/note.txt":   {Data: []byte("\n  A note on pears.\nMore.\n")},
+	"fruit/empty.txt":  {},
+	"tools/saw.txt":    {Data: []byte("A saw.\n")},
+	"tools/pear x.txt": {Data: []byte("No tool.\n")},
+}
+
+// read performs one request and reads what comes.
+func read(ctx context.Context, c *fetch.Client, req *fetch.Request) (*fetch.Response, string, error) {
+	resp, err := c.Do(ctx, req)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return resp, string(text), err
+}
+
+func start(t testing.TB, opts z3950d.Options) (s *z3950d.Server, host string) {
+	t.Helper()
+	if opts.Tree == nil {
+		opts.Tree = library
+	}
+	s = z3950d.Start(t, opts)
+	return s, s.Addr
+}
+
+func client(t testing.TB) *fetch.Client {
+	c := fetch.New(nil, Load)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	for rawURL, want := range map[string]target{
+		"z39.50s://melvyl.ucop.edu/cat": {databases: []string{"cat"}},
+		"z39.50s://h":                   {},
+		"z39.50s://h/":                  {},
+		"z39.50r://melvyl.ucop.edu/mags?elecworld.v30.n19":               {retrieval: true, databases: []string{"mags"}, hasQuery: true, query: "elecworld.v30.n19", words: "elecworld.v30.n19"},
+		"z39.50r://cnidr.org:2100/tmf?bkirch_rules__a1;esn=f;rs=marc":    {retrieval: true, databases: []string{"tmf"}, hasQuery: true, query: "bkirch_rules__a1", words: "bkirch_rules__a1", elements: "f", syntaxes: []string{codec.SyntaxUSMARC}},
+		"z39.50s://h/a+b%2Bc?x+y;rs=sutrs+xml+1.2.840.10003.5.7;item=12": {databases: []string{"a", "b+c"}, hasQuery: true, query: "x+y", words: "x y", item: 12, syntaxes: []string{codec.SyntaxSUTRS, codec.SyntaxXML, "1.2.840.10003.5.7"}},
+		"z39.50s://h/a;ESN=B": {databases: []string{"a"}, elements: "B"},
+		"z39.50s://h/a?%3Bx":  {databases: []string{"a"}, hasQuery: true, query: ";x", words: ";x"},
+	} {
+		got, err := parse(uri.MustParse(rawURL))
+		if err != nil {
+			t.Errorf("%s: %v", rawURL, err)
+			continue
+		}
+		got.url, got.path, got.search = uri.URI{}, "", ""
+		if d := cmp.Diff(want, *got, cmp.AllowUnexported(target{}), cmp.Comparer(func(a, b uri.URI) bool { return a.String() == b.String() })); d != "" {
+			t.Errorf("%s: %s", rawURL, d)
+		}
+	}
+	for _, rawURL := range []string{
+		"z39.50r://h/a", "z39.50r://h/a?", "z39.50r://h/?x", "z39.50s://h/a;item=1", "z39.50s://h/a?x;item=0", "z39.50s://h/a?x;item=2147483648",
+		"z39.50r://h/a?x;item=1", "z39.50s://h/a?x;y=z", "z39.50s://h/a?x;rs=nothing", "z39.50s://h/a+?x", "z39.50s://h/a?x%0D%0A", "z39.50s://h/a%00?x",
+		"z39.50s://h/a;esn=b?x", "z39.50s://h/a?x;esn=%0A", "z39.50s://h/a?" + strings.Repeat("x", maxURL),
+	} {
+		if got, err := parse(uri.MustParse(rawURL)); fetch.CodeOf(asFetchError(err)) != fetch.ErrURL {
+			t.Errorf("%.60s: %+v, %v", rawURL, got, err)
+		}
+	}
+}
+
+// asFetchError classifies errors of package uri as the client does.
+func asFetchError(err error) error {
+	var e *uri.Error
+	if errors.As(err, &e) {
+		return fetch.ErrURL
+	}
+	return err
+}
+
+func TestQueries(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]string{
+		"pear":                              `@attr 1=1016 "pear"`,
+		`pear "a tree" x`:                   `@and @and @attr 1=1016 "pear" @attr 1=1016 "a tree" @attr 1=1016 "x"`,
+		"@attr 1=4 pear":                    `@attr 1=4 "pear"`,
+		`@attr 1=4 @or "a \"b" @attr 4=2 c`: `@or @attr 1=4 "a \"b" @attr 1=4 @attr 4=2 "c"`,
+		"@not @and a b c":                   `@not @and "a" "b" "c"`,
+		"@attr bib-1 1=title @attr 2=3 x":   `@attr 1=title @attr 2=3 "x"`,
+	} {
+		tg := target{words: words, query: words}
+		q, _, err := tg.searches()
+		if err != nil || describeQuery(q[0]) != want {
+			t.Errorf("%s: %v, %v; want %s", words, q, err, want)
+		}
+	}
+	for _, words := range []string{"@attr", "@attr 1= x", "@attr x=1 y", "@and x", "@attr 1=4 x y", "@prox x y", `"x`, "@attrset nothing x", "@attr 1=4 " + strings.Repeat("@and x ", 60) + "x", strings.Repeat("x ", 60)} {
+		tg := target{words: words, query: words}
+		if q, _, err := tg.searches(); fetch.CodeOf(err) != fetch.ErrURL {
+			t.Errorf("%.40s: %v, %v", words, q, err)
+		}
+	}
+}
+
+func TestASearchListsWhatMatches(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]z3950d.Options{"plain": {}, "one by one": {Brief: 1}, "indefinite": {Indefinite: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, host := start(t, opts)
+			c := client(t)
+			var got []string
+			for e, err := range c.List(t.Context(), "z39.50s://"+host+"/fruit+tools?e") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				h := e.Sys.(Hit)
+				got = append(got, fmt.Sprint(e.Kind, " ", e.Name, " | ", h.Author, " | ", h.Database, " ", h.Syntax, " ", strings.TrimPrefix(e.URL.String(), "z39.50s://"+host)))
+				if e.Kind == fetch.EntryError {
+					continue
+				}
+				if _, text, err := read(t.Context(), c, &fetch.Request{URL: e.URL}); err != nil || text == "" && e.Name != "record 1" {
+					t.Errorf("%s: %q, %v", e.URL, text, err)
+				}
+			}
+			want := []string{ // in the form of the first, and in theirs if they have another
+				"object record 1 |  | fruit sutrs /fruit+tools?e;item=1",
+				"object A note on pears. |  | fruit sutrs /fruit+tools?e;item=2",
+				"object record 3 |  | fruit  /fruit+tools?e;item=3",
+				"object record 4 |  | fruit  /fruit+tools?e;item=4",
+				"object No tool. |  | tools sutrs /fruit+tools?e;item=5",
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestTitlesOfMARCAndXML(t *testing.T) {
+	t.Parallel()
+	_, host := start(t, z3950d.Options{})
+	c := client(t)
+	for query, want := range map[string]string{
+		"pear.mrc":  "The pear tree : a fruit | Gardener, Ann | usmarc application/marc",
+		"plum.xml":  "Plums & jam | Cook, B. | xml application/xml",
+		"empty.txt": "record 1 |  | sutrs text/plain",
+		"none":      "",
+	} {
+		got := ""
+		for e, err := range c.List(t.Context(), "z39.50s://"+host+"/fruit?"+query) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += fmt.Sprint(e.Name, " | ", e.Sys.(Hit).Author, " | ", e.Sys.(Hit).Syntax, " ", e.ContentType)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+}
+
+func TestRecordsComeAsTheyAre(t *testing.T) {
+	t.Parallel()
+	_, host := start(t, z3950d.Options{})
+	c := client(t)
+	fields := "LDR    00135nam a2200061   4500\n001    pear1\n100 1  $a Gardener, Ann,\n245 14 $a The pear tree : $b a fruit / $c by A. Gardener.\n"
+	for _, tt := range []struct{ path, view, want, media, name string }{
+		{"z39.50r://$/fruit?pear.mrc", "", string(pear), "application/marc", "pear.mrc"},
+		{"z39.50r://$/fruit?plum.xml", "", plum, "application/xml", "plum.xml"},
+		{"z39.50r://$/fruit?note.txt;rs=marc+sutrs", "", "\n  A note on pears.\nMore.\n", "text/plain", "note.txt"},
+		{"z39.50s://$/fruit?pear.mrc;item=1", "", string(pear), "application/marc", "fruit-1.mrc"},
+		{"z39.50s://$/fruit?pear.mrc;item=1;rs=usmarc;esn=F", "", string(pear), "application/marc", "fruit-1.mrc"},
+		{"z39.50r://$/fruit?pear.mrc", "text/plain", fields, "text/plain", "pear.mrc.txt"},
+		{"z39.50r://$/fruit?pear.mrc", "sutrs", fields, "text/plain", "pear.mrc.txt"},
+		{"z39.50r://$/fruit?pear.mrc", "marc21", string(pear), "application/marc", "pear.mrc"},
+		{"z39.50r://$/fruit?note.txt", "text", "\n  A note on pears.\nMore.\n", "text/plain", "note.txt"},
+	} {
+		u := uri.MustParse(strings.Replace(tt.path, "$", host, 1))
+		resp, got, err := read(t.Context(), c, &fetch.Request{URL: u, View: tt.view})
+		if err != nil || got != tt.want || resp.ContentType != tt.media || resp.Name != tt.name || resp.Header.Get("Database") != "fruit" {
+			t.Errorf("%s as %q: %q, %v; %+v", tt.path, tt.view, got, err, resp)
+			continue
+		}
+		meta, err := c.Do(t.Context(), &fetch.Request{URL: u, View: tt.view, Op: fetch.OpStat})
+		if err != nil || meta.ContentType != tt.media || meta.Name != tt.name || meta.Size >= 0 && meta.Size != int64(len(tt.want)) {
+			t.Errorf("Stat %s as %q: %+v, %v", tt.path, tt.view, meta, err)
+		}
+	}
+}
+
+func TestWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	_, host := start(t, z3950d.Options{})
+	_, few := start(t, z3950d.Options{NoUse: codec.UseTitle})
+	c := client(t)
+	for _, tt := range []struct {
+		url  string
+		op   fetch.Op
+		view string
+		code fetch.Code
+	}{
+		{"z39.50r://" + host + "/fruit?fig", fetch.OpGet, "", fetch.ErrNotFound},
+		{"z39.50r://" + host + "/none?fig", fetch.OpGet, "", fetch.ErrNotFound},
+		{"z39.50s://" + host + "/none?fig", fetch.OpList, "", fetch.ErrNotFound},
+		{"z39.50s://" + host + "/none", fetch.OpList, "", fetch.ErrNotFound},
+		{"z39.50s://" + host + "/fruit?pear;item=9", fetch.OpGet, "", fetch.ErrNotFound},
+		{"z39.50r://" + host + "/fruit+tools?x", fetch.OpList, "", fetch.ErrNotRetrievable},
+		{"z39.50s://" + host + "/fruit", fetch.OpGet, "", fetch.ErrNeedSearch},
+		{"z39.50s://" + host + "/", fetch.OpList, "", fetch.ErrNotRetrievable}, // no Explain
+		{"z39.50r://" + host + "/fruit?pear.mrc;rs=xml", fetch.OpGet, "", fetch.ErrNotFound},
+		{"z39.50r://" + host + "/fruit?pear.mrc", fetch.OpGet, "image/gif", fetch.ErrNotFound},
+		{"z39.50r://" + host + "/fruit?pear.mrc", fetch.OpGet, "rubbish", fetch.ErrNotFound},
+		{"z39.50r://" + few + "/fruit?pear.mrc", fetch.OpGet, "", fetch.ErrRefused},
+		{"z39.50s://" + few + "/fruit?@attr+1=12+x", fetch.OpList, "", fetch.ErrRefused},
+	} {
+		_, _, err := read(t.Context(), c, &fetch.Request{URL: uri.MustParse(tt.url), Op: tt.op, View: tt.view})
+		if !errors.Is(err, tt.code) {
+			t.Errorf("%v %s: %v, want %v", tt.op, tt.url, err, tt.code)
+		}
+	}
+}
+
+// A docid is sought as RFC 2056 says, and in another way only if the server has none of that.
+func TestHowADocumentIsSought(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		noUse int64
+		want  string
+	}{
+		"by docid":        {0, `SEARCH ["fruit"] 1=1032 4=104 "note.txt"`},
+		"by local number": {codec.UseLocalNumber, `SEARCH ["fruit"] 1=12 "note.txt"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, host := start(t, z3950d.Options{NoUse: tt.noUse})
+			if _, _, err := read(t.Context(), client(t), &fetch.Request{URL: uri.MustParse("z39.50r://" + host + "/fruit?note.txt")}); err != nil {
+				t.Fatal(err)
+			}
+			var searches []string
+			for _, line := range s.Log() {
+				if strings.HasPrefix(line, "SEARCH") {
+					searches = append(searches, line)
+				}
+			}
+			if searches[len(searches)-1] != tt.want {
+				t.Errorf("%q", searches)
+			}
+		})
+	}
+}
+
+// A session URL finds words, and a document by its docid if no record has them.
+func TestASessionURLNamesWordsOrADocument(t *testing.T) {
+	t.Parallel()
+	s, host := start(t, z3950d.Options{Tree: fstest.MapFS{"db/a": {Data: []byte("words")}}, NoUse: codec.UseDocID})
+	n := 0
+	for e, err := range client(t).List(t.Context(), "z39.50s://"+host+"/db?nothing") {
+		t.Errorf("%v, %v", e, err)
+	}
+	for e, err := range client(t).List(t.Context(), "z39.50s://"+host+"/db?words") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		_ = e
+	}
+	if n != 1 {
+		t.Errorf("%d hits of %q", n, s.Log())
+	}
+}
+
+func TestWordsAndDatabasesAreListed(t *testing.T) {
+	t.Parallel()
+	_, host := start(t, z3950d.Options{Explain: true, Synthetic: 350})
+	c := client(t)
+	list := func(path string) (lines []string) {
+		for e, err := range c.List(t.Context(), "z39.50s://"+host+path) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, fmt.Sprint(e.Kind, " ", e.Name, " ", strings.TrimPrefix(e.URL.String(), "z39.50s://"+host)))
+		}
+		return lines
+	}
+	if d := cmp.Diff([]string{"search fruit /fruit", "search tools /tools"}, list("/")); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"listing pear x.txt /tools?%22pear%20x.txt%22", "listing saw.txt /tools?saw.txt"}, list("/tools")); d != "" {
+		t.Error(d)
+	}
+	seen := make(map[string]bool)
+	for _, line := range list("/many") {
+		seen[line] = true
+	}
+	if len(seen) != 350 {
+		t.Errorf("%d different terms", len(seen))
+	}
+}
+
+func TestASearchHasMetadata(t *testing.T) {
+	t.Parallel()
+	_, host := start(t, z3950d.Options{})
+	meta, err := client(t).Stat(t.Context(), "z39.50s://"+host+"/fruit?pear")
+	if err != nil || meta.Kind != fetch.KindListing || meta.Header.Get("Hits") != "2" {
+		t.Errorf("%+v, %v", meta, err)
+	}
+}
+
+func TestASessionIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	s, host := start(t, z3950d.Options{})
+	c := client(t)
+	for i := range 4 {
+		if _, _, err := read(t.Context(), c, &fetch.Request{URL: uri.MustParse(fmt.Sprintf("z39.50s://%s/fruit?e;item=%d", host, i+1))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	searches := 0
+	for _, line := range s.Log() {
+		if strings.HasPrefix(line, "SEARCH") {
+			searches++
+		}
+	}
+	if s.Accepted() != 1 || searches != 1 {
+		t.Errorf("%d connections and %d searches", s.Accepted(), searches)
+	}
+	s.CloseClientConnections()
+	if _, _, err := read(t.Context(), c, &fetch.Request{URL: uri.MustParse("z39.50s://" + host + "/fruit?e;item=1")}); err != nil {
+		t.Errorf("after the server has closed the session: %v", err)
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	_, host := start(t, z3950d.Options{Synthetic: 100})
+	c := client(t)
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			_, got, err := read(t.Context(), c, &fetch.Request{URL: uri.MustParse(fmt.Sprintf("z39.50r://%s/many?%d", host, i+1))})
+			if want := fmt.Sprintf("record %d of many\n", i+1); got != want || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestLogins(t *testing.T) {
+	t.Parallel()
+	_, host := start(t, z3950d.Options{User: "joe", Password: "secret"})
+	for name, tt := range map[string]struct {
+		login string
+		opts  Options
+		code  fetch.Code
+		kind  fetch.ReasonKind
+	}{
+		"right":      {"joe:secret@", Options{AllowPlaintext: true}, "", ""},
+		"wrong":      {"joe:wrong@", Options{AllowPlaintext: true}, fetch.ErrAuth, ""},
+		"none":       {"", Options{AllowPlaintext: true}, fetch.ErrAuth, fetch.ReasonNoLogin},
+		"not to see": {"joe:secret@", Options{}, fetch.ErrAuth, fetch.ReasonPlaintext},
+	} {
+		var rec fetchtest.Recording
+		c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, With(tt.opts))
+		_, _, err := read(t.Context(), c, &fetch.Request{URL: uri.MustParse("z39.50r://" + tt.login + host + "/fruit?note.txt")})
+		c.Close()
+		var e *fetch.Error
+		if fetch.CodeOf(err) != tt.code || errors.As(err, &e) && e.Reason.Kind != tt.kind {
+			t.Errorf("%s: %v", name, err)
+		}
+		if strings.Contains(sentOf(&rec), "secret") {
+			t.Errorf("%s: the password is recorded", name)
+		}
+	}
+}
+
+// serveOnce answers the messages of one connection with messages in turn.
+func serveOnce(t *testing.T, answers ...[]byte) string {
+	t.Helper()
+	return servers.Start(t, servers.Config{}, func(c *servers.Conn) {
+		for _, a := range answers {
+			if _, err := c.Read(make([]byte, 4096)); err != nil {
+				return
+			}
+			c.Write(a)
+		}
+	}).Addr
+}
+
+func TestHowServersAreOdd(t *testing.T) {
+	t.Parallel()
+	accepted := codec.Init{Version: 3, Options: []int{0, 1, 7}, Message: 1, Record: 1, Accepted: true}.EncodeResponse()
+	found := codec.Found{Count: 1, OK: true}.Encode()
+	sent := codec.Sent{Database: "db", Syntax: codec.SyntaxXML, Content: []byte("<x/>")}
+	record := codec.EncodeRecords(0, 2, [][]byte{sent.Encode()})
+	two := codec.EncodeRecords(0, 3, [][]byte{sent.Encode(), sent.Encode()})
+	diagnostic := func(code int64) []byte {
+		return codec.EncodeRefusal(codec.Diagnostic{Set: codec.DiagBib1, Code: code})
+	}
+	for name, tt := range map[string]struct {
+		answers [][]byte
+		want    string
+		err     error
+	}{
+		"as it should be":            {[][]byte{accepted, found, record}, "<x/>", nil},
+		"rejected":                   {[][]byte{codec.Init{Options: []int{0}}.EncodeResponse()}, "", fetch.ErrAuth},
+		"closes at once":             {nil, "", fetch.ErrNetwork},
+		"closes after Init":          {[][]byte{accepted, codec.Close{Reason: codec.CloseLackActivity}.Encode()}, "", fetch.ErrBusy},
+		"closes for security":        {[][]byte{accepted, codec.Close{Reason: codec.CloseSecurity, Text: "x"}.Encode()}, "", fetch.ErrRefused},
+		"closes for a mistake":       {[][]byte{accepted, codec.Close{Reason: codec.CloseProtocol}.Encode()}, "", fetch.ErrServer},
+		"another message":            {[][]byte{accepted, record}, "", fetch.ErrProtocol},
+		"text":                       {[][]byte{[]byte("HTTP/1.1 400 Bad Request\r\n\r\n")}, "", fetch.ErrProtocol},
+		"nothing, and no reason":     {[][]byte{accepted, codec.Found{}.Encode()}, "", fetch.ErrServer},
+		"a negative count":           {[][]byte{accepted, codec.Found{Count: -1, OK: true}.Encode()}, "", fetch.ErrProtocol},
+		"no records, and no reason":  {[][]byte{accepted, found, codec.EncodeRecords(0, 1, nil)}, "", fetch.ErrProtocol},
+		"more than was asked for":    {[][]byte{accepted, found, two}, "<x/>", fetch.ErrProtocol},
+		"cut off":                    {[][]byte{accepted, found, record[:len(record)-2]}, "<x", fetch.ErrTruncated},
+		"a temporary error":          {[][]byte{accepted, found, diagnostic(codec.TemporaryError)}, "", fetch.ErrBusy},
+		"a permanent error":          {[][]byte{accepted, found, diagnostic(codec.PermanentError)}, "", fetch.ErrServer},
+		"no element sets":            {[][]byte{accepted, found, diagnostic(codec.NoElementSets), record}, "<x/>", nil},
+		"syntaxes in turn":           {[][]byte{accepted, found, diagnostic(codec.BadSyntax), diagnostic(codec.NotInSyntax), record}, "<x/>", nil},
+		"none of the syntaxes":       {[][]byte{accepted, found, diagnostic(239), diagnostic(239), diagnostic(239), diagnostic(239)}, "", fetch.ErrNotFound},
+		"too large a record":         {[][]byte{accepted, found, diagnostic(codec.RecordTooLarge)}, "", fetch.ErrTooLarge},
+		"a login that is wrong":      {[][]byte{accepted, found, diagnostic(codec.BadPassword)}, "", fetch.ErrAuth},
+		"a message without an end":   {[][]byte{accepted, found, {0xb9, 0x84, 0x7f, 0xff, 0xff, 0xff}}, "", fetch.ErrProtocol},
+		"values in values for ever":  {[][]byte{accepted, found, []byte(strings.Repeat("\xb9\x80", 100))}, "", fetch.ErrProtocol},
+		"a length of eighty bits":    {[][]byte{accepted, {0xb7, 0x8a, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}, "", fetch.ErrProtocol},
+		"a length of sixty-four":     {[][]byte{accepted, {0xb7, 0x88, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}, "", fetch.ErrProtocol},
+		"a list of refusals":         {[][]byte{accepted, {0xb7, 0x16, 0x97, 1, 0, 0x98, 1, 0, 0x96, 1, 0, 0xbf, 0x81, 0x4d, 8, 0x30, 6, 6, 1, 0x2a, 2, 1, 0x6d, 0x30}}, "", fetch.ErrProtocol},
+		"a record without a content": {[][]byte{accepted, found, {0xb9, 4, 0xbc, 2, 0x30, 0}}, "", fetch.ErrProtocol},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resp, got, err := read(t.Context(), client(t), &fetch.Request{URL: uri.MustParse("z39.50r://" + serveOnce(t, tt.answers...) + "/db?id")})
+			if got != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("%q, %v, %+v; want %q, %v", got, err, resp, tt.want, tt.err)
+			}
+		})
+	}
+}
+
+func TestExplainTellsTheMessages(t *testing.T) {
+	t.Parallel()
+	c := client(t)
+	for url, want := range map[string]string{
+		"z39.50r://h/db?id":             `SEARCH "db" for @attr 1=1032 @attr 4=104 "id"`,
+		"z39.50s://h/db?a+b":            `SEARCH "db" for @and @attr 1=1016 "a" @attr 1=1016 "b"`,
+		"z39.50s://h/db?a;item=3;esn=x": `PRESENT 1 from 3, syntax usmarc, element set "x"`,
+		"z39.50s://h/":                  `SEARCH "IR-Explain-1" for @attr 1=1 "DatabaseInfo"`,
+	} {
+		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(url)})
+		if err != nil || !strings.Contains(strings.Join(x.Steps, "\n"), want) {
+			t.Errorf("%s: %q, %v", url, x.Steps, err)
+		}
+	}
+}
+
+// Both directions are recorded in lines that say what the messages mean.
+func TestTheConversationIsRecorded(t *testing.T) {
+	t.Parallel()
+	_, host := start(t, z3950d.Options{})
+	var rec fetchtest.Recording
+	c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, Load)
+	defer c.Close()
+	for _, path := range []string{"/fruit?note.txt", "/none?x"} {
+		read(t.Context(), c, &fetch.Request{URL: uri.MustParse("z39.50s://" + host + path)})
+	}
+	var all string
+	for _, x := range rec.Exchanges() {
+		all += strings.Join(x.Lines, "\n") + "\n"
+	}
+	for _, want := range []string{"> INIT version 3", "< INIT version 3, accepted=true", "> SEARCH \"fruit\" for", "< FOUND 1 records\n> PRESENT 1 from 1, syntax usmarc", "< RECORDS 1, status 0", "database unavailable: none [109]"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s\nwithout\n%s", all, want)
+		}
+	}
+}
+
+// sentOf returns all that was sent and said.
+func sentOf(rec *fetchtest.Recording) string {
+	var b strings.Builder
+	for _, x := range rec.Exchanges() {
+		fmt.Fprintf(&b, "%+v\n", x.Lines)
+		for _, c := range x.Conns {
+			b.WriteString(string(c.Sent))
+		}
+	}
+	return b.String()
+}
