@@ -17,6 +17,6 @@ var gophernicus = &service{
 	start: func(p *process) error {
 		p.owner = nobody // it refuses to run as root
 		return p.inetd("PLAIN", p.programs["gophernicus"]+
-			" -r @ROOT@ -h 127.0.0.1 -p @PORT_PLAIN@ -c /gopher/cgi-bin -nf -nu")
+			" -r @ROOT@ -h 127.0.0.1 -p @PORT_PLAIN@ -c /gopher/cgi-bin -i 2000000000 -k 2000000000 -nf -nu")
 	},
 }
