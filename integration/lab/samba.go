@@ -3,7 +3,8 @@ package lab
 import "strings"
 
 // samba is smbd, which shares the tree as lab, for [User] alone. It signs whatever a client wants
-// signed. It tells of its shares to nobody, as the daemons that do so do not run.
+// signed. It need not tell of its shares: that takes a daemon that
+// smbd starts in the container alone.
 var samba = &service{
 	name: "samba",
 	ports: []port{
@@ -26,7 +27,8 @@ var samba = &service{
 		if err := p.run(Password+"\n"+Password+"\n", "smbpasswd", "-c", "@DIR@/smb.conf", "-s", "-a", "@USER@"); err != nil {
 			return err
 		}
-		return p.spawn("smbd", "-F", "--no-process-group", "-s", "@DIR@/smb.conf")
+		// It ends when a pipe is its standard input and has no more.
+		return p.spawn("sh", "-c", `exec "$0" "$@" </dev/null`, p.programs["smbd"], "-F", "--no-process-group", "-s", "@DIR@/smb.conf")
 	},
 }
 
