@@ -1,7 +1,9 @@
 package queue
 
 import (
+	"errors"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -29,9 +31,11 @@ const (
 // worker right now.
 var again = []fetch.Code{fetch.ErrBusy, fetch.ErrTruncated, fetch.ErrChanged, fetch.ErrFile}
 
-// passes reports whether another try, later and perhaps elsewhere, may do what this one did not.
+// passes reports whether another try, later and perhaps elsewhere, may do what this one did not. A
+// server that is down now, which is no use trying again at once, may be up by then.
 func passes(r *job.Result) bool {
-	return r.Outcome == job.Failed && (r.Retry || r.RetryAfter > 0 || slices.Contains(again, r.Class))
+	return r.Outcome == job.Failed && (r.Retry || r.RetryAfter > 0 || slices.Contains(again, r.Class) ||
+		errors.Is(r.Err, syscall.ECONNREFUSED))
 }
 
 // pause returns how long to wait after so many failures, the last of which is r: half of it at

@@ -1,0 +1,49 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
+)
+
+func TestWhatPassesIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		result job.Result
+		want   bool
+	}{
+		"success":           {job.Result{Outcome: job.Saved, Retry: true}, false},
+		"busy":              {job.Result{Outcome: job.Failed, Class: fetch.ErrBusy}, true},
+		"a time named":      {job.Result{Outcome: job.Failed, Class: fetch.ErrServer, RetryAfter: time.Second}, true},
+		"said to pass":      {job.Result{Outcome: job.Failed, Class: fetch.ErrNetwork, Retry: true}, true},
+		"a server down":     {job.Result{Outcome: job.Failed, Class: fetch.ErrNetwork, Err: fmt.Errorf("dial: %w", syscall.ECONNREFUSED)}, true},
+		"no such host":      {job.Result{Outcome: job.Failed, Class: fetch.ErrNetwork, Err: errors.New("no such host")}, false},
+		"no such document":  {job.Result{Outcome: job.Failed, Class: fetch.ErrNotFound}, false},
+		"refused by policy": {job.Result{Outcome: job.Failed, Class: fetch.ErrPolicy}, false},
+	} {
+		if got := passes(&tt.result); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+func TestPausesGrow(t *testing.T) {
+	t.Parallel()
+	least := func(time.Duration) time.Duration { return 0 }
+	for i, want := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
+		if got := pause(&job.Result{Class: fetch.ErrBusy}, i+1, least); got != want {
+			t.Errorf("after %d failures: %v, want %v", i+1, got, want)
+		}
+	}
+	if got := pause(&job.Result{Class: fetch.ErrBusy}, 1000, least); got != maxBackoff/2 {
+		t.Errorf("after many: %v", got)
+	}
+	if got := pause(&job.Result{Class: fetch.ErrBusy, RetryAfter: time.Minute}, 1, least); got != time.Minute {
+		t.Errorf("as the server says: %v", got)
+	}
+}
