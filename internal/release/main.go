@@ -1,7 +1,7 @@
 // Release builds what a release consists of: an archive for each system and architecture, packages
 // for Debian, and their checksums.
 //
-//	go run ./internal/release [-o DIR] [-version V]
+//	go run ./internal/release [-o DIR] [-version V] [-for PLATFORMS]
 //
 // The same commit gives the same bytes with the same version of Go, whoever builds it: the times in
 // archives and packages are those of the commit. It needs git and the go command, and nothing else.
@@ -27,20 +27,25 @@ func main() {
 	log.SetPrefix("release: ")
 	dir := flag.String("o", "dist", "write to `DIR`, which must be empty or missing")
 	version := flag.String("version", "", "release as `V`, such as v1.2.0; else what git describes")
+	names := flag.String("for", "", "build for these `PLATFORMS` only, such as linux-amd64,darwin-arm64")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
+	wanted, err := choose(*names)
+	if err != nil {
+		log.Fatal(err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := release(ctx, *dir, *version); err != nil {
+	if err := release(ctx, *dir, *version, wanted); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// release builds everything into dir.
-func release(ctx context.Context, dir, version string) error {
+// release builds everything for the platforms into dir.
+func release(ctx context.Context, dir, version string, platforms []platform) error {
 	root, err := output(ctx, ".", "git", "rev-parse", "--show-toplevel")
 	if err != nil {
 		return err

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +23,22 @@ var platforms = []platform{
 }
 
 func (p platform) String() string { return p.os + "-" + p.arch }
+
+// choose returns the platforms with these names, separated by commas, or all for "".
+func choose(names string) ([]platform, error) {
+	if names == "" {
+		return platforms, nil
+	}
+	var chosen []platform
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(platforms, func(p platform) bool { return p.String() == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-for: there is no platform %q, but %v", name, platforms)
+		}
+		chosen = append(chosen, platforms[i])
+	}
+	return chosen, nil
+}
 
 // programs are the commands that a release has, all of them in each archive and package.
 var programs = []string{"urlget", "urlget-queue"}

@@ -268,3 +268,18 @@ func TestSums(t *testing.T) {
 		t.Errorf("a folder with files: %v", err)
 	}
 }
+
+func TestChoosePlatforms(t *testing.T) {
+	t.Parallel()
+	if all, err := choose(""); err != nil || len(all) != len(platforms) {
+		t.Errorf("%v, %v", all, err)
+	}
+	if some, err := choose("linux-arm64,windows-amd64"); err != nil || len(some) != 2 || some[1].os != "windows" {
+		t.Errorf("%v, %v", some, err)
+	}
+	for _, wrong := range []string{"linux", "linux-amd64,", "plan9-amd64"} {
+		if some, err := choose(wrong); err == nil {
+			t.Errorf("%q chooses %v", wrong, some)
+		}
+	}
+}
