@@ -283,12 +283,13 @@ func TestExplainTellsTheRequests(t *testing.T) {
 func TestUnionLinks(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{"other/pear.txt": {Data: []byte("pear")}, "other/plum.txt": {Data: []byte("plum")}}
-	links := make(map[string][]string)
-	s := prosperod.Start(t, prosperod.Options{Tree: tree, Links: links})
-	place := "INTERNET-D 127.0.0.1(" + s.Addr[strings.LastIndexByte(s.Addr, ':')+1:] + ") ASCII "
-	links["/union"] = []string{"LINK L FILE own " + place + "/own 0", "LINK U DIRECTORY part " + place + "/other 0",
-		"LINK U DIRECTORY gone " + place + "/nowhere 0", "LINK L FILE last " + place + "/last 0"}
-	links["/loop"] = []string{"LINK U DIRECTORY again " + place + "/loop 0"}
+	addr := unused(t) // which the links name, so it is known before the server is
+	place := "INTERNET-D 127.0.0.1(" + addr[strings.LastIndexByte(addr, ':')+1:] + ") ASCII "
+	s := prosperod.Start(t, prosperod.Options{Tree: tree, Listen: addr, Links: map[string][]string{
+		"/union": {"LINK L FILE own " + place + "/own 0", "LINK U DIRECTORY part " + place + "/other 0",
+			"LINK U DIRECTORY gone " + place + "/nowhere 0", "LINK L FILE last " + place + "/last 0"},
+		"/loop": {"LINK U DIRECTORY again " + place + "/loop 0"},
+	}})
 	c := client(t, quick)
 	var names []string
 	for e, err := range c.List(t.Context(), url(s.Addr, "/union")) {
