@@ -163,10 +163,14 @@ func TestSimulation(t *testing.T) {
 				if err := os.WriteFile(file, empty, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				synctest.Test(t, func(t *testing.T) { newSimulation(seed, file).run(t) })
-				if t.Failed() {
-					t.Fatalf("seed %d, to be had again by go test ./fetch/crawl -run Simulation -seed %d", seed, seed)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					defer func() { // a failure ends the test outside as well
+						if t.Failed() {
+							t.Logf("seed %d, to be had again by go test ./fetch/crawl -run Simulation -seed %d", seed, seed)
+						}
+					}()
+					newSimulation(seed, file).run(t)
+				})
 			}
 		})
 	}

@@ -52,10 +52,12 @@ func TestSimulation(t *testing.T) {
 			t.Parallel()
 			for seed := first + part; seed <= last; seed += 2 {
 				synctest.Test(t, func(t *testing.T) {
+					defer func() { // a failure ends the test outside as well
+						if t.Failed() {
+							t.Logf("seed %d, to be had again by go test ./fetch/queue -run Simulation -seed %d", seed, seed)
+						}
+					}()
 					newSimulation(seed).run(t)
-					if t.Failed() {
-						t.Errorf("seed %d, to be had again by go test ./fetch/queue -run Simulation -seed %d", seed, seed)
-					}
 				})
 			}
 		})
