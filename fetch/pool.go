@@ -13,12 +13,12 @@ import (
 // the connection (see [Env.Scope]). Methods may be called concurrently.
 type Pool[K comparable, C any] struct {
 	env  *Env
-	pool *pool.Pool[scoped[K], C]
+	pool *pool.Pool
 }
 
 // A scoped key is a driver's key within a scope.
-type scoped[K comparable] struct {
-	key   K
+type scoped struct {
+	key   any
 	scope string
 }
 
@@ -41,13 +41,26 @@ type PoolOptions[C any] struct {
 }
 
 // A Lease is the use of one connection, until Put or Discard.
-type Lease[K comparable, C any] = pool.Lease[scoped[K], C]
+type Lease[K comparable, C any] struct {
+	Conn   C
+	Reused bool // Conn has been used before
+
+	lease *pool.Lease
+}
+
+// Put ends the lease and keeps the connection for others. Only the first call to Put or Discard has
+// an effect.
+func (l *Lease[K, C]) Put() { l.lease.Put() }
+
+// Discard ends the lease and closes the connection.
+func (l *Lease[K, C]) Discard() { l.lease.Discard() }
 
 // NewPool returns an empty pool for the driver that env belongs to. It starts no goroutine.
 func NewPool[K comparable, C any](env *Env, opts PoolOptions[C]) *Pool[K, C] {
-	return &Pool[K, C]{env: env, pool: pool.New[scoped[K]](pool.Options[C]{
+	return &Pool[K, C]{env: env, pool: pool.New(pool.Options{
 		MaxIdle: opts.MaxIdle, MaxOpen: opts.MaxOpen, IdleTimeout: opts.IdleTimeout,
-		Valid: opts.valid, Close: opts.Close,
+		Valid: func(c any) bool { return opts.valid(c.(C)) },
+		Close: func(c any) { opts.Close(c.(C)) },
 	})}
 }
 
@@ -67,7 +80,18 @@ func (o *PoolOptions[C]) valid(c C) bool {
 //
 // If ctx ends the wait, the error is context.Cause(ctx). Errors of dial are returned unchanged.
 func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool, dial func(context.Context) (C, error)) (*Lease[K, C], error) {
-	return p.pool.Get(ctx, scoped[K]{key, p.env.Scope(ctx)}, prefer, dial)
+	var preferred func(any) bool
+	if prefer != nil {
+		preferred = func(c any) bool { return prefer(c.(C)) }
+	}
+	l, err := p.pool.Get(ctx, scoped{key, p.env.Scope(ctx)}, preferred, func(ctx context.Context) (any, error) {
+		c, err := dial(ctx)
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Lease[K, C]{Conn: l.Conn.(C), Reused: l.Reused, lease: l}, nil
 }
 
 // CloseIdle closes the idle connections.

@@ -9,18 +9,18 @@ import (
 // without holding the lock.
 
 // put hands conn to the longest waiter or, if there is none, keeps it idle.
-func (p *Pool[K, C]) put(key K, conn C) (dead []C) {
+func (p *Pool) put(key any, conn any) (dead []any) {
 	if p.closed {
 		p.release(key)
-		return []C{conn}
+		return []any{conn}
 	}
 	h := p.hosts[key]
-	if h.grant(grant[C]{conn: conn, have: true}) {
+	if h.grant(grant{conn: conn, have: true}) {
 		return nil
 	}
-	h.idle = append(h.idle, idleConn[C]{conn, time.Now()})
+	h.idle = append(h.idle, idleConn{conn, time.Now()})
 	if len(h.idle) > p.opts.MaxIdle {
-		dead = []C{h.idle[0].conn}
+		dead = []any{h.idle[0].conn}
 		h.idle = slices.Delete(h.idle, 0, 1)
 		p.release(key)
 	} else {
@@ -33,9 +33,9 @@ func (p *Pool[K, C]) put(key K, conn C) (dead []C) {
 }
 
 // release gives up the right to have a connection open and passes it on to the longest waiter.
-func (p *Pool[K, C]) release(key K) {
+func (p *Pool) release(key any) {
 	h := p.hosts[key]
-	if h.grant(grant[C]{}) {
+	if h.grant(grant{}) {
 		return
 	}
 	h.open--
@@ -45,7 +45,7 @@ func (p *Pool[K, C]) release(key K) {
 }
 
 // grant ends the longest wait, and reports whether there was one.
-func (h *host[C]) grant(g grant[C]) bool {
+func (h *host) grant(g grant) bool {
 	if len(h.waiters) == 0 {
 		return false
 	}
@@ -55,7 +55,7 @@ func (h *host[C]) grant(g grant[C]) bool {
 }
 
 // takeIdle takes the preferred idle connection, if there is any.
-func (p *Pool[K, C]) takeIdle(h *host[C], prefer func(C) bool) (g grant[C], ok bool) {
+func (p *Pool) takeIdle(h *host, prefer func(any) bool) (g grant, ok bool) {
 	if len(h.idle) == 0 {
 		return g, false
 	}
@@ -68,14 +68,14 @@ func (p *Pool[K, C]) takeIdle(h *host[C], prefer func(C) bool) (g grant[C], ok b
 			}
 		}
 	}
-	g = grant[C]{conn: h.idle[at].conn, have: true}
+	g = grant{conn: h.idle[at].conn, have: true}
 	h.idle = slices.Delete(h.idle, at, at+1)
 	p.lessIdle(1)
 	return g, true
 }
 
 // expire removes the connections that have been idle for too long.
-func (p *Pool[K, C]) expire(h *host[C], now time.Time) (dead []C) {
+func (p *Pool) expire(h *host, now time.Time) (dead []any) {
 	if p.opts.IdleTimeout <= 0 {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (p *Pool[K, C]) expire(h *host[C], now time.Time) (dead []C) {
 
 // evict removes the n connections that have been idle longest. It need not grant anything: where
 // there are idle connections, there are no waiters.
-func (p *Pool[K, C]) evict(h *host[C], n int) (dead []C) {
+func (p *Pool) evict(h *host, n int) (dead []any) {
 	for _, c := range h.idle[:n] {
 		dead = append(dead, c.conn)
 	}
@@ -99,7 +99,7 @@ func (p *Pool[K, C]) evict(h *host[C], n int) (dead []C) {
 }
 
 // drain removes all idle connections.
-func (p *Pool[K, C]) drain() (dead []C) {
+func (p *Pool) drain() (dead []any) {
 	for key, h := range p.hosts {
 		dead = append(dead, p.evict(h, len(h.idle))...)
 		if h.open == 0 {
@@ -110,7 +110,7 @@ func (p *Pool[K, C]) drain() (dead []C) {
 }
 
 // lessIdle subtracts n from the idle count, and stops the timer when nothing is left to expire.
-func (p *Pool[K, C]) lessIdle(n int) {
+func (p *Pool) lessIdle(n int) {
 	p.idle -= n
 	if p.idle == 0 && p.timer != nil {
 		p.timer.Stop()
@@ -120,11 +120,11 @@ func (p *Pool[K, C]) lessIdle(n int) {
 
 // sweep is called by the timer. It closes what has expired, and resets the timer for what expires
 // next.
-func (p *Pool[K, C]) sweep() {
+func (p *Pool) sweep() {
 	p.mu.Lock()
 	now := time.Now()
 	var next time.Duration
-	var dead []C
+	var dead []any
 	for key, h := range p.hosts {
 		dead = append(dead, p.expire(h, now)...)
 		if h.open == 0 {

@@ -1,4 +1,7 @@
 // Package pool keeps idle connections for reuse and limits how many are open, each per key.
+//
+// Neither keys nor connections have a type here, so that a program has this code once and not once
+// a driver. fetch.Pool gives them theirs.
 package pool
 
 import (
@@ -13,64 +16,64 @@ import (
 var ErrClosed = errors.New("connection pool is closed")
 
 // Options configures a Pool. Limits are per key.
-type Options[C any] struct {
+type Options struct {
 	MaxIdle     int           // idle connections to keep; 0 keeps none
 	MaxOpen     int           // connections in use, being dialed or idle; 0 means no limit
 	IdleTimeout time.Duration // how long a connection may stay idle; 0 means no limit
 
 	// Valid, if not nil, reports whether an idle connection can still be used. Get calls it without
 	// holding locks, for a connection that nobody else can see.
-	Valid func(C) bool
+	Valid func(any) bool
 	// Close closes a connection. It must not wait for the peer.
-	Close func(C)
+	Close func(any)
 }
 
 // A Pool holds connections under any number of keys. Connections with the same key must be
 // interchangeable, so the key must include everything that tells them apart: host and port, but
-// also user and protection. Methods may be called concurrently.
-type Pool[K comparable, C any] struct {
-	opts Options[C]
+// also user and protection. Keys must be comparable. Methods may be called concurrently.
+type Pool struct {
+	opts Options
 
 	mu     sync.Mutex
-	hosts  map[K]*host[C] // only those with open connections
-	idle   int            // idle connections of all hosts
-	timer  *time.Timer    // set while there are idle connections that can expire
+	hosts  map[any]*host // only those with open connections
+	idle   int           // idle connections of all hosts
+	timer  *time.Timer   // set while there are idle connections that can expire
 	closed bool
 }
 
 // A host is the state of the pool for one key.
-type host[C any] struct {
-	open    int             // idle, leased and being dialed
-	idle    []idleConn[C]   // longest idle first
-	waiters []chan grant[C] // longest waiting first; empty unless open has reached the limit
+type host struct {
+	open    int          // idle, leased and being dialed
+	idle    []idleConn   // longest idle first
+	waiters []chan grant // longest waiting first; empty unless open has reached the limit
 }
 
-type idleConn[C any] struct {
-	conn  C
+type idleConn struct {
+	conn  any
 	since time.Time
 }
 
 // A grant ends a wait: with a connection, with the right to dial one, or with an error. In the
 // first two cases the receiver is counted in host.open.
-type grant[C any] struct {
-	conn C
+type grant struct {
+	conn any
 	have bool // conn is set
 	err  error
 }
 
 // A Lease is the use of one connection, until Put or Discard.
-type Lease[K comparable, C any] struct {
-	Conn   C
+type Lease struct {
+	Conn   any
 	Reused bool // Conn has been used before
 
-	pool  *Pool[K, C]
-	key   K
+	pool  *Pool
+	key   any
 	ended bool // guarded by pool.mu
 }
 
 // New returns an empty pool. It starts no goroutine.
-func New[K comparable, C any](opts Options[C]) *Pool[K, C] {
-	return &Pool[K, C]{opts: opts, hosts: make(map[K]*host[C])}
+func New(opts Options) *Pool {
+	return &Pool{opts: opts, hosts: make(map[any]*host)}
 }
 
 // Get leases a connection: the most recently used idle one for which prefer reports true, or else
@@ -78,14 +81,14 @@ func New[K comparable, C any](opts Options[C]) *Pool[K, C] {
 // methods of the pool. If MaxOpen is reached, Get waits; waiters are served in order of arrival.
 //
 // If ctx ends the wait, the error is context.Cause(ctx). Errors of dial are returned unchanged.
-func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool, dial func(context.Context) (C, error)) (*Lease[K, C], error) {
+func (p *Pool) Get(ctx context.Context, key any, prefer func(any) bool, dial func(context.Context) (any, error)) (*Lease, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	g := p.acquire(ctx, key, prefer)
 	for g.err == nil && g.have {
 		if p.opts.Valid == nil || p.opts.Valid(g.conn) {
-			return &Lease[K, C]{Conn: g.conn, Reused: true, pool: p, key: key}, nil
+			return &Lease{Conn: g.conn, Reused: true, pool: p, key: key}, nil
 		}
 		p.opts.Close(g.conn)
 		g = p.another(key, prefer)
@@ -97,15 +100,15 @@ func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool, dial f
 }
 
 // acquire takes an idle connection, or the right to dial one, waiting if necessary.
-func (p *Pool[K, C]) acquire(ctx context.Context, key K, prefer func(C) bool) grant[C] {
+func (p *Pool) acquire(ctx context.Context, key any, prefer func(any) bool) grant {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return grant[C]{err: ErrClosed}
+		return grant{err: ErrClosed}
 	}
 	h := p.hosts[key]
 	if h == nil {
-		h = new(host[C])
+		h = new(host)
 		p.hosts[key] = h
 	}
 	expired := p.expire(h, time.Now())
@@ -114,9 +117,9 @@ func (p *Pool[K, C]) acquire(ctx context.Context, key K, prefer func(C) bool) gr
 		h.open++
 		ok = true
 	}
-	var turn chan grant[C]
+	var turn chan grant
 	if !ok {
-		turn = make(chan grant[C], 1)
+		turn = make(chan grant, 1)
 		h.waiters = append(h.waiters, turn)
 	}
 	p.mu.Unlock()
@@ -130,13 +133,13 @@ func (p *Pool[K, C]) acquire(ctx context.Context, key K, prefer func(C) bool) gr
 		return g
 	case <-ctx.Done():
 		p.giveUp(key, h, turn)
-		return grant[C]{err: context.Cause(ctx)}
+		return grant{err: context.Cause(ctx)}
 	}
 }
 
 // another follows acquire if the connection was not valid: it takes the next idle one in its place,
 // or the right to dial.
-func (p *Pool[K, C]) another(key K, prefer func(C) bool) grant[C] {
+func (p *Pool) another(key any, prefer func(any) bool) grant {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h := p.hosts[key]
@@ -148,9 +151,9 @@ func (p *Pool[K, C]) another(key K, prefer func(C) bool) grant[C] {
 }
 
 // giveUp ends a wait. If the grant has already come, it is passed on.
-func (p *Pool[K, C]) giveUp(key K, h *host[C], turn chan grant[C]) {
+func (p *Pool) giveUp(key any, h *host, turn chan grant) {
 	p.mu.Lock()
-	var dead []C
+	var dead []any
 	if i := slices.Index(h.waiters, turn); i >= 0 {
 		h.waiters = slices.Delete(h.waiters, i, i+1)
 	} else if g := <-turn; g.have {
@@ -162,7 +165,7 @@ func (p *Pool[K, C]) giveUp(key K, h *host[C], turn chan grant[C]) {
 	p.closeAll(dead)
 }
 
-func (p *Pool[K, C]) dial(ctx context.Context, key K, dial func(context.Context) (C, error)) (*Lease[K, C], error) {
+func (p *Pool) dial(ctx context.Context, key any, dial func(context.Context) (any, error)) (*Lease, error) {
 	done := false
 	defer func() { // even if dial panics
 		if !done {
@@ -182,15 +185,15 @@ func (p *Pool[K, C]) dial(ctx context.Context, key K, dial func(context.Context)
 		p.opts.Close(conn)
 		return nil, ErrClosed
 	}
-	return &Lease[K, C]{Conn: conn, pool: p, key: key}, nil
+	return &Lease{Conn: conn, pool: p, key: key}, nil
 }
 
 // Put ends the lease and keeps the connection for others. Only the first call to Put or Discard has
 // an effect.
-func (l *Lease[K, C]) Put() {
+func (l *Lease) Put() {
 	p := l.pool
 	p.mu.Lock()
-	var dead []C
+	var dead []any
 	if !l.ended {
 		l.ended = true
 		dead = p.put(l.key, l.Conn)
@@ -200,7 +203,7 @@ func (l *Lease[K, C]) Put() {
 }
 
 // Discard ends the lease and closes the connection.
-func (l *Lease[K, C]) Discard() {
+func (l *Lease) Discard() {
 	p := l.pool
 	p.mu.Lock()
 	ended := l.ended
@@ -216,7 +219,7 @@ func (l *Lease[K, C]) Discard() {
 }
 
 // CloseIdle closes the idle connections.
-func (p *Pool[K, C]) CloseIdle() {
+func (p *Pool) CloseIdle() {
 	p.mu.Lock()
 	dead := p.drain()
 	p.mu.Unlock()
@@ -225,12 +228,12 @@ func (p *Pool[K, C]) CloseIdle() {
 
 // Close closes the idle connections, ends all waits, and makes Get fail with ErrClosed. Leased
 // connections are closed when their leases end; Close does not wait for them.
-func (p *Pool[K, C]) Close() {
+func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
 	for _, h := range p.hosts {
 		for _, turn := range h.waiters {
-			turn <- grant[C]{err: ErrClosed}
+			turn <- grant{err: ErrClosed}
 		}
 		h.waiters = nil
 	}
@@ -239,7 +242,7 @@ func (p *Pool[K, C]) Close() {
 	p.closeAll(dead)
 }
 
-func (p *Pool[K, C]) closeAll(conns []C) {
+func (p *Pool) closeAll(conns []any) {
 	for _, c := range conns {
 		p.opts.Close(c)
 	}

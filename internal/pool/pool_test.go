@@ -24,10 +24,16 @@ type fake struct {
 	bad    bool
 }
 
+// A lease has the connection as what it is.
+type lease struct {
+	*Lease
+	Conn *fake
+}
+
 // A rig dials fakes and counts those that are open.
 type rig struct {
 	t     testing.TB
-	pool  *Pool[string, *fake]
+	pool  *Pool
 	mu    sync.Mutex
 	fewer *sync.Cond // open has shrunk
 	all   []*fake
@@ -36,10 +42,11 @@ type rig struct {
 	fails error
 }
 
-func newRig(t testing.TB, opts Options[*fake]) *rig {
+func newRig(t testing.TB, opts Options) *rig {
 	r := &rig{t: t}
 	r.fewer = sync.NewCond(&r.mu)
-	opts.Close = func(f *fake) {
+	opts.Close = func(c any) {
+		f := c.(*fake)
 		if f.closed.Add(1) != 1 {
 			t.Errorf("connection %d closed twice", f.id)
 		}
@@ -49,13 +56,13 @@ func newRig(t testing.TB, opts Options[*fake]) *rig {
 		r.mu.Unlock()
 	}
 	if opts.Valid == nil {
-		opts.Valid = func(f *fake) bool { return !f.bad }
+		opts.Valid = func(c any) bool { return !c.(*fake).bad }
 	}
-	r.pool = New[string](opts)
+	r.pool = New(opts)
 	return r
 }
 
-func (r *rig) dial(context.Context) (*fake, error) {
+func (r *rig) dial(context.Context) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fails != nil {
@@ -68,13 +75,13 @@ func (r *rig) dial(context.Context) (*fake, error) {
 	return f, nil
 }
 
-func (r *rig) get(key string) *Lease[string, *fake] {
+func (r *rig) get(key string) *lease {
 	r.t.Helper()
 	l, err := r.pool.Get(r.t.Context(), key, nil, r.dial)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return l
+	return &lease{l, l.Conn.(*fake)}
 }
 
 // check compares the numbers of the connections that are open.
@@ -104,7 +111,7 @@ func (r *rig) empty() {
 
 func TestReusesTheConnectionLastUsed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options[*fake]{MaxIdle: 4})
+	r := newRig(t, Options{MaxIdle: 4})
 	a, b := r.get("k"), r.get("k")
 	if a.Reused || b.Reused {
 		t.Error("a new connection is called reused")
@@ -127,37 +134,37 @@ func TestReusesTheConnectionLastUsed(t *testing.T) {
 
 func TestPrefers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options[*fake]{MaxIdle: 4})
-	leases := []*Lease[string, *fake]{r.get("k"), r.get("k"), r.get("k")}
+	r := newRig(t, Options{MaxIdle: 4})
+	leases := []*lease{r.get("k"), r.get("k"), r.get("k")}
 	for _, l := range leases {
 		l.Put()
 	}
 	for _, tt := range []struct{ prefer, want int }{{1, 1}, {99, 2}, {0, 0}} {
-		l, err := r.pool.Get(t.Context(), "k", func(f *fake) bool { return f.id == tt.prefer }, r.dial)
-		if err != nil || l.Conn.id != tt.want {
-			t.Errorf("prefer %d: got %d, %v; want %d", tt.prefer, l.Conn.id, err, tt.want)
+		l, err := r.pool.Get(t.Context(), "k", func(c any) bool { return c.(*fake).id == tt.prefer }, r.dial)
+		if err != nil || l.Conn.(*fake).id != tt.want {
+			t.Errorf("prefer %d: got %d, %v; want %d", tt.prefer, l.Conn.(*fake).id, err, tt.want)
 		}
 	}
 }
 
 func TestKeepsNoMoreIdleThanAllowed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options[*fake]{MaxIdle: 2})
-	leases := []*Lease[string, *fake]{r.get("k"), r.get("k"), r.get("k")}
+	r := newRig(t, Options{MaxIdle: 2})
+	leases := []*lease{r.get("k"), r.get("k"), r.get("k")}
 	for _, l := range leases {
 		l.Put()
 	}
 	r.check(1, 2)
 
-	none := newRig(t, Options[*fake]{IdleTimeout: time.Hour})
+	none := newRig(t, Options{IdleTimeout: time.Hour})
 	none.get("k").Put()
 	none.empty()
 }
 
 func TestInvalidConnectionsAreReplaced(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options[*fake]{MaxIdle: 3, MaxOpen: 3})
-	leases := []*Lease[string, *fake]{r.get("k"), r.get("k"), r.get("k")}
+	r := newRig(t, Options{MaxIdle: 3, MaxOpen: 3})
+	leases := []*lease{r.get("k"), r.get("k"), r.get("k")}
 	for _, l := range leases {
 		l.Put()
 	}
@@ -177,7 +184,7 @@ func TestInvalidConnectionsAreReplaced(t *testing.T) {
 
 func TestEndingALeaseTwiceHasNoEffect(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options[*fake]{MaxIdle: 2, MaxOpen: 2})
+	r := newRig(t, Options{MaxIdle: 2, MaxOpen: 2})
 	l := r.get("k")
 	l.Put()
 	l.Put()
@@ -196,14 +203,14 @@ func TestEndingALeaseTwiceHasNoEffect(t *testing.T) {
 
 func TestFailedDialGivesItsPlaceBack(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options[*fake]{MaxOpen: 1})
+	r := newRig(t, Options{MaxOpen: 1})
 	r.fails = errors.New("refused")
 	if _, err := r.pool.Get(t.Context(), "k", nil, r.dial); err != r.fails {
 		t.Errorf("error %v", err)
 	}
 	func() {
 		defer func() { recover() }()
-		r.pool.Get(t.Context(), "k", nil, func(context.Context) (*fake, error) { panic("dial") })
+		r.pool.Get(t.Context(), "k", nil, func(context.Context) (any, error) { panic("dial") })
 	}()
 	r.empty()
 	r.fails = nil
@@ -213,14 +220,14 @@ func TestFailedDialGivesItsPlaceBack(t *testing.T) {
 
 func TestWaitersAreServedInOrder(t *testing.T) {
 	t.Parallel()
-	ends := map[string]func(*Lease[string, *fake]){
-		"Put":     (*Lease[string, *fake]).Put,
-		"Discard": (*Lease[string, *fake]).Discard,
+	ends := map[string]func(*lease){
+		"Put":     (*lease).Put,
+		"Discard": (*lease).Discard,
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, Options[*fake]{MaxIdle: 1, MaxOpen: 1})
+				r := newRig(t, Options{MaxIdle: 1, MaxOpen: 1})
 				first := r.get("k")
 				var order []int
 				for i := range 10 {
@@ -249,7 +256,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 func TestAWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options[*fake]{MaxIdle: 1, MaxOpen: 1})
+		r := newRig(t, Options{MaxIdle: 1, MaxOpen: 1})
 		first := r.get("k")
 		why := errors.New("tired")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -259,7 +266,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait()
-		second := make(chan *Lease[string, *fake], 1)
+		second := make(chan *lease, 1)
 		go func() { second <- r.get("k") }()
 		synctest.Wait()
 		cancel(why)
@@ -280,7 +287,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 func TestATurnIsNotLostWithItsWaiter(t *testing.T) {
 	t.Parallel()
 	for i := range 500 {
-		r := newRig(t, Options[*fake]{MaxIdle: 1, MaxOpen: 1})
+		r := newRig(t, Options{MaxIdle: 1, MaxOpen: 1})
 		first := r.get("k")
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -306,7 +313,7 @@ func TestATurnIsNotLostWithItsWaiter(t *testing.T) {
 func TestIdleConnectionsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options[*fake]{MaxIdle: 4, IdleTimeout: time.Minute})
+		r := newRig(t, Options{MaxIdle: 4, IdleTimeout: time.Minute})
 		a, b, c := r.get("k"), r.get("k"), r.get("other")
 		a.Put()
 		time.Sleep(40 * time.Second)
@@ -329,7 +336,7 @@ func TestIdleConnectionsExpire(t *testing.T) {
 func TestGetDoesNotReturnWhatHasExpired(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options[*fake]{MaxIdle: 4, MaxOpen: 1, IdleTimeout: time.Minute})
+		r := newRig(t, Options{MaxIdle: 4, MaxOpen: 1, IdleTimeout: time.Minute})
 		r.get("k").Put()
 		r.pool.timer.Stop() // a timer that is late
 		time.Sleep(time.Hour)
@@ -342,7 +349,7 @@ func TestGetDoesNotReturnWhatHasExpired(t *testing.T) {
 
 func TestTimerStopsWithTheLastIdleConnection(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, Options[*fake]{MaxIdle: 4, IdleTimeout: time.Hour})
+	r := newRig(t, Options{MaxIdle: 4, IdleTimeout: time.Hour})
 	r.get("k").Put()
 	if r.pool.timer == nil {
 		t.Fatal("no timer")
@@ -359,7 +366,7 @@ func TestTimerStopsWithTheLastIdleConnection(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options[*fake]{MaxIdle: 2, MaxOpen: 2, IdleTimeout: time.Minute})
+		r := newRig(t, Options{MaxIdle: 2, MaxOpen: 2, IdleTimeout: time.Minute})
 		leased, idle := r.get("k"), r.get("k")
 		waiting := make(chan error, 1)
 		go func() {
@@ -368,7 +375,7 @@ func TestClose(t *testing.T) {
 		}()
 		dialing := make(chan error, 1)
 		go func() {
-			_, err := r.pool.Get(t.Context(), "slow", nil, func(ctx context.Context) (*fake, error) {
+			_, err := r.pool.Get(t.Context(), "slow", nil, func(ctx context.Context) (any, error) {
 				time.Sleep(time.Second)
 				return r.dial(ctx)
 			})
@@ -396,10 +403,10 @@ func TestClose(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	const limit = 3
-	valid := func(*fake) bool { return rand.IntN(10) > 0 }
+	valid := func(any) bool { return rand.IntN(10) > 0 }
 	t.Run("never more than the limit", func(t *testing.T) {
 		t.Parallel()
-		r := newRig(t, Options[*fake]{MaxIdle: limit, MaxOpen: limit, Valid: valid})
+		r := newRig(t, Options{MaxIdle: limit, MaxOpen: limit, Valid: valid})
 		r.crowd()
 		if r.most > 2*limit { // of two keys
 			t.Errorf("%d connections at once", r.most)
@@ -407,7 +414,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 	t.Run("while connections expire", func(t *testing.T) {
 		t.Parallel()
-		newRig(t, Options[*fake]{MaxIdle: 2, MaxOpen: limit, IdleTimeout: time.Microsecond, Valid: valid}).crowd()
+		newRig(t, Options{MaxIdle: 2, MaxOpen: limit, IdleTimeout: time.Microsecond, Valid: valid}).crowd()
 	})
 }
 
