@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"mime"
 	"path"
@@ -61,27 +62,55 @@ const maxDescription = time.Minute
 func (a *app) describedBy(ctx context.Context, j *job.Job) (files []metalink.File, from uri.URI, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxDescription)
 	defer cancel()
+	files, resp, err := a.described(ctx, &fetch.Request{URL: j.URL, From: j.From})
+	if err != nil || files != nil {
+		return files, resp.URL, err
+	}
+	f := metalink.FromHeader(resp.URL, resp.Header)
+	if f == nil {
+		return nil, resp.URL, nil
+	}
+	f.Name, f.Size = download.Name(j.URL, &resp.Meta), resp.Size
+	for _, d := range f.Descriptions {
+		more, about, err := a.described(ctx, &fetch.Request{URL: d.URL, From: resp.URL})
+		switch {
+		case err == nil && more == nil:
+			err = &fetch.Error{Op: "get", URL: about.URL.Redacted(), Code: fetch.ErrProtocol, Err: errors.New("it is no Metalink document")}
+		case err == nil:
+			err = f.Describe(more, d.Name)
+		}
+		if err == nil {
+			return []metalink.File{*f}, resp.URL, nil
+		}
+		if ctx.Err() != nil {
+			return nil, resp.URL, err
+		}
+		a.say("%s: %s; it is not used", d.URL.Redacted(), render.Message(inWords(err)))
+	}
+	return []metalink.File{*f}, resp.URL, nil
+}
+
+// described makes a request. If the answer is a Metalink document, it returns the files; the body is
+// closed in any case.
+func (a *app) described(ctx context.Context, req *fetch.Request) (files []metalink.File, resp *fetch.Response, err error) {
 	opts := &download.Options{Tries: a.runner().Tries, MaxRetryWait: a.runner().MaxRetryWait}
+	resp = &fetch.Response{URL: req.URL}
 	err = download.Retry(ctx, opts, func() error {
-		resp, err := a.client.Do(ctx, &fetch.Request{URL: j.URL, From: j.From})
+		got, err := a.client.Do(ctx, req)
 		if err != nil {
 			return err
 		}
-		defer resp.Body.Close()
-		from = resp.URL
-		if kind, _, _ := mime.ParseMediaType(resp.ContentType); kind == metalink.MediaType || strings.HasSuffix(resp.URL.Path(), ".meta4") {
-			if files, err = metalink.Parse(resp.Body); err != nil && fetch.CodeOf(err) == "" {
-				err = &fetch.Error{Op: "get", URL: resp.URL.Redacted(), Code: fetch.ErrProtocol, Err: err}
-			}
-			return err
+		defer got.Body.Close()
+		resp = got
+		if kind, _, _ := mime.ParseMediaType(got.ContentType); kind != metalink.MediaType && !strings.HasSuffix(got.URL.Path(), ".meta4") {
+			return nil
 		}
-		if f := metalink.FromHeader(resp.URL, resp.Header); f != nil {
-			f.Name, f.Size = download.Name(j.URL, &resp.Meta), resp.Size
-			files = []metalink.File{*f}
+		if files, err = metalink.Parse(got.Body); err != nil && fetch.CodeOf(err) == "" {
+			err = &fetch.Error{Op: "get", URL: got.URL.Redacted(), Code: fetch.ErrProtocol, Err: err}
 		}
-		return nil
+		return err
 	})
-	return files, from, err
+	return files, resp, err
 }
 
 // fromSources saves one file.

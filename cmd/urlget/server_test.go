@@ -71,12 +71,23 @@ func pages() http.Handler {
 <pieces length="5" type="sha-1"><hash>11904a4e8b77f6242e2d288705023adad00a9310</hash><hash>f2231d2871e690a2995704f7a297bd7bc64be720</hash></pieces>
 <url priority="1">http://%[1]s/nowhere</url><url priority="2">http://%[1]s/hello.liar</url><url>foo:bar</url><url>http://%[1]s/hello.txt</url></file></metalink>`, r.Host)
 	})
+	const helloDigest = "SHA-256=hNiYd/DUBB77a/kaFvAkjy/Vc+avBcGflr7bn4gveII="
 	mux.HandleFunc("/mirrored", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Digest", "SHA-256=hNiYd/DUBB77a/kaFvAkjy/Vc+avBcGflr7bn4gveII=")
+		w.Header().Set("Digest", helloDigest)
 		w.Header().Add("Link", "</hello.liar>; rel=duplicate; pri=1")
 		w.Header().Add("Link", "</hello.txt>; rel=duplicate; pri=2")
 		io.WriteString(w, "wrong here")
 	})
+	described := func(path, link string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Digest", helloDigest)
+			w.Header().Add("Link", `</nowhere.meta4>; rel=describedby; type="application/metalink4+xml"`)
+			w.Header().Add("Link", link)
+			http.ServeContent(w, r, "", modified, strings.NewReader("012345678X"))
+		})
+	}
+	described("/described", `</hello.meta4>; rel=describedby; type="application/metalink4+xml"`)
+	described("/misdescribed", `</hello.txt>; rel=describedby; type="application/metalink4+xml"`)
 	file("/urls", "text/plain", "file:///etc/passwd\n")
 	mux.HandleFunc("/errorpage", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<h1>gone</h1>", http.StatusNotFound) })
 	mux.HandleFunc("/longerrorpage", func(w http.ResponseWriter, _ *http.Request) {

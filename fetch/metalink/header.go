@@ -10,10 +10,10 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// FromHeader returns what the header fields of an HTTP response say of the mirrors of base: Link
-// with rel=duplicate, and the digest of the whole, in Digest (RFC 3230) or Repr-Digest (RFC 9530).
-// Without a digest the links count for nothing (RFC 6249, section 6): then, and without links, it
-// returns nil. The first source is base itself.
+// FromHeader returns what the header fields of an HTTP response say of base: its mirrors, in Link with
+// rel=duplicate; the Metalink documents about it, in Link with rel=describedby; and the digest of the
+// whole, in Digest (RFC 3230) or Repr-Digest (RFC 9530). Without a digest the links count for nothing
+// (RFC 6249, section 6): then, and without links, it returns nil. The first source is base itself.
 func FromHeader(base uri.URI, header textproto.MIMEHeader) *File {
 	f := &File{Size: -1, Checksum: digest(header), Sources: []Source{{URL: base, Priority: 0}}}
 	if f.Checksum == "" {
@@ -21,15 +21,21 @@ func FromHeader(base uri.URI, header textproto.MIMEHeader) *File {
 	}
 	for _, line := range header.Values("Link") {
 		for target, params := range linkValues(line) {
-			if !slices.Contains(strings.Fields(strings.ToLower(params["rel"])), "duplicate") || len(f.Sources) > maxSources {
+			ref, err := uri.ParseRef(target)
+			if err != nil {
 				continue
 			}
-			if ref, err := uri.ParseRef(target); err == nil {
-				f.Sources = append(f.Sources, Source{base.Resolve(ref), priority(params["pri"]), strings.ToLower(params["geo"])})
+			u, relations := base.Resolve(ref), strings.Fields(strings.ToLower(params["rel"]))
+			if slices.Contains(relations, "duplicate") && len(f.Sources) <= maxSources {
+				f.Sources = append(f.Sources, Source{u, priority(params["pri"]), strings.ToLower(params["geo"])})
+			}
+			kind, _, _ := strings.Cut(params["type"], ";")
+			if slices.Contains(relations, "describedby") && strings.EqualFold(strings.TrimSpace(kind), MediaType) && len(f.Descriptions) < maxDescriptions {
+				f.Descriptions = append(f.Descriptions, Description{u, params["name"]})
 			}
 		}
 	}
-	if len(f.Sources) == 1 {
+	if len(f.Sources) == 1 && len(f.Descriptions) == 0 {
 		return nil
 	}
 	f.complete()

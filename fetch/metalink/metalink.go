@@ -28,12 +28,13 @@ const namespace = "urn:ietf:params:xml:ns:metalink"
 
 // What is read at most of a document. More is an error.
 const (
-	maxSize    = 64 << 20 // bytes
-	maxFiles   = 10_000
-	maxSources = 1000 // of a file
-	maxPieces  = 1 << 20
-	maxText    = 64 << 10 // bytes of an element's text
-	maxDepth   = 32
+	maxSize         = 64 << 20 // bytes
+	maxFiles        = 10_000
+	maxSources      = 1000 // of a file
+	maxDescriptions = 4
+	maxPieces       = 1 << 20
+	maxText         = 64 << 10 // bytes of an element's text
+	maxDepth        = 32
 )
 
 // A File is one file and where it can be had.
@@ -47,6 +48,8 @@ type File struct {
 	Checksum string
 	Pieces   *Pieces  // nil if no hashes of pieces of a known kind are given
 	Sources  []Source // of schemes of any kind, those that are preferred first
+	// Descriptions are documents that tell more of the file, from header fields (see Describe).
+	Descriptions []Description
 }
 
 // Pieces are the hashes of the pieces of a file.

@@ -82,11 +82,15 @@ func TestFromHeader(t *testing.T) {
 		want   string // the sources but base
 	}{
 		{"as in RFC 6249", textproto.MIMEHeader{"Digest": {digest}, "Link": {`<http://www2.example/f>; rel=duplicate; pri=1; pref`,
-			`<ftp://ftp.example/f>; rel=duplicate; pri=2; geo=gb; depth=1`, `<http://h.example/f.meta4>; rel=describedby; type="a,b;c"`}}, "http://www2.example/f ftp://ftp.example/f"},
+			`<ftp://ftp.example/f>; rel=duplicate; pri=2; geo=gb; depth=1`, `<http://h.example/f.asc>; rel=describedby; type="a,b;c"`}}, "http://www2.example/f ftp://ftp.example/f"},
 		{"in one field, by priority", textproto.MIMEHeader{"Repr-Digest": {"sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"},
 			"Link": {`<g>;title="a, <b>; \"c";rel="other Duplicate" , </h>; rel=duplicate;pri=3`}}, "http://h.example/h http://h.example/d/g"},
 		{"without a digest", textproto.MIMEHeader{"Link": {"<g>; rel=duplicate"}}, ""},
 		{"with another's digest", textproto.MIMEHeader{"Digest": {"UNIXsum=1, SHA-256=AAAA"}, "Link": {"<g>; rel=duplicate"}}, ""},
+		{"a document alone", textproto.MIMEHeader{"Digest": {digest}, "Link": {`<f.meta4>; rel="DescribedBy"; type="Application/Metalink4+xml; v=1"; name=x`}}, "(http://h.example/d/f.meta4 x)"},
+		{"a document without a digest", textproto.MIMEHeader{"Link": {`<f.meta4>; rel=describedby; type="application/metalink4+xml"`}}, ""},
+		{"more documents than make sense", textproto.MIMEHeader{"Digest": {digest}, "Link": {strings.Repeat(`<m>; rel=describedby; type="application/metalink4+xml",`, 5)}},
+			strings.TrimSpace(strings.Repeat("(http://h.example/d/m ) ", maxDescriptions))},
 		{"without duplicates", textproto.MIMEHeader{"Digest": {digest}, "Link": {"<g>; rel=next"}}, ""},
 		{"broken", textproto.MIMEHeader{"Digest": {digest}, "Link": {`<g; rel=duplicate`, `<g>; rel="duplicate`}}, "http://h.example/d/g"},
 	}
@@ -97,12 +101,61 @@ func TestFromHeader(t *testing.T) {
 			for _, s := range f.Sources[1:] {
 				got = append(got, s.URL.String())
 			}
+			for _, d := range f.Descriptions {
+				got = append(got, fmt.Sprintf("(%v %s)", d.URL, d.Name))
+			}
 			if f.Checksum != "sha256:"+sha256Zero || f.Sources[0].URL.String() != base.String() {
 				t.Errorf("%s: %+v", tt.name, f)
 			}
 		}
 		if s := strings.Join(got, " "); s != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, s, tt.want)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	pieces := "<size>25</size>" + `<pieces length="25" type="sha-1"><hash>` + sha1Digits + `</hash></pieces>`
+	tests := []struct {
+		name, document, in string
+		size               int64
+		checksum           string
+		err, want          string // want: the checksum's kind, size, pieces and sources
+	}{
+		{"pieces and sources", `<file name="other">` + pieces + `<url priority="2">ftp://m.example/f</url><url>http://h.example/f</url></file>`, "", 25, "md5:1", "", "md5 25 1 2"},
+		{"its size", `<file name="f">` + pieces + "</file>", "", -1, "md5:1", "", "md5 25 1 1"},
+		{"a better checksum", `<file name="f"><hash type="sha-256">` + sha256Zero + `</hash></file>`, "f", -1, "md5:1", "", "sha256 -1 0 1"},
+		{"a weaker checksum", `<file name="f"><hash type="sha-1">` + sha1Digits + `</hash></file>`, "", -1, "sha256:1", "", "sha256 -1 0 1"},
+		{"the same checksum", `<file name="f"><hash type="sha-1">` + sha1Digits + `</hash></file>`, "", -1, "sha1:" + strings.ToUpper(sha1Digits), "", "sha1 -1 0 1"},
+		{"another checksum", `<file name="f"><hash type="sha-1">` + sha1Digits + `</hash></file>`, "", -1, "sha1:1", "another sha1", ""},
+		{"another size", `<file name="f">` + pieces + `</file>`, "", 24, "md5:1", "25 bytes, not 24", ""},
+		{"one of several, by its name in the document", `<file name="f"/><file name="d/g">` + pieces + `</file>`, "d/g", -1, "md5:1", "", "md5 25 1 1"},
+		{"one of several, by the name of a source", `<file name="g"/><file name="d/f">` + pieces + `</file>`, "", -1, "md5:1", "", "md5 25 1 1"},
+		{"none of several", `<file name="g"/><file name="h"/>`, "", -1, "md5:1", "none of the 2", ""},
+		{"not by that name", `<file name="f"/>`, "g", -1, "md5:1", "none of the 1", ""},
+	}
+	for _, tt := range tests {
+		files, err := Parse(strings.NewReader(document(tt.document)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &File{Size: tt.size, Checksum: tt.checksum, Sources: []Source{{URL: uri.MustParse("http://h.example/f")}}}
+		before := fmt.Sprint(*f)
+		err = f.Describe(files, tt.in)
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) || fmt.Sprint(*f) != before {
+				t.Errorf("%s: %v, %+v", tt.name, err, f)
+			}
+			continue
+		}
+		n := 0
+		if f.Pieces != nil {
+			n = len(f.Pieces.Sums)
+		}
+		kind, _, _ := strings.Cut(f.Checksum, ":")
+		if got := fmt.Sprint(kind, " ", f.Size, n, len(f.Sources)); err != nil || got != tt.want {
+			t.Errorf("%s: %v, %q, want %q", tt.name, err, got, tt.want)
 		}
 	}
 }
@@ -127,7 +180,7 @@ func FuzzFromHeader(f *testing.F) {
 	base := uri.MustParse("http://h.example/d/f")
 	f.Fuzz(func(t *testing.T, link, digest string) {
 		file := FromHeader(base, textproto.MIMEHeader{"Link": {link}, "Digest": {digest}})
-		if file != nil && (file.Checksum == "" || len(file.Sources) < 2) {
+		if file != nil && (file.Checksum == "" || len(file.Sources)+len(file.Descriptions) < 2) {
 			t.Errorf("%+v", file)
 		}
 	})
