@@ -5,6 +5,7 @@ package middleware
 import (
 	"context"
 	"io"
+	"math"
 	"sync"
 	"time"
 
@@ -39,7 +40,7 @@ func slowed(of func(host string) (l *limiter, release func())) fetch.Middleware 
 				return resp, err
 			}
 			if l, release := of(req.URL.Host()); l != nil {
-				resp.Body = fetch.OnClose(&slowBody{ReadCloser: resp.Body, ctx: ctx, limiter: l}, release)
+				resp.Body = fetch.OnClose(slow(ctx, resp.Body, l), release)
 			}
 			return resp, nil
 		})
@@ -103,7 +104,17 @@ func (r *rates) of(host string) (l *limiter, release func()) {
 	}
 }
 
-// A slowBody hides io.WriterTo, since every byte must wait its turn.
+// slow returns body, every byte of which waits its turn. Where the kernel can move the bytes, it
+// still does.
+func slow(ctx context.Context, body io.ReadCloser, l *limiter) io.ReadCloser {
+	b := &slowBody{ReadCloser: body, ctx: ctx, limiter: l}
+	if w, ok := body.(io.WriterTo); ok {
+		return &slowSource{b, w}
+	}
+	return b
+}
+
+// A slowBody reads no faster than its limiter lets it.
 type slowBody struct {
 	io.ReadCloser
 	ctx     context.Context
@@ -132,4 +143,68 @@ func (b *slowBody) pay(n int) error {
 	case <-b.ctx.Done():
 		return context.Cause(b.ctx)
 	}
+}
+
+// A slowSource is a slowBody that can as well write itself somewhere.
+type slowSource struct {
+	*slowBody
+	source io.WriterTo
+}
+
+// WriteTo slows down the writer, and so who writes to it.
+func (b *slowSource) WriteTo(w io.Writer) (int64, error) {
+	s := &slowWriter{b.slowBody, w}
+	if rf, ok := w.(io.ReaderFrom); ok {
+		return b.source.WriteTo(&slowReaderFrom{s, rf})
+	}
+	return b.source.WriteTo(s)
+}
+
+// A slowWriter passes on what is written, and then waits until it was due.
+type slowWriter struct {
+	body *slowBody
+	w    io.Writer
+}
+
+func (s *slowWriter) Write(p []byte) (written int, err error) {
+	for len(p) > 0 && err == nil {
+		var n int
+		n, err = s.w.Write(p[:min(len(p), s.body.limiter.burst)])
+		if written, p = written+n, p[n:]; n > 0 {
+			if cause := s.body.pay(n); cause != nil {
+				return written, cause
+			}
+		}
+	}
+	return written, err
+}
+
+// A slowReaderFrom does the same with what w reads itself, as files do that the kernel fills from a
+// connection. It asks for no more at once than may come at once.
+type slowReaderFrom struct {
+	*slowWriter
+	rf io.ReaderFrom
+}
+
+func (s *slowReaderFrom) ReadFrom(r io.Reader) (written int64, err error) {
+	source, all := r, &io.LimitedReader{N: math.MaxInt64}
+	if lr, ok := r.(*io.LimitedReader); ok { // of two, one within the other, the kernel sees but one
+		source, all = lr.R, lr
+	}
+	for err == nil && all.N > 0 {
+		piece := &io.LimitedReader{R: source, N: min(all.N, int64(s.body.limiter.burst))}
+		asked := piece.N
+		var n int64
+		n, err = s.rf.ReadFrom(piece)
+		written, all.N = written+n, all.N-(asked-piece.N)
+		if n > 0 {
+			if cause := s.body.pay(int(n)); cause != nil {
+				return written, cause
+			}
+		}
+		if piece.N > 0 {
+			break // the end of r
+		}
+	}
+	return written, err
 }
