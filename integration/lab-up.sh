@@ -5,8 +5,13 @@
 #
 #   integration/lab-up.sh              all servers
 #   integration/lab-up.sh vsftpd inn   some of them
+#   integration/lab-up.sh machines     the profile machines, alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [ "$*" = machines ]; then
+	export COMPOSE_PROFILES=machines
+	set -- nats1 nats2 nats3 targets worker1 worker2 worker3
+fi
 compose=(docker-compose)
 docker compose version >/dev/null 2>&1 && compose=(docker compose)
 
@@ -16,6 +21,9 @@ if ! docker image inspect "$golang" >/dev/null 2>&1 && ! timeout 120 docker pull
 	mkdir -p integration/servers/own/bin
 	CGO_ENABLED=0 go build -o integration/servers/own/bin/ ./integration/lab/mktree \
 		./fetch/fetchtest/servers/waisd/cmd/waisd ./fetch/fetchtest/servers/prosperod/cmd/prosperod
+	if [ -n "${COMPOSE_PROFILES:-}" ]; then
+		CGO_ENABLED=0 go build -o integration/servers/machines/bin/ ./cmd/urlget-queue ./integration/machines/targets
+	fi
 	compose+=(-f docker-compose.yml -f integration/without-golang.yml)
 fi
 log=$(mktemp)

@@ -25,6 +25,7 @@ type reach struct {
 	stays                  bool // the program is a worker
 	replicas               int
 	maxJobs                int64
+	ackWait                time.Duration
 }
 
 func (r *reach) define(f *pflag.FlagSet) {
@@ -39,11 +40,19 @@ func (r *reach) define(f *pflag.FlagSet) {
 	f.StringVar(&r.key, "private-key", "", "its private key (`FILE`, PEM)")
 	f.IntVar(&r.replicas, "replicas", 1, "if the queue is not there yet: keep it on `N` servers")
 	f.Int64Var(&r.maxJobs, "max-jobs", 0, "if the queue is not there yet: take `N` jobs of each priority at most")
+	f.DurationVar(&r.ackWait, "ack-wait", time.Minute, "if the queue is not there yet: give the jobs of a worker to others that says nothing for `TIME`")
 }
+
+// minAckWait leaves a worker time to tell that it is still there, over a network that is slow.
+const minAckWait = 5 * time.Second
 
 // open opens the queue. With --embedded, the server of another process is used if one runs there.
 func (r *reach) open(ctx context.Context, logger *slog.Logger) (e *jetstream.Engine, done func(), err error) {
-	opts := jetstream.Options{URL: r.url, Credentials: r.creds, NKey: r.nkey, Name: r.name, Replicas: r.replicas, MaxJobs: r.maxJobs, Logger: logger}
+	opts := jetstream.Options{URL: r.url, Credentials: r.creds, NKey: r.nkey, Name: r.name, Replicas: r.replicas, MaxJobs: r.maxJobs, AckWait: r.ackWait,
+		Logger: logger}
+	if r.ackWait < minAckWait {
+		return nil, nil, usage("--ack-wait: want %v or more", minAckWait)
+	}
 	if r.replicas != 1 && r.replicas != 3 && r.replicas != 5 {
 		return nil, nil, usage("--replicas: want 1, 3 or 5")
 	}

@@ -1,0 +1,33 @@
+// Package content says what the targets of the tests of many machines serve: everything follows from
+// the path, so that the test knows it too.
+package content
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+)
+
+// sizes bounds those of contents.
+const sizes = 32 << 10
+
+func source(path string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(path))
+	return rand.New(rand.NewPCG(h.Sum64(), 1))
+}
+
+// Of returns the content of a path, of a byte to 32 KiB.
+func Of(path string) []byte {
+	r := source(path)
+	body := make([]byte, 1+r.IntN(sizes))
+	for i := range body {
+		body[i] = byte('a' + r.IntN(26))
+	}
+	return body
+}
+
+// Delay returns how long the server takes, from 0.1 to 0.2 s.
+func Delay() time.Duration {
+	return 100*time.Millisecond + rand.N(100*time.Millisecond)
+}

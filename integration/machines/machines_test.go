@@ -1,0 +1,319 @@
+//go:build integration
+
+package machines
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/integration/machines/content"
+)
+
+var (
+	urls = flag.Int("urls", 2000, "how many `URLS` the machines retrieve")
+	kill = flag.Duration("kill", 0, "kill a worker every so often; 0 is once")
+)
+
+const (
+	hosts   = 16 // t00 to t15
+	perHost = 2  // what workers keep to by default
+)
+
+// A plan is what is submitted, and how each of it is to end.
+type plan struct {
+	run    string
+	want   map[string]want // by URL
+	digest map[string]bool // of all contents
+	dead   int
+}
+
+type want struct {
+	event, class string
+	sha256       string
+}
+
+// newPlan returns a plan for n URLs: most are files by HTTP and gopher; some are missing at first, or
+// always, or come broken, and some always do: that is the poison.
+func newPlan(n int) *plan {
+	p := &plan{run: fmt.Sprint(time.Now().Unix()), want: map[string]want{}, digest: map[string]bool{}}
+	for i := range n {
+		host := fmt.Sprintf("t%02d", i%hosts)
+		path, query, plain, w := "", "", false, want{event: "saved"}
+		switch {
+		case i%400 == 37:
+			path, w = "cut/", want{event: "failed", class: "truncated"}
+			p.dead++
+		case i%100 == 11:
+			path, w = "gone/", want{event: "failed", class: "not_found"}
+		case i%50 == 12:
+			path = "flaky/"
+		case i%500 == 13:
+			path = "busy/"
+		case i%200 == 114:
+			query = "?again" // the same content, from another URL
+		default:
+			plain = true
+		}
+		path = fmt.Sprintf("/%s/%s%d", p.run, path, i)
+		u := "http://" + host + ":8080" + path + query
+		if plain && i%8 == 3 {
+			path = "/" + host + path
+			u = "gopher://" + host + ":7070/9" + path
+		}
+		if query != "" {
+			p.want["http://"+host+":8080"+path] = p.saved(path)
+		}
+		if w.event == "saved" {
+			w = p.saved(path)
+		}
+		p.want[u] = w
+	}
+	return p
+}
+
+// saved is how a file ends.
+func (p *plan) saved(path string) want {
+	sum := sha256.Sum256(content.Of(path))
+	digest := hex.EncodeToString(sum[:])
+	p.digest[digest] = true
+	return want{event: "saved", sha256: digest}
+}
+
+func (p *plan) list() *bytes.Buffer {
+	var b bytes.Buffer
+	for u := range p.want {
+		fmt.Fprintln(&b, u)
+	}
+	return &b
+}
+
+// malformed are messages in the stream that are no jobs.
+var malformed = []string{"", "{", `{"v":1}`, `{"v":9,"id":"00000000000000000000000000000000","job":{}}`, "\x00\xff\xfe", strings.Repeat("[", 5000)}
+
+// putMalformed publishes them, as any client may.
+func (s *site) putMalformed() error {
+	addr, err := s.addr("nats1", "4222")
+	if err != nil {
+		return err
+	}
+	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(10 * time.Second))
+	r := bufio.NewReader(c)
+	r.ReadString('\n')
+	fmt.Fprintf(c, "CONNECT {\"verbose\":false}\r\n")
+	for _, m := range malformed {
+		fmt.Fprintf(c, "PUB urlget.jobs.normal %d\r\n%s\r\n", len(m), m)
+	}
+	fmt.Fprintf(c, "PING\r\n")
+	line, err := r.ReadString('\n')
+	if err == nil && strings.TrimSpace(line) != "PONG" {
+		err = fmt.Errorf("%q came, and no PONG", line)
+	}
+	return err
+}
+
+// A test of everything at once.
+func TestNothingIsLostAndNothingComesTwice(t *testing.T) {
+	s := find(t)
+	s.reset(t)
+	p := newPlan(*urls)
+	begun := time.Now()
+	if err := s.putMalformed(); err != nil {
+		t.Fatal(err)
+	}
+	submitted := make(chan error, 1)
+	go func() {
+		_, err := docker(t.Context(), p.list(), s.inside("urlget-queue", "submit", "-q", "-i", "-")...)
+		t.Logf("%4.0f s: all submitted: %v", time.Since(begun).Seconds(), err)
+		submitted <- err
+	}()
+	d := &disturbance{site: s, t: t, begun: begun}
+	over, stop := context.WithCancel(t.Context())
+	defer stop()
+	disturbed := make(chan struct{})
+	go func() {
+		defer close(disturbed)
+		d.run(over)
+	}()
+	var busy time.Duration // until the last URL has its result
+	until(t, 3*time.Minute+time.Duration(*urls)*50*time.Millisecond, "all jobs end", func() error {
+		st, err := s.status(t.Context())
+		if err != nil {
+			return err
+		}
+		if st.Results >= len(p.want) && busy == 0 {
+			busy = time.Since(begun)
+			stop()
+		}
+		if st.depth() > 0 || st.Results < len(p.want) {
+			return fmt.Errorf("%+v", *st)
+		}
+		return nil
+	})
+	stop()
+	<-disturbed
+	if err := <-submitted; err != nil {
+		t.Error(err)
+	}
+	if !d.complete() {
+		t.Errorf("the URLs were done before everything was disturbed that was to be")
+	}
+	t.Logf("%d URLs in %.0f s, %.0f a second; %s", len(p.want), busy.Seconds(), float64(len(p.want))/busy.Seconds(), d)
+	s.checkResults(t, p)
+	s.checkDead(t, p)
+	s.checkArtefacts(t, p)
+	s.checkTargets(t, p)
+}
+
+// reset forgets what earlier tests left.
+func (s *site) reset(t *testing.T) {
+	t.Helper()
+	for _, name := range append(append([]string{"targets"}, nats...), workers...) {
+		s.start(t, name)
+	}
+	until(t, 2*time.Minute, "the queue is there", func() error {
+		st, err := s.status(t.Context())
+		if err == nil && (st.Replicas != 3 || st.Missing > 0) {
+			err = fmt.Errorf("%+v", *st)
+		}
+		return err
+	})
+	for _, kind := range []string{"jobs", "results", "dead"} {
+		s.must(t, s.inside("urlget-queue", "queue", "purge", kind)...)
+	}
+	s.must(t, s.inside("sh", "-c", "rm -rf /artefacts/sha256/* /artefacts/tmp/*")...)
+	var c counts
+	if err := s.get("POST", "targets", "8081", "/", &c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start starts a container that was killed, and joins it to the network that it was cut off from.
+func (s *site) start(t *testing.T, name string) {
+	t.Helper()
+	id := s.containers[name]
+	if _, err := s.addr(name, ""); err != nil && s.must(t, "inspect", "-f", "{{len .NetworkSettings.Networks}}", id) == "0" {
+		s.must(t, "network", "connect", "--alias", name, s.network, id)
+	}
+	s.must(t, "start", id)
+}
+
+// checkResults compares the results with the plan.
+func (s *site) checkResults(t *testing.T, p *plan) {
+	t.Helper()
+	out := s.must(t, s.inside("urlget-queue", "queue", "results")...)
+	seen, by, failures := map[string]int{}, map[string]int{}, 0
+	for line := range strings.Lines(out) {
+		var r struct {
+			Event, URL, Class, SHA256, Worker string
+			Failures                          int
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		w, ok := p.want[r.URL]
+		if !ok {
+			t.Errorf("a result that nobody wants: %s", line)
+			continue
+		}
+		if r.Event != w.event || r.Class != w.class || r.SHA256 != w.sha256 {
+			t.Errorf("want %+v: %s", w, line)
+		}
+		failures += r.Failures
+		by[r.Worker]++
+		if seen[r.URL]++; seen[r.URL] > 1 {
+			t.Errorf("more than one result: %s", line)
+		}
+	}
+	for u := range p.want {
+		if seen[u] == 0 {
+			t.Errorf("no result: %s", u)
+		}
+	}
+	t.Logf("%d results of %d URLs; %d tries failed for now; workers as each began: %v", len(seen), len(p.want), failures, by)
+}
+
+// checkDead compares the dead letters with the poison.
+func (s *site) checkDead(t *testing.T, p *plan) {
+	t.Helper()
+	out := s.must(t, s.inside("urlget-queue", "queue", "dead", "--json")...)
+	poison, raw := 0, 0
+	for line := range strings.Lines(out) {
+		var l struct{ URL, Error string }
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		switch u, _ := url.Parse(l.URL); {
+		case l.URL == "":
+			raw++
+		case strings.Contains(u.Path, "/cut/"):
+			poison++
+		default:
+			t.Errorf("a dead letter that is no poison: %s", line)
+		}
+	}
+	if poison != p.dead || raw != len(malformed) {
+		t.Errorf("%d dead letters of %d that break, %d of %d that are no jobs", poison, p.dead, raw, len(malformed))
+	}
+	t.Logf("dead letters: %d URLs that always break, %d messages that are no jobs, and nothing else", poison, raw)
+}
+
+// checkArtefacts reads all contents.
+func (s *site) checkArtefacts(t *testing.T, p *plan) {
+	t.Helper()
+	out := s.must(t, s.inside("sh", "-c", "cd /artefacts/sha256 && find . -type f | xargs sha256sum")...)
+	n := 0
+	for line := range strings.Lines(out) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		if name != "./"+sum[:2]+"/"+sum {
+			t.Errorf("the digest of %s is %s", name, sum)
+		}
+		if !p.digest[sum] {
+			t.Errorf("a content that nobody wants: %s", sum)
+		}
+		n++
+	}
+	if n != len(p.digest) {
+		t.Errorf("%d contents, not %d", n, len(p.digest))
+	}
+	left := s.must(t, s.inside("sh", "-c", "ls /artefacts/tmp | wc -l")...)
+	t.Logf("%d contents, each there once under its digest; %s beginnings that killed workers left", n, left)
+}
+
+// The counts are what the targets counted.
+type counts struct {
+	Peak                     map[string]int
+	Transfers, Broken, Again int
+}
+
+func (s *site) checkTargets(t *testing.T, p *plan) {
+	t.Helper()
+	var c counts
+	if err := s.get("GET", "targets", "8081", "/", &c); err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	for host, n := range c.Peak {
+		if n > perHost {
+			t.Errorf("%s had %d transfers at once", host, n)
+		}
+		most = max(most, n)
+	}
+	t.Logf("%d hosts had %d transfers, at most %d of a host at once; %d ended with their worker, and %d brought what had been brought before",
+		len(c.Peak), c.Transfers, most, c.Broken, c.Again)
+}
