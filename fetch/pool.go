@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/urlget/urlget/internal/pool"
@@ -13,6 +14,7 @@ import (
 // the connection (see [Env.Scope]). Methods may be called concurrently.
 type Pool[K comparable, C any] struct {
 	env  *Env
+	opts PoolOptions[C]
 	pool *pool.Pool
 }
 
@@ -33,31 +35,61 @@ type PoolOptions[C any] struct {
 	// than reused, because that input would be mistaken for the answer to the next request. So is
 	// one that the peer has closed. See [Conn.Unread].
 	Conn func(C) (conn *Conn, buffered int)
-	// Valid, if not nil, reports whether an idle connection can still be used. Get calls it without
-	// holding locks, for a connection that nobody else can see.
+	// Valid, if not nil, reports whether a connection can be used again. Get calls it before it
+	// leases an idle one, and Put before it keeps one, without holding locks.
 	Valid func(C) bool
 	// Close closes a connection. It must not wait for the peer.
 	Close func(C)
 }
 
-// A Lease is the use of one connection, until Put or Discard.
+// A Lease is the use of one connection, until Put or Discard. Only the first call to one of them has
+// an effect.
 type Lease[K comparable, C any] struct {
 	Conn   C
 	Reused bool // Conn has been used before
 
-	lease *pool.Lease
+	lease  *pool.Lease
+	opts   *PoolOptions[C]
+	unbind func() bool // nil if the connection is not bound
+	ended  atomic.Bool
 }
 
-// Put ends the lease and keeps the connection for others. Only the first call to Put or Discard has
-// an effect.
-func (l *Lease[K, C]) Put() { l.lease.Put() }
+// Bind binds the connection to ctx, as [Conn.Bind] does, until the lease ends. The pool must have
+// been made with the option Conn.
+func (l *Lease[K, C]) Bind(ctx context.Context) {
+	conn, _ := l.opts.Conn(l.Conn)
+	l.unbind = conn.Bind(ctx)
+}
 
-// Discard ends the lease and closes the connection.
-func (l *Lease[K, C]) Discard() { l.lease.Discard() }
+// Put ends the lease and keeps the connection for others, unless the context that it was bound to
+// has ended or it is no longer valid.
+func (l *Lease[K, C]) Put() {
+	if l.ended.Swap(true) {
+		return
+	}
+	interrupted := l.unbind != nil && !l.unbind()
+	if interrupted || l.opts.Valid != nil && !l.opts.Valid(l.Conn) {
+		l.lease.Discard()
+	} else {
+		l.lease.Put()
+	}
+}
+
+// Discard ends the lease and closes the connection. It may be called while another goroutine uses
+// the connection.
+func (l *Lease[K, C]) Discard() {
+	if l.ended.Swap(true) {
+		return
+	}
+	l.lease.Discard()
+	if l.unbind != nil {
+		l.unbind()
+	}
+}
 
 // NewPool returns an empty pool for the driver that env belongs to. It starts no goroutine.
 func NewPool[K comparable, C any](env *Env, opts PoolOptions[C]) *Pool[K, C] {
-	return &Pool[K, C]{env: env, pool: pool.New(pool.Options{
+	return &Pool[K, C]{env: env, opts: opts, pool: pool.New(pool.Options{
 		MaxIdle: opts.MaxIdle, MaxOpen: opts.MaxOpen, IdleTimeout: opts.IdleTimeout,
 		Valid: func(c any) bool { return opts.valid(c.(C)) },
 		Close: func(c any) { opts.Close(c.(C)) },
@@ -91,7 +123,7 @@ func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool, dial f
 	if err != nil {
 		return nil, err
 	}
-	return &Lease[K, C]{Conn: l.Conn.(C), Reused: l.Reused, lease: l}, nil
+	return &Lease[K, C]{Conn: l.Conn.(C), Reused: l.Reused, lease: l, opts: &p.opts}, nil
 }
 
 // CloseIdle closes the idle connections.

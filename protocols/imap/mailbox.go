@@ -45,19 +45,19 @@ func (d *driver) openMailbox(ctx context.Context, req *fetch.Request, t *target)
 		return nil, err
 	}
 	if req.Op == fetch.OpStat {
-		l.end()
+		l.Put()
 		return resp, nil
 	}
 	var once sync.Once
 	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
-		defer func() { once.Do(l.end) }()
+		defer func() { once.Do(l.Put) }()
 		for _, set := range sets {
 			if !l.list(t, set, yield) {
 				return
 			}
 		}
 	}, func() error {
-		once.Do(l.abort)
+		once.Do(l.Discard)
 		return nil
 	})
 	return resp, nil
@@ -182,12 +182,12 @@ func (d *driver) openServer(ctx context.Context, req *fetch.Request, t *target) 
 		return nil, err
 	}
 	if req.Op == fetch.OpStat {
-		l.end()
+		l.Put()
 		return resp, nil
 	}
 	var once sync.Once
 	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
-		defer func() { once.Do(l.end) }()
+		defer func() { once.Do(l.Put) }()
 		within := l.inTime()
 		defer func() { within() }()
 		for {
@@ -215,7 +215,7 @@ func (d *driver) openServer(ctx context.Context, req *fetch.Request, t *target) 
 			within = l.inTime()
 		}
 	}, func() error {
-		once.Do(l.abort)
+		once.Do(l.Discard)
 		return nil
 	})
 	return resp, nil

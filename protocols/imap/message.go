@@ -70,7 +70,7 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 		return nil, err
 	}
 	if req.Op == fetch.OpStat {
-		l.end()
+		l.Put()
 		return resp, nil
 	}
 	b.l = l
@@ -236,12 +236,12 @@ func (b *body) finish(err error) {
 		if err != io.EOF {
 			b.l.lines.Break(err)
 		}
-		b.l.end()
+		b.l.Put()
 	})
 }
 
 // Close implements io.Closer.
 func (b *body) Close() error {
-	b.once.Do(b.l.abort)
+	b.once.Do(b.l.Discard)
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"os"
 	"strconv"
 	"strings"
 
@@ -224,27 +224,11 @@ func (s *session) close() { s.conn.Abort() }
 // A lease is a session in use, bound to the context of one request.
 type lease struct {
 	*session
-	pooled  *fetch.Lease[serverKey, *session]
-	release func() bool
-}
-
-// end returns the session to the pool, if the conversation can go on.
-func (l *lease) end() {
-	if l.release() && l.lines.Err() == nil {
-		l.pooled.Put()
-	} else {
-		l.pooled.Discard()
-	}
-}
-
-// abort closes the session.
-func (l *lease) abort() {
-	l.pooled.Discard()
-	l.release()
+	*fetch.Lease[serverKey, *session]
 }
 
 // with leases a session and runs op on it. A session that was kept and fails is replaced. If with
-// succeeds, the caller must end or abort the lease.
+// succeeds, the caller must put or discard the lease.
 func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
 	user, _ := t.login.User()
 	password, _ := t.login.Password()
@@ -256,19 +240,15 @@ func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*l
 		if err != nil {
 			return nil, err
 		}
-		l := &lease{session: pooled.Conn, pooled: pooled, release: pooled.Conn.conn.Bind(ctx)}
+		pooled.Bind(ctx)
+		l := &lease{session: pooled.Conn, Lease: pooled}
 		if err = op(l); err == nil {
 			return l, nil
 		}
-		gone := l.lines.Err() != nil && !isTimeout(l.lines.Err()) && !errors.Is(err, wire.ErrReplyTooLong)
-		l.end()
+		gone := l.lines.Err() != nil && !errors.Is(l.lines.Err(), os.ErrDeadlineExceeded) && !errors.Is(err, wire.ErrReplyTooLong)
+		l.Put()
 		if !pooled.Reused || ctx.Err() != nil || !gone {
 			return nil, err
 		}
 	}
-}
-
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
 }

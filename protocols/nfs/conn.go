@@ -226,23 +226,7 @@ func (c *conn) readlink(handle string) (text string, err error) {
 // A lease is a connection in use, bound to the context of one request.
 type lease struct {
 	*conn
-	pooled  *fetch.Lease[string, *conn]
-	release func() bool
-}
-
-// end returns the connection to the pool, if it can be used again.
-func (l *lease) end() {
-	if l.release() && l.idle() {
-		l.pooled.Put()
-	} else {
-		l.pooled.Discard()
-	}
-}
-
-// abort closes the connection. It may be called while another goroutine uses it.
-func (l *lease) abort() {
-	l.pooled.Discard()
-	l.release()
+	*fetch.Lease[string, *conn]
 }
 
 // errTooMany says that the path of a URL leads through too many symbolic links.

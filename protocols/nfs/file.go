@@ -73,7 +73,7 @@ func (d *driver) file(l *lease, t *target, at place) (*fetch.Response, error) {
 	if err := b.next(); err != nil {
 		return nil, err
 	}
-	b.over = l.end
+	b.over = l.Put
 	resp.Meta, resp.Body = meta, b
 	return resp, nil
 }
@@ -296,7 +296,7 @@ func (b *body) Close() error {
 	}
 	b.mu.Unlock()
 	if first {
-		b.lease.abort()
+		b.lease.Discard()
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package nfs
 import (
 	"iter"
 	"strings"
-	"sync"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
@@ -39,7 +38,7 @@ func (d *driver) directory(l *lease, t *target, w *walk) (*fetch.Response, error
 	if err := x.next(); err != nil { // it says whether the directory may be read
 		return nil, err
 	}
-	resp.Body, resp.Parse = fetch.NewListing(x.parts, func() error { x.stop(); return nil })
+	resp.Body, resp.Parse = fetch.NewListing(x.parts, func() error { x.lease.Discard(); return nil })
 	return resp, nil
 }
 
@@ -77,8 +76,6 @@ type listing struct {
 	page   nfs3.Listing // what came last
 	pages  int          // how many came
 	mark   uint64       // a former cookie
-
-	once sync.Once
 }
 
 // parts yields a line and an entry for each member.
@@ -87,31 +84,26 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 		for _, e := range l.page.Entries {
 			m, err := l.member(e)
 			if err != nil {
-				l.end()
+				l.lease.Put()
 				yield(fetch.Part{}, truncated(err, 0, -1))
 				return
 			}
 			if !m.URL.IsZero() && !yield(part(m), nil) {
-				l.stop()
+				l.lease.Discard()
 				return
 			}
 		}
 		if l.page.EOF {
-			l.end()
+			l.lease.Put()
 			return
 		}
 		if err := l.next(); err != nil {
-			l.end()
+			l.lease.Put()
 			yield(fetch.Part{}, truncated(err, 0, -1))
 			return
 		}
 	}
 }
-
-// end ends the use of the connection after the last answer; stop ends it at any time, also while
-// another goroutine uses it.
-func (l *listing) end()  { l.once.Do(l.lease.end) }
-func (l *listing) stop() { l.once.Do(l.lease.abort) }
 
 // next asks for more members. Servers that do not know READDIRPLUS are asked for names alone.
 func (l *listing) next() error {

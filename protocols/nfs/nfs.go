@@ -130,20 +130,21 @@ func (d *driver) perform(ctx context.Context, t *target, s *server) (*fetch.Resp
 		if err != nil {
 			return nil, err
 		}
-		l := &lease{conn: pooled.Conn, pooled: pooled, release: pooled.Conn.net.Bind(ctx)}
+		pooled.Bind(ctx)
+		l := &lease{conn: pooled.Conn, Lease: pooled}
 		l.cred = d.cred(ctx)
 		resp, err := d.answer(ctx, l, t, s)
 		if err == nil {
 			if resp.Body == fetch.NoBody {
-				l.end()
+				l.Put()
 			}
 			return resp, nil
 		}
 		if pooled.Reused && ctx.Err() == nil && isLost(l.err) {
-			l.abort()
+			l.Discard()
 			continue // the server had closed it
 		}
-		l.end()
+		l.Put()
 		return nil, err
 	}
 }

@@ -38,7 +38,7 @@ func (d *driver) openArticle(ctx context.Context, req *fetch.Request, t *target)
 	b.head, err = message.ReadHead(b.dot, 0)
 	if done(); err != nil {
 		l.lines.Break(err)
-		l.abort()
+		l.Discard()
 		return nil, err
 	}
 	resp := articleResponse(t, reply, b.head)
@@ -89,10 +89,10 @@ func (d *driver) header(ctx context.Context, t *target) (*fetch.Response, error)
 	}
 	head, err := l.readHeader()
 	if err != nil {
-		l.abort()
+		l.Discard()
 		return nil, err
 	}
-	l.end()
+	l.Put()
 	resp := articleResponse(t, reply, head)
 	resp.Body = io.NopCloser(strings.NewReader(""))
 	return resp, nil
@@ -202,16 +202,16 @@ func (b *articleBody) finish(err error) {
 	b.err = err
 	b.once.Do(func() {
 		if err == io.EOF {
-			b.l.end()
+			b.l.Put()
 			return
 		}
 		b.l.lines.Break(err)
-		b.l.abort()
+		b.l.Discard()
 	})
 }
 
 // Close implements io.Closer.
 func (b *articleBody) Close() error {
-	b.once.Do(b.l.abort)
+	b.once.Do(b.l.Discard)
 	return nil
 }

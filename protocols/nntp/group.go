@@ -34,7 +34,7 @@ func (d *driver) openGroup(ctx context.Context, req *fetch.Request, t *target) (
 	rng, err := parseGroupReply(reply)
 	if err != nil {
 		l.lines.Break(err)
-		l.abort()
+		l.Discard()
 		return nil, err
 	}
 	resp := &fetch.Response{URL: t.url, Meta: fetch.Meta{
@@ -42,14 +42,14 @@ func (d *driver) openGroup(ctx context.Context, req *fetch.Request, t *target) (
 		Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
 	}}
 	if req.Op == fetch.OpStat {
-		l.end()
+		l.Put()
 		resp.Body = fetch.NoBody
 		return resp, nil
 	}
 	if d.opts.Newest > 0 && rng.count > 0 {
 		if err := l.newest(t.group, &rng, d.opts.Newest); err != nil {
 			l.lines.Break(err)
-			l.abort()
+			l.Discard()
 			return nil, err
 		}
 	}

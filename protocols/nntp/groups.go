@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"os"
 	"strconv"
 	"strings"
 
@@ -56,7 +57,7 @@ func (d *driver) openGroups(ctx context.Context, req *fetch.Request, t *target) 
 		})
 	}
 	l, err := open()
-	if describe && ctx.Err() == nil && (errors.Is(err, errTooMuch) || isTimeout(err)) {
+	if describe && ctx.Err() == nil && (errors.Is(err, errTooMuch) || errors.Is(err, os.ErrDeadlineExceeded)) {
 		d.env.Logger().Warn("the descriptions of the newsgroups are left out", "server", t.host, "reason", err)
 		describe, descriptions = false, nil
 		l, err = open()

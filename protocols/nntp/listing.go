@@ -63,9 +63,9 @@ func (b *listing) all() iter.Seq2[[]byte, error] {
 func (b *listing) finish(complete bool) {
 	b.once.Do(func() {
 		if complete {
-			b.l.end()
+			b.l.Put()
 		} else {
-			b.l.abort()
+			b.l.Discard()
 		}
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"os"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -209,28 +209,12 @@ func (s *session) close() { s.conn.Abort() }
 // A lease is a session in use, bound to the context of one request.
 type lease struct {
 	*session
-	pooled  *fetch.Lease[serverKey, *session]
-	release func() bool
-}
-
-// end returns the session to the pool, if the conversation can go on.
-func (l *lease) end() {
-	if l.release() && l.lines.Err() == nil {
-		l.pooled.Put()
-	} else {
-		l.pooled.Discard()
-	}
-}
-
-// abort closes the session.
-func (l *lease) abort() {
-	l.pooled.Discard()
-	l.release()
+	*fetch.Lease[serverKey, *session]
 }
 
 // with leases a session and runs op on it, after a login or STARTTLS if the server wants that. A
 // session that the server closed while it was idle is replaced. If with succeeds, the caller must
-// end or abort the lease.
+// put or discard the lease.
 func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
 	user, _ := t.login.User()
 	password, _ := t.login.Password()
@@ -241,16 +225,17 @@ func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*l
 		if err != nil {
 			return nil, err
 		}
-		l := &lease{session: pooled.Conn, pooled: pooled, release: pooled.Conn.conn.Bind(ctx)}
+		pooled.Bind(ctx)
+		l := &lease{session: pooled.Conn, Lease: pooled}
 		if err = d.attempt(ctx, t, l, op); err == nil {
 			return l, nil
 		}
 		// Servers drop idle connections silently or with a reply 400.
 		stale := pooled.Reused && ctx.Err() == nil && (isHangup(l.lines.Err()) || replyCode(err) == 400)
 		if stale || replyCode(err) == 400 {
-			l.abort()
+			l.Discard()
 		} else {
-			l.end()
+			l.Put()
 		}
 		if !stale {
 			return nil, err
@@ -260,12 +245,7 @@ func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*l
 
 // isHangup reports whether err says that the peer is gone, or that its answers are out of step.
 func isHangup(err error) bool {
-	return err != nil && !isTimeout(err) && !errors.Is(err, errTooMuch)
-}
-
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
+	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, errTooMuch)
 }
 
 // attempt runs op, and again after a login or STARTTLS.

@@ -24,7 +24,7 @@ func (d *driver) openMaildrop(ctx context.Context, req *fetch.Request, t *target
 	sizes := make(map[int]int64)
 	numbered := false
 	l, err := d.with(ctx, t, func(l *lease) error {
-		if l.pooled.Reused {
+		if l.Reused {
 			return errStale
 		}
 		if req.Op == fetch.OpStat {
@@ -44,17 +44,17 @@ func (d *driver) openMaildrop(ctx context.Context, req *fetch.Request, t *target
 		return nil, err
 	}
 	if req.Op == fetch.OpStat {
-		l.end()
+		l.Put()
 		return resp, nil
 	}
 	if numbered {
-		l.end()
+		l.Put()
 		resp.Body, resp.Parse = fetch.NewListing(t.byNumber(sizes), nil)
 		return resp, nil
 	}
 	var once sync.Once
 	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
-		defer func() { once.Do(l.end) }()
+		defer func() { once.Do(l.Put) }()
 		for line, err := range l.stream() {
 			if err != nil {
 				yield(fetch.Part{}, err)
@@ -73,7 +73,7 @@ func (d *driver) openMaildrop(ctx context.Context, req *fetch.Request, t *target
 			}
 		}
 	}, func() error {
-		once.Do(l.abort)
+		once.Do(l.Discard)
 		return nil
 	})
 	return resp, nil

@@ -57,7 +57,7 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 	}
 	resp := &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}
 	if req.Op == fetch.OpStat {
-		l.end()
+		l.Put()
 		return resp, nil
 	}
 	b.l = l
@@ -78,7 +78,7 @@ func (l *lease) locate(t *target) (number int, uid string, err error) {
 			Hint: "messages can be named by their numbers", Reply: fetch.Reply{Text: "-ERR"}}
 	case err != nil:
 		return 0, "", err
-	case number == 0 && l.pooled.Reused:
+	case number == 0 && l.Reused:
 		return 0, "", errStale
 	case number == 0:
 		return 0, "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no message has the unique-id %q", t.uid)}
@@ -160,7 +160,7 @@ func (b *body) Read(p []byte) (int, error) {
 			if err != io.EOF {
 				b.l.lines.Break(err)
 			}
-			b.l.end()
+			b.l.Put()
 		})
 	}
 	return n, err
@@ -168,6 +168,6 @@ func (b *body) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (b *body) Close() error {
-	b.once.Do(b.l.abort)
+	b.once.Do(b.l.Discard)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 
@@ -275,30 +276,14 @@ func (s *session) close() { s.conn.Abort() }
 // A lease is a session in use, bound to the context of one request.
 type lease struct {
 	*session
-	pooled  *fetch.Lease[serverKey, *session]
-	release func() bool
-}
-
-// end returns the session to the pool, if the conversation can go on.
-func (l *lease) end() {
-	if l.release() && l.lines.Err() == nil {
-		l.pooled.Put()
-	} else {
-		l.pooled.Discard()
-	}
-}
-
-// abort closes the session.
-func (l *lease) abort() {
-	l.pooled.Discard()
-	l.release()
+	*fetch.Lease[serverKey, *session]
 }
 
 // errStale says that a kept session does not see what was asked for, and a new one might.
 var errStale = errors.New("not in the maildrop as it was")
 
 // with leases a session and runs op on it. A session that was kept and fails, or does not see the
-// maildrop as it is now, is replaced. If with succeeds, the caller must end or abort the lease.
+// maildrop as it is now, is replaced. If with succeeds, the caller must put or discard the lease.
 func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
 	user, _ := t.login.User()
 	password, _ := t.login.Password()
@@ -308,21 +293,17 @@ func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*l
 		if err != nil {
 			return nil, err
 		}
-		l := &lease{session: pooled.Conn, pooled: pooled, release: pooled.Conn.conn.Bind(ctx)}
+		pooled.Bind(ctx)
+		l := &lease{session: pooled.Conn, Lease: pooled}
 		if err = op(l); err == nil {
 			return l, nil
 		}
-		gone := l.lines.Err() != nil && !isTimeout(l.lines.Err()) && fetch.CodeOf(err) != fetch.ErrTooLarge
+		gone := l.lines.Err() != nil && !errors.Is(l.lines.Err(), os.ErrDeadlineExceeded) && fetch.CodeOf(err) != fetch.ErrTooLarge
 		if pooled.Reused && ctx.Err() == nil && (gone || errors.Is(err, errStale)) {
-			l.abort()
+			l.Discard()
 			continue
 		}
-		l.end()
+		l.Put()
 		return nil, err
 	}
-}
-
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
 }

@@ -22,8 +22,13 @@ func (d *driver) connect(ctx context.Context, t *target) (*session, error) {
 		return nil, err
 	}
 	s := &session{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), times: d.env.Timeouts(), read: maxOther, credits: 1,
-		waiting: make(map[uint64]smb2.Command), unbind: conn.Bind(ctx)}
-	if err := d.begin(ctx, s, t); err != nil {
+		waiting: make(map[uint64]smb2.Command)}
+	release := conn.Bind(ctx)
+	err = d.begin(ctx, s, t)
+	if !release() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
 		conn.Close()
 		return nil, err
 	}

@@ -38,17 +38,17 @@ func same(known, now fetch.Validator) bool {
 }
 
 // file returns the response for a file.
-func (d *driver) file(u *use, t *target, f *file) (*fetch.Response, error) {
+func (d *driver) file(l lease, t *target, f *file) (*fetch.Response, error) {
 	meta := describe(t, f)
 	known, want := t.req.IfChanged, t.req.Range
 	resp := &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}
-	b := &fileBody{use: u, file: f, end: meta.Size, window: firstWindow}
+	b := &fileBody{lease: l, file: f, end: meta.Size, window: firstWindow}
 	var refused error
 	switch {
 	case want.IsZero() && !known.IsZero() && same(known, meta.Validator):
 		refused = &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("size and time are the same")}
 	case t.req.Op == fetch.OpStat:
-		return resp, u.session.close(f)
+		return resp, l.Conn.close(f)
 	case want.IsZero(), want.Offset < 0, want.Length < 0, !known.IsZero() && !same(known, meta.Validator), meta.Size == 0 && want.Offset == 0:
 	case want.Offset > meta.Size:
 		refused = &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d bytes", meta.Size)}
@@ -62,7 +62,7 @@ func (d *driver) file(u *use, t *target, f *file) (*fetch.Response, error) {
 		b.ask, b.end = b.at, b.at+resp.Size
 	}
 	if refused != nil {
-		return nil, errors.Join(refused, u.session.close(f))
+		return nil, errors.Join(refused, l.Conn.close(f))
 	}
 	if err := b.fill(); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (d *driver) file(u *use, t *target, f *file) (*fetch.Response, error) {
 // server said the file has; if the file ends earlier, it is truncated. Reads are sent ahead of the
 // reader, who alone receives the answers.
 type fileBody struct {
-	use     *use
+	lease   lease
 	file    *file
 	ask     int64 // offset of the next read to send
 	at      int64 // offset up to which data has been given to the reader or is in rest
@@ -99,7 +99,7 @@ type piece struct {
 
 // fill sends further reads, as the server's credit allows.
 func (b *fileBody) fill() error {
-	s := b.use.session
+	s := b.lease.Conn
 	for len(b.queue) < b.window && b.ask < b.end {
 		size := int(min(int64(s.read), b.end-b.ask))
 		if s.large {
@@ -127,14 +127,14 @@ func (b *fileBody) send(p *piece) (err error) {
 	body = append(body, b.file.id...)
 	body = append(body, make([]byte, 17)...)
 	p.come = false
-	p.id, err = b.use.session.send(smb2.Read, p.size, body)
+	p.id, err = b.lease.Conn.send(smb2.Read, p.size, body)
 	return err
 }
 
 // next waits for the next part of the content and stores it in b.rest. It returns io.EOF at the
 // end.
 func (b *fileBody) next() error {
-	s := b.use.session
+	s := b.lease.Conn
 	s.recycle(b.current)
 	b.rest, b.current = nil, message{}
 	switch {
@@ -181,7 +181,7 @@ func (b *fileBody) next() error {
 
 // content returns what the answer for a piece has.
 func (b *fileBody) content(p *piece) ([]byte, error) {
-	s, m, le := b.use.session, p.answer, binary.LittleEndian
+	s, m, le := b.lease.Conn, p.answer, binary.LittleEndian
 	if m.Status == smb2.StatusEndOfFile {
 		return nil, &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the file ended after %d of %d bytes: it shrank while it was read", b.at, b.end)}
@@ -250,7 +250,7 @@ func (b *fileBody) finish(err error) error {
 // giveBack gives the session back, once.
 func (b *fileBody) giveBack() {
 	if !b.closed.Swap(true) {
-		b.use.end()
+		b.lease.Put()
 	}
 }
 
@@ -259,6 +259,6 @@ func (b *fileBody) Close() error {
 	if b.closed.Swap(true) {
 		return nil
 	}
-	b.use.abandon()
+	b.lease.Discard()
 	return nil
 }

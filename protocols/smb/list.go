@@ -22,33 +22,33 @@ type Sys struct {
 }
 
 // directory returns the response for a directory.
-func (d *driver) directory(u *use, t *target, f *file) (*fetch.Response, error) {
+func (d *driver) directory(l lease, t *target, f *file) (*fetch.Response, error) {
 	meta := fetch.Meta{Kind: fetch.KindListing, ContentType: listType, Size: -1, Name: fetch.SafeName(t.name())}
 	meta.ModTime = f.modTime()
 	base := t.directory()
 	resp := &fetch.Response{Meta: meta, URL: member(base, "", false), Body: fetch.NoBody}
 	if t.req.Op == fetch.OpStat {
-		return resp, u.session.close(f)
+		return resp, l.Conn.close(f)
 	}
-	l := &listing{use: u, file: f, base: base}
-	resp.Body, resp.Parse = fetch.NewListing(l.parts, func() error { u.abandon(); return nil })
+	list := &listing{lease: l, file: f, base: base}
+	resp.Body, resp.Parse = fetch.NewListing(list.parts, func() error { l.Discard(); return nil })
 	return resp, nil
 }
 
 // A listing reads the members of a directory.
 type listing struct {
-	use  *use
-	file *file
-	base string
+	lease lease
+	file  *file
+	base  string
 }
 
 // parts yields a line and an entry for each member.
 func (l *listing) parts(yield func(fetch.Part, error) bool) {
-	defer l.use.end()
+	defer l.lease.Put()
 	for {
 		members, err := l.next()
 		if err == nil && members == nil {
-			err = l.use.session.close(l.file)
+			err = l.lease.Conn.close(l.file)
 			if err == nil {
 				return
 			}
@@ -84,7 +84,7 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 
 // next returns the next members; nil at the end.
 func (l *listing) next() ([]smb2.Member, error) {
-	s, le := l.use.session, binary.LittleEndian
+	s, le := l.lease.Conn, binary.LittleEndian
 	b := []byte{33, 0, smb2.DirectoryInformation, 0, 0, 0, 0, 0}
 	b = append(b, l.file.id...)
 	b = append(b, smb2.HeaderSize+32, 0, 2, 0)
@@ -139,12 +139,12 @@ func attributes(bits uint32) string {
 }
 
 // shares returns the response for the shares of a server.
-func (d *driver) shares(u *use, t *target) (*fetch.Response, error) {
+func (d *driver) shares(l lease, t *target) (*fetch.Response, error) {
 	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: listType, Size: -1}, URL: member(t.base, "", false), Body: fetch.NoBody}
 	if t.req.Op == fetch.OpStat {
 		return resp, nil
 	}
-	all, err := u.session.shares(t.url.Host())
+	all, err := l.Conn.shares(t.url.Host())
 	if err != nil {
 		return nil, err
 	}
@@ -159,13 +159,14 @@ func (d *driver) shares(u *use, t *target) (*fetch.Response, error) {
 			entries = append(entries, fetch.Part{Text: []byte(e.URL.String() + "\r\n"), Entries: []fetch.Entry{e}})
 		}
 	}
+	l.Put()
 	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
 		for _, p := range entries {
 			if !yield(p, nil) {
 				return
 			}
 		}
-	}, func() error { u.abandon(); return nil })
+	}, nil)
 	return resp, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/binary"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -30,7 +29,6 @@ type session struct {
 	conn    *fetch.Conn
 	in      *bufio.Reader
 	times   fetch.Timeouts
-	unbind  func() bool // of the request that the connection was made for
 	dialect uint16
 	algo    uint16                  // of signatures
 	hash    smb2.Hash               // of the messages before the login, in dialect 3.1.1
@@ -280,32 +278,4 @@ func closing(f *file) []byte { return append([]byte{24, 0, 0, 0, 0, 0, 0, 0}, f.
 func (s *session) close(f *file) error {
 	_, err := s.ask(smb2.Close, 0, closing(f))
 	return err
-}
-
-// A use is that of a session by one response.
-type use struct {
-	session *session
-	lease   lease
-	unbind  func() bool
-	once    sync.Once
-}
-
-// end gives the session back, if no answer is under way. Only the one that reads may call it.
-func (u *use) end() {
-	s := u.session
-	u.once.Do(func() {
-		if usable := u.unbind(); !usable || s.broken != nil || len(s.waiting) > 0 {
-			u.lease.Discard()
-			return
-		}
-		u.lease.Put()
-	})
-}
-
-// abandon ends the use with the connection, as answers may be under way.
-func (u *use) abandon() {
-	u.once.Do(func() {
-		u.unbind()
-		u.lease.Discard()
-	})
 }

@@ -41,6 +41,7 @@ func With(opts Options) fetch.Loader {
 		d.pool = fetch.NewPool[key](env, fetch.PoolOptions[*session]{
 			MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
 			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.in.Buffered() },
+			Valid: func(s *session) bool { return s.broken == nil && len(s.waiting) == 0 },
 			Close: func(s *session) { s.conn.Close() },
 		})
 		reg.Register(fetch.Scheme{
@@ -90,16 +91,10 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 // perform performs the request on the connection of the lease. The lease ends with the body of the
 // response.
 func (d *driver) perform(ctx context.Context, l lease, t *target) (*fetch.Response, error) {
-	s := l.Conn
-	use := &use{session: s, lease: l}
-	if l.Reused {
-		use.unbind = s.conn.Bind(ctx)
-	} else {
-		use.unbind = s.unbind
-	}
-	resp, err := d.answer(use, t)
+	l.Bind(ctx)
+	resp, err := d.answer(l, t)
 	if err != nil || resp.Body == fetch.NoBody {
-		use.end()
+		l.Put()
 	}
 	if err != nil {
 		return nil, err
@@ -108,25 +103,25 @@ func (d *driver) perform(ctx context.Context, l lease, t *target) (*fetch.Respon
 }
 
 // answer performs the requests for t up to the response.
-func (d *driver) answer(u *use, t *target) (*fetch.Response, error) {
+func (d *driver) answer(l lease, t *target) (*fetch.Response, error) {
 	if t.share == "" {
-		return d.shares(u, t)
+		return d.shares(l, t)
 	}
-	f, err := u.session.open(t.path, t.req.Op != fetch.OpStat)
+	f, err := l.Conn.open(t.path, t.req.Op != fetch.OpStat)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case f.isDir():
-		return d.directory(u, t, f)
+		return d.directory(l, t, f)
 	case t.dir:
 		err = &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("not a directory, as the slash at the end of the URL says")}
 	case t.req.Op == fetch.OpList:
 		err = &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errNotDirectory}
 	default:
-		return d.file(u, t, f)
+		return d.file(l, t, f)
 	}
-	return nil, errors.Join(err, u.session.close(f))
+	return nil, errors.Join(err, l.Conn.close(f))
 }
 
 // Explain implements fetch.Explainer.

@@ -45,7 +45,7 @@ func (d *driver) openDatabases(ctx context.Context, req *fetch.Request, t *targe
 	h.l, h.count = l, l.count
 	resp := listing(t)
 	if req.Op == fetch.OpStat {
-		l.abort()
+		l.Discard()
 		return resp, nil
 	}
 	resp.Body, resp.Parse = l.list(h.databases)

@@ -53,7 +53,7 @@ func (d *driver) openHits(ctx context.Context, req *fetch.Request, t *target) (*
 		resp.Header.Set("Diagnostic", fetch.Printable(l.told))
 	}
 	if req.Op == fetch.OpStat || l.count == 0 {
-		l.end()
+		l.Put()
 		if req.Op != fetch.OpStat {
 			resp.Body, resp.Parse = fetch.NewListing(func(func(fetch.Part, error) bool) {}, nil)
 		}
@@ -72,10 +72,10 @@ func listing(t *target) *fetch.Response {
 func (l *lease) list(parts func(yield func(fetch.Part, error) bool)) (io.ReadCloser, listingParser) {
 	var once sync.Once
 	return fetch.NewListing(func(yield func(fetch.Part, error) bool) {
-		defer func() { once.Do(l.end) }()
+		defer func() { once.Do(l.Put) }()
 		parts(yield)
 	}, func() error {
-		once.Do(l.abort)
+		once.Do(l.Discard)
 		return nil
 	})
 }

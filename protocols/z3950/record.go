@@ -53,7 +53,7 @@ func (d *driver) openRecord(ctx context.Context, req *fetch.Request, t *target) 
 		media, suffix = "text/plain", ".txt"
 	}
 	if c.only && !text && !bySyntax(rec.Syntax, req.View) {
-		l.abort()
+		l.Discard()
 		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the record has no view %q", req.View),
 			Hint: "the server has it as " + syntaxName(rec.Syntax) + " (" + media + ")"}
 	}
@@ -67,14 +67,14 @@ func (d *driver) openRecord(ctx context.Context, req *fetch.Request, t *target) 
 		resp.Size = -1
 		fields, err := b.asText()
 		if err != nil {
-			l.abort()
+			l.Discard()
 			return nil, err
 		}
 		b.r, b.shown = fields, true
 	}
 	if req.Op == fetch.OpStat {
 		if n := rec.Size(); n < 0 || n > drained {
-			l.abort()
+			l.Discard()
 			return resp, nil
 		}
 		if _, err := io.Copy(io.Discard, b); err != nil {
@@ -150,7 +150,7 @@ func (b *body) Read(p []byte) (int, error) {
 		if err != io.EOF {
 			b.err = b.l.breaks(cutOff(err))
 		}
-		b.once.Do(b.l.end)
+		b.once.Do(b.l.Put)
 	}
 	return n, b.err
 }
@@ -198,9 +198,9 @@ func (b *body) Close() error {
 	b.gone.Store(true)
 	b.once.Do(func() {
 		if b.shown {
-			b.l.end()
+			b.l.Put()
 		} else {
-			b.l.abort()
+			b.l.Discard()
 		}
 	})
 	return nil

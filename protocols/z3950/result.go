@@ -123,7 +123,7 @@ func (l *lease) present(m codec.Present) (*codec.Records, error) {
 		return nil, l.breaks(violation("neither records came nor a reason"))
 	}
 	err = refusal(p.Diagnostics)
-	if code := diagnosticOf(err); l.pooled.Reused && (code == 27 || code == 30) {
+	if code := diagnosticOf(err); l.Reused && (code == 27 || code == 30) {
 		err = errStale
 	}
 	return nil, err

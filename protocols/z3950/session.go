@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -206,32 +206,20 @@ func (s *session) close() {
 // A lease is a session in use, bound to the context of one request.
 type lease struct {
 	*session
-	pooled  *fetch.Lease[serverKey, *session]
-	release func() bool
+	*fetch.Lease[serverKey, *session]
 }
 
-// end returns the session to the pool, if the conversation can go on.
-func (l *lease) end() {
-	if l.release() && !l.broken.Load() && l.r.Whole() {
-		l.pooled.Put()
-	} else {
-		l.broken.Store(true)
-		l.pooled.Discard()
-	}
-}
-
-// abort closes the session.
-func (l *lease) abort() {
+// Discard ends the lease and closes the session without a word.
+func (l *lease) Discard() {
 	l.broken.Store(true)
-	l.pooled.Discard()
-	l.release()
+	l.Lease.Discard()
 }
 
 // errStale says that a kept session has lost its result set.
 var errStale = errors.New("the result set is gone")
 
 // with leases a session, one with the result of t if there is one, and runs op on it. A session that
-// was kept and turns out to have ended is replaced. If with succeeds, the caller must end or abort
+// was kept and turns out to have ended is replaced. If with succeeds, the caller must put or discard
 // the lease.
 func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
 	password, _ := t.url.Password()
@@ -244,20 +232,16 @@ func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*l
 		if err != nil {
 			return nil, err
 		}
-		l := &lease{session: pooled.Conn, pooled: pooled, release: pooled.Conn.conn.Bind(ctx)}
+		pooled.Bind(ctx)
+		l := &lease{session: pooled.Conn, Lease: pooled}
 		if err = op(l); err == nil {
 			return l, nil
 		}
-		if pooled.Reused && ctx.Err() == nil && (l.broken.Load() && !isTimeout(err) && fetch.CodeOf(err) != fetch.ErrProtocol || errors.Is(err, errStale)) {
-			l.abort()
+		if pooled.Reused && ctx.Err() == nil && (l.broken.Load() && !errors.Is(err, os.ErrDeadlineExceeded) && fetch.CodeOf(err) != fetch.ErrProtocol || errors.Is(err, errStale)) {
+			l.Discard()
 			continue
 		}
-		l.end()
+		l.Put()
 		return nil, err
 	}
-}
-
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
 }

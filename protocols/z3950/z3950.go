@@ -52,7 +52,7 @@ func With(opts Options) fetch.Loader {
 		d := &driver{env: env, opts: opts, pool: fetch.NewPool[serverKey](env, fetch.PoolOptions[*session]{
 			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
 			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.r.Buffered() },
-			Valid: func(s *session) bool { return !s.broken.Load() },
+			Valid: func(s *session) bool { return !s.broken.Load() && s.r.Whole() },
 			Close: func(s *session) { s.close() },
 		})}
 		for _, s := range []fetch.Scheme{
