@@ -1,6 +1,7 @@
 package download
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,13 @@ import (
 func (f *toFile) commit() error {
 	if f.existing != nil { // nothing was appended to it
 		f.outcome = Existed
+		return errOver
+	}
+	if f.same() {
+		if f.part != nil {
+			f.part.remove()
+		}
+		f.outcome = NotModified
 		return errOver
 	}
 	name, err := f.commitMemory()
@@ -37,6 +45,33 @@ func (f *toFile) commit() error {
 	}
 	f.name = name
 	return f.d.saved(f.dir, name)
+}
+
+// same reports whether the existing file makes it unnecessary to keep what came, as Options.Same says.
+func (f *toFile) same() bool {
+	name := f.opts.Same
+	if name == "" && f.opts.Exists == Newer {
+		name = f.name
+	}
+	if name == "" || !f.opts.Exists.replaces() || f.old == nil || !f.old.Mode().IsRegular() || fetch.PlausibleTime(f.object.ModTime) {
+		return false
+	}
+	file, err := openRegular(f.dir, name, os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || info.Size() != f.done {
+		return false
+	}
+	var content io.Reader
+	switch {
+	case f.part != nil:
+		content = io.NewSectionReader(f.part.file, 0, f.done)
+	default:
+		content = bytes.NewReader(f.memory[:f.size])
+	}
+	return sameContent(file, content)
 }
 
 // errNeedsPart reports that the content must be in a part to be committed.

@@ -58,6 +58,14 @@ func TestExists(t *testing.T) {
 			want: files{"file.bin": changed}, outcome: download.NotModified, requests: []string{"all if"}},
 		{name: "same time, other size", files: files{"file.bin": old}, mtime: morning, exists: []download.Exists{download.Newer}, script: []reply{{blind: true}},
 			want: files{"file.bin": content}, requests: []string{"all if"}},
+		{name: "the same without a time", files: files{"file.bin": content}, exists: []download.Exists{download.Newer}, script: []reply{{blind: true, bare: true}},
+			want: files{"file.bin": content}, outcome: download.NotModified, requests: []string{"all if"}},
+		{name: "the same size without a time", files: files{"file.bin": changed}, exists: []download.Exists{download.Newer}, script: []reply{{blind: true, bare: true}},
+			want: files{"file.bin": content}, requests: []string{"all if"}},
+		{name: "the same without time and size", files: files{"file.bin": content}, exists: []download.Exists{download.Newer}, script: []reply{{blind: true, bare: true, unsized: true}},
+			want: files{"file.bin": content}, outcome: download.NotModified, requests: []string{"all if"}},
+		{name: "overwrite the same without a time", files: files{"file.bin": content}, exists: []download.Exists{download.Overwrite}, script: []reply{{bare: true}},
+			want: files{"file.bin": content}, requests: []string{"all"}},
 
 		{name: "resume", exists: []download.Exists{download.NewName, download.Resume}, script: []reply{{cut: 100}, {err: stop}},
 			want: files{"file.bin": content}, requests: []string{"all", "100+0 if", "100+0 if"}},
@@ -149,6 +157,57 @@ func TestExists(t *testing.T) {
 					t.Errorf("requests %q, want %q", got, tt.requests)
 				}
 			})
+		})
+	}
+}
+
+// What is the same as a file beside the existing one leaves that alone, however large it is.
+func TestSame(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		size      int
+		exists    download.Exists
+		missing   string // a file that is not there
+		changed   bool
+		timed     bool
+		unchanged bool
+	}{
+		"small":                   {size: 3000, exists: download.Overwrite, unchanged: true},
+		"large":                   {size: 3 << 20, exists: download.Newer, unchanged: true},
+		"other content":           {size: 3 << 20, exists: download.Overwrite, changed: true},
+		"the server tells a time": {size: 3000, exists: download.Overwrite, timed: true},
+		"no file":                 {size: 3000, exists: download.Overwrite, missing: "file.bin"},
+		"nothing to compare":      {size: 3000, exists: download.Overwrite, missing: "sent"},
+		"another name is wanted":  {size: 3000, exists: download.NewName},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, content := t.TempDir(), pattern(tt.size, 1)
+			for file, data := range map[string][]byte{"file.bin": []byte("converted"), "sent": content} {
+				if file == tt.missing {
+					continue
+				}
+				if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.changed {
+				content = pattern(tt.size, 2)
+			}
+			d := newLiar(content, reply{bare: !tt.timed, blind: true}).downloader(t, dir)
+			r, err := d.Get(t.Context(), liarURL, "file.bin", &download.Options{Exists: tt.exists, Same: "sent"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			have := contents(t, dir)
+			if unchanged := r.Outcome == download.NotModified; unchanged != tt.unchanged || (have["file.bin"] == "converted") != (unchanged || tt.exists == download.NewName) {
+				t.Errorf("outcome %v, %d bytes in the file", r.Outcome, len(have["file.bin"]))
+			}
+			for file := range have {
+				if strings.Contains(file, ".part") {
+					t.Errorf("%s is left", file)
+				}
+			}
 		})
 	}
 }

@@ -23,7 +23,8 @@ const (
 	// proves that bytes belong to the resource.
 	Resume
 	// Newer retrieves the resource only if it is newer than the file or differs in size, and
-	// replaces the file atomically.
+	// replaces the file atomically. If the server does not tell its time, the file is left alone if
+	// it turns out to be the same.
 	Newer
 )
 
@@ -40,6 +41,10 @@ type Options struct {
 	Exists Exists
 	// Known is what the caller knows about the resource, for example from a listing, or nil.
 	Known *Known
+	// Same is the name of a file in the same directory. If what comes is what that file has, and the
+	// server does not tell the time of the resource, an existing file that would be replaced is left
+	// alone. Newer does so with the existing file itself if Same is "".
+	Same string
 	// Tries is the number of consecutive attempts without any progress; the default is 5. Only
 	// temporary errors are retried (fetch.Error.Retry).
 	Tries int
@@ -121,7 +126,7 @@ type Outcome uint8
 const (
 	Saved       Outcome = iota // the file is complete; for Copy, everything has been written
 	Existed                    // the file existed and was left alone, because of Skip or Resume
-	NotModified                // the file is as recent as the resource
+	NotModified                // the file is as recent as the resource, or the same
 	Listed                     // Options.Listing processed it
 	NoContent                  // the server says that there is no content; no file is created
 )

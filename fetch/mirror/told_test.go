@@ -86,3 +86,47 @@ func TestPagesOfDirectoriesSaveRequests(t *testing.T) {
 	delete(got, "d/index.html")
 	compare(t, "the directory", got, map[string]string{"d/a.txt": "A", "d/b.html": d.files["b.html"], "d/c.bin": "longer", "d/new.txt": "new"})
 }
+
+// A page of a directory, which has no validator, is unchanged if what comes is what was there; also
+// if its links were converted and the original was kept.
+func TestPagesWithoutValidators(t *testing.T) {
+	t.Parallel()
+	for name, convert := range map[string]bool{"as sent": false, "converted": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &directory{files: map[string]string{"a.txt": "a"}, times: map[string]time.Time{"a.txt": day}}
+			site := httptest.NewServer(d)
+			t.Cleanup(site.Close)
+			dir, index := t.TempDir(), "d/index.html"
+			opts := noHost()
+			opts.Crawl.Scope.NoParent, opts.Convert, opts.Originals = true, convert, convert
+			page := filepath.Join(dir, index)
+			var first os.FileInfo
+			for i, want := range []string{"saved d/a.txt, saved d/index.html", "unchanged d/a.txt, unchanged d/index.html",
+				"unchanged d/a.txt, unchanged d/index.html"} {
+				told, _ := run(t, dir, site.URL+"/d/", opts)
+				if got := strings.Join(told, ", "); got != want {
+					t.Errorf("run %d: %s, want %s", i+1, got, want)
+				}
+				info, err := os.Stat(page)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first == nil {
+					first = info
+				}
+				if !convert && !os.SameFile(info, first) {
+					t.Errorf("run %d replaced the file", i+1)
+				}
+			}
+			d.files["b.txt"], d.times["b.txt"] = "b", day
+			told, _ := run(t, dir, site.URL+"/d/", opts)
+			if got, want := strings.Join(told, ", "), "saved d/b.txt, saved d/index.html, unchanged d/a.txt"; got != want {
+				t.Errorf("with another file: %s, want %s", got, want)
+			}
+			if text := files(t, dir)[index]; !strings.Contains(text, `"b.txt"`) {
+				t.Errorf("the page is %q", text)
+			}
+		})
+	}
+}

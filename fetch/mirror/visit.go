@@ -153,6 +153,10 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 	same := errBefore == nil && before.Mode().IsRegular() && before.Size() == old.Size && before.ModTime().Equal(old.Saved)
 	converted := m.converted(old)
 	now.Told, now.Asked = tellsOf(p), v.begin
+	sent := cmp.Or(converted, now.Path) // what the server sent the last time
+	if m.Newer && now.Path == old.Path {
+		opts.Same = path.Base(sent)
+	}
 	switch {
 	case m.Keep:
 	case old.Page && converted == "":
@@ -230,7 +234,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 		v.Outcome, v.Size = job.Unchanged, old.Size
 		old.Told, old.Asked = now.Told, now.Asked
 		p.Memo = old.bytes()
-		return m.follow(p, old, cmp.Or(converted, old.Path), nil)
+		return m.follow(p, old, sent, nil)
 	case err != nil:
 		if fetch.CodeOf(err) == fetch.ErrFile && m.inTheWay(now.Path) {
 			return errMoved
@@ -240,7 +244,10 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 		}
 		return err
 	}
-	return m.saved(p, v, res, old, now, final, parse)
+	if res.Outcome == download.Saved {
+		sent = ""
+	}
+	return m.saved(p, v, res, old, now, final, sent, parse)
 }
 
 // inTheWay reports whether a file could not be saved because a directory took its name meanwhile,
@@ -283,8 +290,9 @@ func (m *mirror) exists() download.Exists {
 	return download.Overwrite
 }
 
-// saved remembers what was saved, or left, and reads its links.
-func (m *mirror) saved(p *crawl.Page, v *visited, res *download.Result, old, now memo, final uri.URI,
+// saved remembers what was saved, or left, and reads its links: those of sent, or "" of what was
+// saved.
+func (m *mirror) saved(p *crawl.Page, v *visited, res *download.Result, old, now memo, final uri.URI, sent string,
 	parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
 	v.Size = res.Size
 	switch res.Outcome {
@@ -329,7 +337,7 @@ func (m *mirror) saved(p *crawl.Page, v *visited, res *download.Result, old, now
 		now.Scheme = scheme
 	}
 	p.Memo = now.bytes()
-	return m.follow(p, now, now.Path, parse)
+	return m.follow(p, now, cmp.Or(sent, now.Path), parse)
 }
 
 // extend gives a page the extension that says what it is.
