@@ -58,6 +58,7 @@ func pages() http.Handler {
 	file("/tree/{$}", "text/html", `<a href="/tree/a.html">a</a> <img src="i.png"> <a href="../hello.txt">h</a> <a href="http://other.invalid/">o</a> <a href="secret.html">s</a>`)
 	file("/tree/a.html", "text/html", `<a href="deep.html">d</a>`)
 	file("/tree/deep.html", "text/html", "deep")
+	file("/broken/{$}", "text/html", `<a href="/nowhere">n</a> <a href="/hello.txt">h</a>`)
 	file("/stalling/{$}", "text/html", `<a href="/hello.txt">h</a> <a href="/nowhere">n</a> <a href="/stall">s</a> <a href="/binary">b</a>`)
 	file("/tree/secret.html", "text/html", "secret")
 	file("/tree/i.png", "image/png", "\x89PNG")

@@ -283,7 +283,11 @@ func (a *app) treeEnded(e mirror.Event) {
 		}
 	})
 	if e.Outcome == job.Failed {
-		a.fail(url, e.Err)
+		page := ""
+		if a.set.tree.spider && !e.From.IsZero() {
+			page = e.From.Redacted() // where the link is to be mended
+		}
+		a.failed(-1, page, url, e.Err)
 		return
 	}
 	path := ""

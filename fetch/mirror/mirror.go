@@ -74,8 +74,8 @@ const Deleted job.Outcome = "deleted"
 // An Event tells what became of one URL.
 type Event struct {
 	URL, From uri.URI
-	// Outcome is Saved, Unchanged, Skipped (there was a file, or nothing was to be saved), Listed,
-	// NoContent, Failed or Deleted.
+	// Outcome is Saved, Unchanged, Skipped (there was a file, or nothing was to be saved), Listed
+	// (it was read, or a spider saw it), NoContent, Failed or Deleted.
 	Outcome  job.Outcome
 	Path     string // of the file, below the root; or ""
 	Size     int64  // of the file, in bytes; -1 if unknown

@@ -45,6 +45,7 @@ func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
 // look is the visit of a spider: it reads links where there may be some, and else sees whether the
 // thing is there.
 func (m *mirror) look(ctx context.Context, p *crawl.Page, v *visited) error {
+	v.Outcome = job.Listed
 	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject && s.Can(fetch.OpStat) && crawl.Family(p.URL) != "http" && crawl.Family(p.URL) != "gemini" {
 		resp, err := m.d.Client.Describe(ctx, &fetch.Request{URL: p.URL, From: p.From, Op: fetch.OpStat})
 		if err == nil {
@@ -52,7 +53,6 @@ func (m *mirror) look(ctx context.Context, p *crawl.Page, v *visited) error {
 		}
 		return err
 	}
-	v.Outcome = job.Listed
 	return p.Read(ctx)
 }
 
