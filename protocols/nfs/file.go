@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
+	"github.com/urlget/urlget/internal/wire"
 )
 
 // describe returns the metadata of a file. The file is the same as long as it has the same number,
@@ -70,10 +71,11 @@ func (d *driver) file(l *lease, t *target, at place) (*fetch.Response, error) {
 		return resp, b.readNothing(&resp.Meta, meta)
 	}
 	// An answer says that the file may be read.
-	if err := b.next(); err != nil {
+	first, err := b.next()
+	if err != nil {
 		return nil, err
 	}
-	b.over = l.Put
+	b.Pieces, b.over = wire.NewPieces(first, b.next, b.state), l.Put
 	resp.Meta, resp.Body = meta, b
 	return resp, nil
 }
@@ -108,17 +110,17 @@ const (
 // said the file has; if the file ends earlier, it is truncated. Reads are sent ahead of the reader.
 // Close may be called concurrently with reads.
 type body struct {
+	wire.Pieces
 	lease  *lease
 	handle string
 	ask    int64 // offset of the next read to send
-	at     int64 // offset up to which data has been given to the reader or is in rest
+	at     int64 // offset up to which data has been given to the reader
 	end    int64
 	size   int // how much is asked for at once: less than maxData if the server gives less
 	window int
 	queue  []piece // in file order
-	rest   []byte  // of reply
-	reply  *reply
-	over   func() // ends the use of the connection; nil before there is a response
+	reply  *reply  // what the reader has a piece of; nil before the first
+	over   func()  // ends the use of the connection; nil before there is a response
 
 	mu  sync.Mutex
 	err error // sticky; io.EOF after the end
@@ -168,24 +170,28 @@ func (b *body) data(r *reply, size int) (nfs3.Data, error) {
 	return data, err
 }
 
-// next waits for the next part of the content and stores it in b.rest. It returns io.EOF at the
-// end. After an error the use of the connection has ended.
-func (b *body) next() error {
+// next waits for the next part of the content. It returns io.EOF at the end. After an error the use
+// of the connection has ended.
+func (b *body) next() ([]byte, error) {
+	if b.reply != nil {
+		b.reply.release()
+		b.reply = nil
+	}
 	if err := b.state(); err != nil {
-		return err
+		return nil, err
 	}
 	if b.at == b.end {
-		return b.finish(io.EOF)
+		return nil, b.finish(io.EOF)
 	}
 	b.fill()
 	head := &b.queue[0]
 	r, err := b.lease.receive(nfs3.Read, head.xid)
 	if err != nil {
-		return b.finish(truncated(err, b.at, b.end))
+		return nil, b.finish(truncated(err, b.at, b.end))
 	}
 	data, err := b.data(r, head.size)
 	if err != nil {
-		return b.finish(err)
+		return nil, b.finish(err)
 	}
 	n := len(data.Bytes)
 	switch {
@@ -193,9 +199,9 @@ func (b *body) next() error {
 		r.release()
 		if !data.EOF {
 			b.lease.err = violation("no bytes in answer to a READ of %d", head.size)
-			return b.finish(b.lease.err)
+			return nil, b.finish(b.lease.err)
 		}
-		return b.finish(&fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+		return nil, b.finish(&fetch.Error{Code: fetch.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the file ended after %s: it shrank while it was read", progress(b.at, b.end))})
 	case n < head.size: // servers may send less; ask for the rest, and for less
 		head.size -= n
@@ -206,63 +212,16 @@ func (b *body) next() error {
 		b.window = min(b.window+1, lastWindow)
 	}
 	b.at += int64(n)
-	b.rest, b.reply = data.Bytes, r
+	b.reply = r
 	b.fill() // while the reader works on this
 	if err := b.lease.flush(); err != nil {
-		return b.finish(truncated(err, b.at, b.end))
+		return nil, b.finish(truncated(err, b.at, b.end))
 	}
-	return nil
+	return data.Bytes, nil
 }
 
 // leastSize is the least that is asked for at once, in bytes: every server should have that much.
 const leastSize = 4 << 10
-
-// used releases the memory of data that has been read.
-func (b *body) used() {
-	b.reply.release()
-	b.rest, b.reply = nil, nil
-}
-
-// Read implements io.Reader.
-func (b *body) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if len(b.rest) == 0 {
-		if err := b.next(); err != nil {
-			return 0, err
-		}
-	} else if err := b.state(); err != nil {
-		return 0, err
-	}
-	n := copy(p, b.rest)
-	if b.rest = b.rest[n:]; len(b.rest) == 0 {
-		b.used()
-	}
-	return n, nil
-}
-
-// WriteTo implements io.WriterTo, without copying into a buffer.
-func (b *body) WriteTo(w io.Writer) (int64, error) {
-	var written int64
-	for {
-		if len(b.rest) == 0 {
-			if err := b.next(); err == io.EOF {
-				return written, nil
-			} else if err != nil {
-				return written, err
-			}
-		}
-		n, err := w.Write(b.rest)
-		written += int64(n)
-		if b.rest = b.rest[n:]; len(b.rest) == 0 {
-			b.used()
-		}
-		if err != nil {
-			return written, err
-		}
-	}
-}
 
 // state returns the final error, or nil.
 func (b *body) state() error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/filexfer"
+	"github.com/urlget/urlget/internal/wire"
 )
 
 // describeFile returns the metadata of a file with the given attributes. Without size and time,
@@ -72,16 +73,19 @@ func (d *driver) file(f *flight, t *target, info filexfer.Attrs) (*fetch.Respons
 	} else if fetch.CodeOf(err) != fetch.ErrRefused && fetch.CodeOf(err) != fetch.ErrServer {
 		return nil, err
 	}
+	var first []byte
 	if b.end < 0 {
 		// The file is empty, or one that the system generates when it is read.
-		if err := b.next(); err == io.EOF {
-			meta.Size = 0
-		} else if err != nil {
-			return nil, err
-		} else {
+		switch first, err = b.next(); err {
+		case nil:
 			meta.Size, meta.Validator = -1, fetch.Validator{}
+		case io.EOF:
+			meta.Size = 0
+		default:
+			return nil, err
 		}
 	}
+	b.Pieces = wire.NewPieces(first, b.next, b.closed)
 	if f.trace != nil {
 		f.trace(true, "READ from byte "+strconv.FormatInt(meta.Range.Offset, 10))
 	}
@@ -124,15 +128,15 @@ const (
 // server said the file has; if the file ends earlier, it is truncated. Reads are sent ahead of the
 // reader. Close may be called concurrently with reads.
 type fileBody struct {
+	wire.Pieces
 	flight *flight
 	handle string
 	ask    int64 // offset of the next read to send
-	at     int64 // offset up to which data has been given to the reader or is in rest
+	at     int64 // offset up to which data has been been given to the reader
 	end    int64 // -1 if only the server knows the end
 	window int
-	queue  []piece // in file order
-	rest   []byte  // of the answer
-	answer answer
+	queue  []piece         // in file order
+	answer answer          // what the reader has a piece of
 	told   <-chan struct{} // closed when CLOSE has been sent
 
 	mu  sync.Mutex
@@ -168,11 +172,12 @@ func (b *fileBody) drop() {
 	}
 }
 
-// next waits for the next part of the content and stores it in b.rest. It returns io.EOF at the
-// end.
-func (b *fileBody) next() error {
+// next waits for the next part of the content. It returns io.EOF at the end.
+func (b *fileBody) next() ([]byte, error) {
+	b.answer.release()
+	b.answer = answer{}
 	if err := b.state(); err != nil {
-		return err
+		return nil, err
 	}
 	if b.end >= 0 && b.at == b.end {
 		// CLOSE is under way. The connection is free once it has been sent.
@@ -187,14 +192,14 @@ func (b *fileBody) next() error {
 			case <-b.flight.ctx.Done():
 			}
 		}
-		return b.finish(io.EOF)
+		return nil, b.finish(io.EOF)
 	}
 	b.fill()
 	head := &b.queue[0]
 	a, err := b.flight.wait(head.req)
 	switch {
 	case err != nil:
-		return b.finish(truncated(err, b.at, b.end))
+		return nil, b.finish(truncated(err, b.at, b.end))
 	case a.Type != filexfer.TypeData:
 		err := b.flight.refused(head.req, a)
 		atEnd := a.Type == filexfer.TypeStatus && filexfer.Code(a.Fields().Uint32()) == filexfer.CodeEOF
@@ -206,14 +211,14 @@ func (b *fileBody) next() error {
 			err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
 				Err: fmt.Errorf("the file ended after %s: it shrank while it was read", progress(b.at, b.end))}
 		}
-		return b.finish(err)
+		return nil, b.finish(err)
 	}
 	fields := a.Fields()
 	data := fields.Bytes()
 	switch n := len(data); {
 	case fields.Err() != nil || n == 0 || n > head.size:
 		a.release()
-		return b.finish(violation("%d bytes in answer to a READ of %d", n, head.size))
+		return nil, b.finish(violation("%d bytes in answer to a READ of %d", n, head.size))
 	case b.end < 0:
 		b.queue = b.queue[1:]
 		b.ask = b.at + int64(n)
@@ -225,61 +230,14 @@ func (b *fileBody) next() error {
 		b.window = min(b.window+1, lastWindow)
 	}
 	b.at += int64(len(data))
-	b.rest, b.answer = data, a
+	b.answer = a
 	switch {
 	case b.at == b.end:
 		b.told = b.flight.closeHandle()
 	case b.end >= 0:
 		b.fill()
 	}
-	return nil
-}
-
-// used releases the buffer of data that has been read.
-func (b *fileBody) used() {
-	b.answer.release()
-	b.rest, b.answer = nil, answer{}
-}
-
-// Read implements io.Reader.
-func (b *fileBody) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if len(b.rest) == 0 {
-		if err := b.next(); err != nil {
-			return 0, err
-		}
-	} else if err := b.closed(); err != nil {
-		return 0, err
-	}
-	n := copy(p, b.rest)
-	if b.rest = b.rest[n:]; len(b.rest) == 0 {
-		b.used()
-	}
-	return n, nil
-}
-
-// WriteTo implements io.WriterTo, without copying into a buffer.
-func (b *fileBody) WriteTo(w io.Writer) (int64, error) {
-	var written int64
-	for {
-		if len(b.rest) == 0 {
-			if err := b.next(); err == io.EOF {
-				return written, nil
-			} else if err != nil {
-				return written, err
-			}
-		}
-		n, err := w.Write(b.rest)
-		written += int64(n)
-		if b.rest = b.rest[n:]; len(b.rest) == 0 {
-			b.used()
-		}
-		if err != nil {
-			return written, err
-		}
-	}
+	return data, nil
 }
 
 // state returns the final error, or nil.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/smb2"
+	"github.com/urlget/urlget/internal/wire"
 )
 
 // The number of reads in flight. It grows with each one that is answered.
@@ -67,6 +68,7 @@ func (d *driver) file(l lease, t *target, f *file) (*fetch.Response, error) {
 	if err := b.fill(); err != nil {
 		return nil, err
 	}
+	b.Pieces = wire.NewPieces(nil, b.next, func() error { return nil })
 	resp.Body = b
 	return resp, nil
 }
@@ -75,15 +77,15 @@ func (d *driver) file(l lease, t *target, f *file) (*fetch.Response, error) {
 // server said the file has; if the file ends earlier, it is truncated. Reads are sent ahead of the
 // reader, who alone receives the answers.
 type fileBody struct {
+	wire.Pieces
 	lease   lease
 	file    *file
 	ask     int64 // offset of the next read to send
-	at      int64 // offset up to which data has been given to the reader or is in rest
+	at      int64 // offset up to which data has been been given to the reader
 	end     int64
 	window  int
 	queue   []*piece // in file order
-	rest    []byte   // of the answer
-	current message
+	current message  // what the reader has a piece of
 	err     error
 	closed  atomic.Bool
 }
@@ -131,29 +133,28 @@ func (b *fileBody) send(p *piece) (err error) {
 	return err
 }
 
-// next waits for the next part of the content and stores it in b.rest. It returns io.EOF at the
-// end.
-func (b *fileBody) next() error {
+// next waits for the next part of the content. It returns io.EOF at the end.
+func (b *fileBody) next() ([]byte, error) {
 	s := b.lease.Conn
 	s.recycle(b.current)
-	b.rest, b.current = nil, message{}
+	b.current = message{}
 	switch {
 	case b.err != nil:
-		return b.err
+		return nil, b.err
 	case b.at == b.end:
-		return b.finish(s.close(b.file))
+		return nil, b.finish(s.close(b.file))
 	}
 	if err := b.fill(); err != nil {
-		return b.finish(truncated(err, b.at, b.end))
+		return nil, b.finish(truncated(err, b.at, b.end))
 	}
 	if len(b.queue) == 0 {
-		return b.finish(s.fail(violation("the server grants no credit")))
+		return nil, b.finish(s.fail(violation("the server grants no credit")))
 	}
 	head := b.queue[0]
 	for !head.come {
 		m, err := s.receive()
 		if err != nil {
-			return b.finish(truncated(err, b.at, b.end))
+			return nil, b.finish(truncated(err, b.at, b.end))
 		}
 		for _, p := range b.queue {
 			if p.id == m.MessageID && !p.come {
@@ -163,20 +164,20 @@ func (b *fileBody) next() error {
 	}
 	data, err := b.content(head)
 	if err != nil {
-		return b.finish(err)
+		return nil, b.finish(err)
 	}
 	b.at += int64(len(data))
-	b.rest, b.current = data, head.answer
+	b.current = head.answer
 	if len(data) < head.size { // servers may send less; ask for the rest
 		head.offset, head.size = head.offset+int64(len(data)), head.size-len(data)
 		if err := b.send(head); err != nil {
-			return b.finish(truncated(err, b.at, b.end))
+			return nil, b.finish(truncated(err, b.at, b.end))
 		}
-		return nil
+		return data, nil
 	}
 	b.queue = b.queue[1:]
 	b.window = min(b.window+1, lastWindow)
-	return nil
+	return data, nil
 }
 
 // content returns what the answer for a piece has.
@@ -198,41 +199,6 @@ func (b *fileBody) content(p *piece) ([]byte, error) {
 		err = s.fail(violation("%d bytes in answer to a READ of %d", len(data), p.size))
 	}
 	return data, err
-}
-
-// Read implements io.Reader.
-func (b *fileBody) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if len(b.rest) == 0 {
-		if err := b.next(); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(p, b.rest)
-	b.rest = b.rest[n:]
-	return n, nil
-}
-
-// WriteTo implements io.WriterTo, without copying into a buffer.
-func (b *fileBody) WriteTo(w io.Writer) (int64, error) {
-	var written int64
-	for {
-		if len(b.rest) == 0 {
-			if err := b.next(); err == io.EOF {
-				return written, nil
-			} else if err != nil {
-				return written, err
-			}
-		}
-		n, err := w.Write(b.rest)
-		written += int64(n)
-		b.rest = b.rest[n:]
-		if err != nil {
-			return written, err
-		}
-	}
 }
 
 // finish ends the body with err; nil stands for io.EOF.
