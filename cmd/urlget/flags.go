@@ -104,6 +104,7 @@ type settings struct {
 	rng              string
 	view             string
 	checksum         string
+	sha256           bool
 	errorContent     bool
 	tries            int
 	retryWait        seconds

@@ -145,7 +145,7 @@ func (a *app) run(ctx context.Context, j *job.Job) *job.Result {
 }
 
 func (a *app) runner() *job.Runner {
-	r := &job.Runner{Downloader: a.files, Tries: a.set.tries, MaxRetryWait: time.Duration(a.set.retryWait), SHA256: a.set.json}
+	r := &job.Runner{Downloader: a.files, Tries: a.set.tries, MaxRetryWait: time.Duration(a.set.retryWait), SHA256: a.set.sha256}
 	// To the library, 0 is the default; to the user, it is no bound on tries, as wget has it, and no
 	// time at all.
 	if r.Tries == 0 {
@@ -226,6 +226,9 @@ func (a *app) printMeta(j *job.Job, resp *fetch.Response) error {
 // report tells how a job ended well.
 func (a *app) report(j *job.Job, res *job.Result) {
 	a.tally.add(res)
+	if res.Outcome == job.Saved && a.set.sha256 && a.events == nil && (a.set.quiet || a.out.stream == "-") {
+		fmt.Fprintf(a.con.prose(), "%s: %s%s\n", res.URL, sizeText(res.Size), a.digestText(res))
+	}
 	if a.out.stream == "-" {
 		return // the content itself tells
 	}
@@ -237,7 +240,7 @@ func (a *app) report(j *job.Job, res *job.Result) {
 	}
 	switch {
 	case res.Outcome == job.Saved:
-		a.say("%s %s (%s in %.2f s%s)", a.con.paint.good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res))
+		a.say("%s %s (%s in %.2f s%s)%s", a.con.paint.good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res), a.digestText(res))
 	case res.Outcome == job.NoContent:
 		a.say("%s has no content: nothing is saved", res.URL)
 	case res.Outcome == job.Skipped || res.Outcome == job.Unchanged:
@@ -255,6 +258,14 @@ func rateText(res *job.Result) string {
 		return ""
 	}
 	return ", " + sizeWord(float64(res.Received)/res.Elapsed.Seconds()) + "/s"
+}
+
+// digestText returns the digest of what was saved, if the user asked for it.
+func (a *app) digestText(res *job.Result) string {
+	if !a.set.sha256 {
+		return ""
+	}
+	return ", sha256:" + res.SHA256
 }
 
 func sizeText(n int64) string {
@@ -420,6 +431,7 @@ func addRetrievalFlags(f *pflag.FlagSet, s *settings) {
 	addExistingFlags(f, s)
 	f.StringVar(&s.rng, "range", "", "retrieve only the bytes `A-B`, counted from 0; A- from A on, -N the last N")
 	f.StringVar(&s.checksum, "checksum", "", "check the file, as in `ALGO:HEX`, or by a file or URL of checksums")
+	f.BoolVar(&s.sha256, "sha256", false, "tell the SHA-256 of what is saved, also with --json")
 	f.BoolVar(&s.errorContent, "content-on-error", false, "save the page that comes with an error too; it stays an error")
 	f.BoolVar(&s.parts, "parts", false, "list the parts of a message")
 	f.Var(&s.part, "part", "retrieve part `N` of a message, decoded")

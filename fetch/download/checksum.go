@@ -52,10 +52,10 @@ func parseChecksum(s string) (hash.Hash, []byte, error) {
 
 // sums computes digests of the content. A nil *sums computes none.
 type sums struct {
-	io.Writer // writes to all hashes
-	check     hash.Hash
-	want      []byte // expected value of check
-	sha256    hash.Hash
+	beside beside // writes to all hashes
+	check  hash.Hash
+	want   []byte    // expected value of check
+	sha256 hash.Hash // may be check
 }
 
 // newSums returns nil if opts asks for no digest.
@@ -69,21 +69,62 @@ func newSums(opts *Options) (*sums, error) {
 		}
 		all = append(all, s.check)
 	}
-	if opts.SHA256 {
+	switch algorithm, _, _ := strings.Cut(opts.Checksum, ":"); {
+	case strings.EqualFold(algorithm, "sha256"):
+		s.sha256 = s.check
+	case opts.SHA256:
 		s.sha256 = sha256.New()
 		all = append(all, s.sha256)
 	}
 	if all == nil {
 		return nil, nil
 	}
-	s.Writer = io.MultiWriter(all...)
+	s.beside.w = io.MultiWriter(all...)
 	return s, nil
+}
+
+// Write digests p.
+func (s *sums) Write(p []byte) (int, error) {
+	s.beside.settle()
+	return s.beside.w.Write(p)
+}
+
+// later digests data, which is a part of buf, while the stream goes on. It returns the buffer to go
+// on with, which is buf unless that is still needed.
+func (s *sums) later(buf *[bufferSize]byte, data []byte) *[bufferSize]byte {
+	if len(data) < besideFrom {
+		s.Write(data)
+		return buf
+	}
+	s.beside.take(piece{buf, data})
+	return buffers.Get().(*[bufferSize]byte)
+}
+
+// copied is later for data that somebody else owns.
+func (s *sums) copied(data []byte) {
+	for len(data) >= besideFrom {
+		buf := buffers.Get().(*[bufferSize]byte)
+		n := copy(buf[:], data)
+		s.beside.take(piece{buf, buf[:n]})
+		data = data[n:]
+	}
+	if len(data) > 0 {
+		s.Write(data)
+	}
+}
+
+// settle waits until everything is digested.
+func (s *sums) settle() {
+	if s != nil {
+		s.beside.settle()
+	}
 }
 
 func (s *sums) reset() {
 	if s == nil {
 		return
 	}
+	s.settle()
 	if s.check != nil {
 		s.check.Reset()
 	}
@@ -97,6 +138,7 @@ func (s *sums) verify() error {
 	if s == nil || s.check == nil {
 		return nil
 	}
+	s.settle()
 	if got := s.check.Sum(nil); !bytes.Equal(got, s.want) {
 		return &fetch.Error{Code: fetch.ErrChecksum, Err: fmt.Errorf("got %x, not %x", got, s.want)}
 	}
@@ -108,5 +150,6 @@ func (s *sums) hex256() string {
 	if s == nil || s.sha256 == nil {
 		return ""
 	}
+	s.settle()
 	return hex.EncodeToString(s.sha256.Sum(nil))
 }

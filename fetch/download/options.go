@@ -64,8 +64,9 @@ type Options struct {
 	// regardless of how much of it was transferred. If it does not match, the error is of class
 	// ErrChecksum and nothing is kept.
 	Checksum string
-	// SHA256 requests Result.SHA256. It precludes the fastest way to the disk, because the bytes
-	// must be seen.
+	// SHA256 requests Result.SHA256. Like Checksum it precludes the fastest way to the disk, because
+	// the bytes must be seen; larger content is digested by a goroutine of its own while the stream
+	// goes on.
 	SHA256 bool
 
 	// Progress is called as bytes arrive. Done is the number of bytes so far, including those of an
@@ -112,7 +113,7 @@ type Result struct {
 	// Size is the size of the content, and Written how much of it was transferred in this run, in
 	// bytes.
 	Size, Written int64
-	SHA256        string // in hexadecimal, if requested
+	SHA256        string // in hexadecimal, if requested, or known from a checksum of that kind
 	// URL is where the content came from, after redirects, and Meta is that of the last response.
 	// Both are zero if no request was sent.
 	URL  uri.URI

@@ -45,16 +45,25 @@ var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 // Write accepts bytes from sources that cannot be read by the kernel.
 func (s *sink) Write(p []byte) (int, error) {
+	n, written := s.write(p)
+	if len(written) > 0 && s.sums != nil {
+		s.sums.copied(written)
+	}
+	return n, s.err
+}
+
+// write returns how many bytes of p were taken, and which of them written: those are to be
+// digested.
+func (s *sink) write(p []byte) (taken int, written []byte) {
 	if s.err != nil {
-		return 0, s.err
+		return 0, nil
 	}
 	dropped := min(s.skip, int64(len(p)))
 	s.skip -= dropped
 	wanted := p[dropped:]
 	if s.check != nil && len(wanted) > 0 {
-		var err error
-		if wanted, err = s.compare(wanted); err != nil || len(wanted) == 0 {
-			return len(p) - len(wanted), err
+		if wanted = s.compare(wanted); s.err != nil || len(wanted) == 0 {
+			return len(p) - len(wanted), nil
 		}
 		dropped = int64(len(p) - len(wanted))
 	}
@@ -65,22 +74,19 @@ func (s *sink) Write(p []byte) (int, error) {
 	if err == nil && n < len(wanted) {
 		err = io.ErrShortWrite
 	}
-	if s.sums != nil {
-		s.sums.Write(wanted[:n])
-	}
 	if s.wrote(int64(n), err); s.err != nil {
-		return int(dropped) + n, s.err
+		return int(dropped) + n, wanted[:n]
 	}
-	return len(p), nil
+	return len(p), wanted[:n]
 }
 
 // compare returns the part of p after the bytes to compare.
-func (s *sink) compare(p []byte) (rest []byte, err error) {
+func (s *sink) compare(p []byte) (rest []byte) {
 	rest, s.err = s.check.take(p)
 	if s.check.left == 0 {
 		s.check = nil
 	}
-	return rest, s.err
+	return rest
 }
 
 // wrote records that n bytes were written, and err.
@@ -124,14 +130,17 @@ func (s *sink) ReadFrom(r io.Reader) (int64, error) {
 		}
 		if buf == nil {
 			buf = buffers.Get().(*[bufferSize]byte)
-			defer buffers.Put(buf)
+			defer func() { buffers.Put(buf) }()
 		}
 		n, err := limited.Read(buf[:])
 		if n > 0 {
-			m, werr := s.Write(buf[:n])
-			total += int64(m)
-			if werr != nil {
-				return total, werr
+			taken, written := s.write(buf[:n])
+			total += int64(taken)
+			if len(written) > 0 && s.sums != nil {
+				buf = s.sums.later(buf, written)
+			}
+			if s.err != nil {
+				return total, s.err
 			}
 		}
 		if err == io.EOF {

@@ -159,6 +159,7 @@ func (t *transfer) copy(resp *fetch.Response) error {
 		t.out.left = t.want - t.done + 1 // one more, to detect excess
 	}
 	_, err := io.Copy(t.out, resp.Body)
+	t.sums.settle()
 	t.out.check = nil
 	switch {
 	case t.out.err == errEnough:
