@@ -109,7 +109,7 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 				return err
 			}
 		}
-		a.files = &download.Downloader{Client: a.client, Tool: "urlget " + programVersion()}
+		a.files = &download.Downloader{Client: a.client, Tool: "urlget " + programVersion(), Sync: a.set.sync}
 		if act.prepare != nil {
 			err := act.prepare(template)
 			if wrong := (*job.FieldError)(nil); err == nil && errors.As(template.Validate(), &wrong) {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/external"
@@ -105,6 +106,7 @@ type settings struct {
 	view             string
 	checksum         string
 	sha256           bool
+	sync             download.Sync
 	errorContent     bool
 	tries            int
 	retryWait        seconds

@@ -81,7 +81,7 @@ func (a *app) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) func
 	})
 	client := fetch.New(nil, fetch.Use(j.URL.Scheme(), page))
 	defer client.Close()
-	files := &download.Downloader{Client: client, Root: a.files.Root, Tool: a.files.Tool}
+	files := &download.Downloader{Client: client, Root: a.files.Root, Tool: a.files.Tool, Sync: a.files.Sync}
 	again := &job.Job{URL: j.URL, Output: j.Output, Exists: j.Exists}
 	if again.Exists == download.Resume || again.Exists == download.Newer {
 		again.Exists = download.NewName
@@ -423,6 +423,8 @@ func openRoot(dir string) (*os.Root, error) {
 func addExistingFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVarP(&s.newer, "timestamping", "N", false, "retrieve only what is newer than the file")
 	f.BoolVar(&s.keep, "no-clobber", false, "skip what exists as a file (also -nc)")
+	f.Var(&choice[download.Sync]{&s.sync, []string{download.SyncBatch: "batch", download.SyncEach: "each", download.SyncNone: "none"}},
+		"sync", "make files survive a power failure: `WHEN` is batch, which is in the end and now and then, each or none")
 }
 
 // addRetrievalFlags defines the flags that only retrieving files has.

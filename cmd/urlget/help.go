@@ -21,7 +21,7 @@ type flagGroup struct{ title, flags string }
 
 var flagGroups = []flagGroup{
 	{"Output", "output-document directory-prefix continue timestamping no-clobber output-file append-output background " +
-		"quiet no-verbose verbose server-response trace json checksum sha256 content-on-error progress color long human-readable"},
+		"sync quiet no-verbose verbose server-response trace json checksum sha256 content-on-error progress color long human-readable"},
 	{"Many", "input-file force-html base jobs parallel per-host segments metalink wait random-wait quota limit-rate limit-rate-per-host keep-going fail-fast"},
 	{"Recursive", "recursive level no-parent mirror delete accept reject accept-regex reject-regex accept-type domains " +
 		"exclude-domains exclude-directories span-hosts page-requisites convert-links backup-converted adjust-extension execute no-robots sitemaps " +

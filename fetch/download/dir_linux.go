@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -116,10 +117,12 @@ func (u *unnamedLinux) path() string { return "/proc/self/fd/" + strconv.Itoa(u.
 
 func (u *unnamedLinux) chtimes(modTime time.Time) error {
 	t, err := unix.TimeToTimespec(modTime)
-	if err == nil {
-		err = unix.UtimesNanoAt(unix.AT_FDCWD, u.path(), []unix.Timespec{{Nsec: unix.UTIME_NOW}, t}, 0)
-	}
 	if err != nil {
+		return u.dir.refuse()
+	}
+	times := [2]unix.Timespec{{Nsec: unix.UTIME_NOW}, t}
+	// Without a path it is about the descriptor.
+	if _, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(u.fd), 0, uintptr(unsafe.Pointer(&times)), 0, 0, 0); errno != 0 {
 		return u.dir.refuse()
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -83,7 +84,11 @@ func (m *mirror) convertPage(base uri.URI, v memo) error {
 	}
 	w := bufio.NewWriter(out)
 	err = m.rewrite(w, in, base, v)
-	err = errors.Join(err, w.Flush(), out.Sync(), out.Close())
+	err = errors.Join(err, w.Flush())
+	if m.d.Sync != download.SyncNone { // it replaces another file
+		err = errors.Join(err, out.Sync())
+	}
+	err = errors.Join(err, out.Close())
 	if err == nil && m.Originals && source == v.Path {
 		err = root.Link(v.Path, v.Path+backup)
 	}
