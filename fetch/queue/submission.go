@@ -3,12 +3,13 @@ package queue
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
+	crand "crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -38,7 +39,7 @@ type encoded struct {
 // NewSubmission returns a job as a submission of its own.
 func NewSubmission(j *job.Job) *Submission {
 	var id [16]byte
-	rand.Read(id[:])
+	crand.Read(id[:])
 	return &Submission{ID: hex.EncodeToString(id[:]), Time: time.Now().UTC().Truncate(time.Millisecond), Job: j}
 }
 
@@ -140,13 +141,38 @@ func Key(j *job.Job) string {
 	return hex.EncodeToString(h.Sum(nil)[:20])
 }
 
-// Submit adds a job to a queue. Duplicate reports that it is there already.
+// submitWithin is for how long a submission is tried again while the engine does not answer: about
+// as long as its servers need to agree on who leads when one of them is lost.
+const submitWithin = 30 * time.Second
+
+// Submit adds a job to a queue. Duplicate reports that it is there already. While the engine cannot
+// be reached it tries again, for half a minute: whatever became of the first try, the job is added
+// once.
 func Submit(ctx context.Context, e Engine, p Priority, j *job.Job) (s *Submission, duplicate bool, err error) {
 	s = NewSubmission(j)
 	data, err := s.Encode(min(e.Limits().Message, MaxSubmission))
 	if err != nil {
 		return nil, false, err
 	}
-	duplicate, err = e.Submit(ctx, p, Key(j), data)
-	return s, duplicate, err
+	key := Key(j)
+	begun := time.Now()
+	for try, wait := 0, 100*time.Millisecond; ; try, wait = try+1, min(2*wait, 2*time.Second) {
+		short, cancel := context.WithTimeout(ctx, operation)
+		duplicate, err = e.Submit(short, p, key, data)
+		cancel()
+		if err == nil {
+			// One that was there after a try without an answer is that one.
+			return s, duplicate && try == 0, nil
+		}
+		if !mayPass(err) || time.Since(begun) > submitWithin || sleep(ctx, wait/2+rand.N(wait)) != nil {
+			return nil, false, err
+		}
+	}
+}
+
+// mayPass reports whether an engine may do in a moment what it did not do now.
+func mayPass(err error) bool {
+	var e *fetch.Error
+	return !errors.Is(err, ErrFull) && !errors.Is(err, ErrClosed) &&
+		(errors.Is(err, context.DeadlineExceeded) || errors.As(err, &e) && e.Retry)
 }

@@ -2,14 +2,19 @@ package queue_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/queue"
+	"github.com/urlget/urlget/fetch/queue/queuetest"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -127,6 +132,60 @@ func TestDirKeepsContentsOnce(t *testing.T) {
 	files, err := dir.List()
 	if err != nil || len(files) != 1 || files[0] != "sha256/9f/"+sum {
 		t.Errorf("there are %v, %v", files, err)
+	}
+}
+
+// silent is an engine of which the first answers to a submission are lost, or that refuses it.
+type silent struct {
+	queue.Engine
+	lost  int
+	err   error
+	calls int
+}
+
+func (s *silent) Submit(ctx context.Context, p queue.Priority, key string, data []byte) (bool, error) {
+	s.calls++
+	if s.err != nil {
+		return false, s.err
+	}
+	duplicate, err := s.Engine.Submit(ctx, p, key, data)
+	if s.calls <= s.lost {
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
+	return duplicate, err
+}
+
+func TestASubmissionIsTriedAgainWhileNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	down := &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("down")}
+	full := &fetch.Error{Code: fetch.ErrServer, Retry: true, Err: fmt.Errorf("no: %w", queue.ErrFull)}
+	for name, tt := range map[string]struct {
+		silent
+		want  error
+		calls func(int) bool
+	}{
+		"answered":  {silent{}, nil, func(n int) bool { return n == 1 }},
+		"lost once": {silent{lost: 2}, nil, func(n int) bool { return n == 3 }},
+		"down":      {silent{err: down}, down, func(n int) bool { return n > 10 && n < 100 }},
+		"full":      {silent{err: full}, queue.ErrFull, func(n int) bool { return n == 1 }},
+		"refused":   {silent{err: &fetch.Error{Code: fetch.ErrAuth}}, &fetch.Error{Code: fetch.ErrAuth}, func(n int) bool { return n == 1 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := queuetest.NewModel(queuetest.Options{Limits: queue.Limits{Message: 1 << 20}, Window: time.Hour})
+				tt.Engine = m.Connect("a")
+				begun := time.Now()
+				_, duplicate, err := queue.Submit(t.Context(), &tt.silent, queue.Normal, &job.Job{URL: uri.MustParse("http://h/")})
+				if !errors.Is(err, tt.want) && fetch.CodeOf(err) != fetch.CodeOf(tt.want) || duplicate || !tt.calls(tt.silent.calls) {
+					t.Errorf("duplicate %v, %v after %d calls", duplicate, err, tt.silent.calls)
+				}
+				if took := time.Since(begun); took > 50*time.Second {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
 	}
 }
 

@@ -325,13 +325,14 @@ func (t *task) ack(ctx context.Context) {
 	}
 }
 
-// persist does something that must not fail only because an answer was lost.
+// persist does something that must not fail only because an answer was lost, or because servers have
+// to agree on who leads: the job is done, and would be done again.
 func (t *task) persist(ctx context.Context, do func(context.Context) error) error {
-	ctx = context.WithoutCancel(ctx)
+	hard, ctx := ctx, context.WithoutCancel(ctx)
 	var err error
-	for try := range 3 {
+	for try, begun := 0, time.Now(); try < 3 || time.Since(begun) < 2*operation && hard.Err() == nil; try++ {
 		if try > 0 {
-			sleep(ctx, time.Duration(try)*200*time.Millisecond)
+			sleep(ctx, min(200*time.Millisecond<<(try-1), 2*time.Second))
 		}
 		short, cancel := context.WithTimeout(ctx, operation)
 		err = do(short)

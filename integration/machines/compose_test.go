@@ -21,6 +21,7 @@ import (
 type site struct {
 	containers map[string]string
 	network    string
+	nginx      string // the lab's, if it is up, by its container
 }
 
 var (
@@ -50,6 +51,7 @@ func find(t *testing.T) *site {
 		t.Skip(text)
 	}
 	s.network = s.must(t, "inspect", "-f", "{{range $name, $_ := .NetworkSettings.Networks}}{{$name}}{{end}}", s.containers["targets"])
+	s.nginx = s.must(t, "ps", "-q", "--filter", "label=com.docker.compose.service=nginx", "--filter", "network="+s.network)
 	return s
 }
 
@@ -72,6 +74,17 @@ func (s *site) must(t *testing.T, args ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return out
+}
+
+// ask runs a command among the machines until the queue answers it: servers that have just come back
+// may have to agree on who leads.
+func (s *site) ask(t *testing.T, args ...string) (out string) {
+	t.Helper()
+	until(t, 2*time.Minute, strings.Join(args, " "), func() (err error) {
+		out, err = docker(t.Context(), nil, s.inside(args...)...)
+		return err
+	})
 	return out
 }
 

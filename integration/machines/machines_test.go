@@ -5,6 +5,7 @@ package machines
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,10 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +43,13 @@ type plan struct {
 	dead   int
 }
 
+const (
+	// slowFile is one of the lab's files, of which its nginx sends 32 KiB a second below /slower.
+	slowFile = "65537.bin"
+	// ofNginx is the share of it: every so many URLs there is one of its own.
+	ofNginx = 100
+)
+
 type want struct {
 	event, class string
 	sha256       string
@@ -45,8 +57,12 @@ type want struct {
 
 // newPlan returns a plan for n URLs: most are files by HTTP and gopher; some are missing at first, or
 // always, or come broken, and some always do: that is the poison.
-func newPlan(n int) *plan {
+func newPlan(n int, nginx bool) (*plan, error) {
 	p := &plan{run: fmt.Sprint(time.Now().Unix()), want: map[string]want{}, digest: map[string]bool{}}
+	slow, err := os.ReadFile(filepath.Join("..", "tree", slowFile))
+	if nginx && err != nil {
+		return nil, err
+	}
 	for i := range n {
 		host := fmt.Sprintf("t%02d", i%hosts)
 		path, query, plain, w := "", "", false, want{event: "saved"}
@@ -71,20 +87,23 @@ func newPlan(n int) *plan {
 			path = "/" + host + path
 			u = "gopher://" + host + ":7070/9" + path
 		}
+		if nginx && i%ofNginx == 0 {
+			p.want[fmt.Sprintf("http://nginx:28140/slower/%s?%s-%d", slowFile, p.run, i)] = p.saved(slow)
+		}
 		if query != "" {
-			p.want["http://"+host+":8080"+path] = p.saved(path)
+			p.want["http://"+host+":8080"+path] = p.saved(content.Of(path))
 		}
 		if w.event == "saved" {
-			w = p.saved(path)
+			w = p.saved(content.Of(path))
 		}
 		p.want[u] = w
 	}
-	return p
+	return p, nil
 }
 
 // saved is how a file ends.
-func (p *plan) saved(path string) want {
-	sum := sha256.Sum256(content.Of(path))
+func (p *plan) saved(body []byte) want {
+	sum := sha256.Sum256(body)
 	digest := hex.EncodeToString(sum[:])
 	p.digest[digest] = true
 	return want{event: "saved", sha256: digest}
@@ -131,7 +150,10 @@ func (s *site) putMalformed() error {
 func TestNothingIsLostAndNothingComesTwice(t *testing.T) {
 	s := find(t)
 	s.reset(t)
-	p := newPlan(*urls)
+	p, err := newPlan(*urls, s.nginx != "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	begun := time.Now()
 	if err := s.putMalformed(); err != nil {
 		t.Fatal(err)
@@ -178,12 +200,18 @@ func TestNothingIsLostAndNothingComesTwice(t *testing.T) {
 	s.checkDead(t, p)
 	s.checkArtefacts(t, p)
 	s.checkTargets(t, p)
+	if s.nginx != "" {
+		s.checkNginx(t, p)
+	}
 }
 
 // reset forgets what earlier tests left.
 func (s *site) reset(t *testing.T) {
 	t.Helper()
-	for _, name := range append(append([]string{"targets"}, nats...), workers...) {
+	for _, name := range workers {
+		s.must(t, "stop", "-t", "2", s.containers[name]) // they may have jobs in hand
+	}
+	for _, name := range append([]string{"targets"}, nats...) {
 		s.start(t, name)
 	}
 	until(t, 2*time.Minute, "the queue is there", func() error {
@@ -194,9 +222,12 @@ func (s *site) reset(t *testing.T) {
 		return err
 	})
 	for _, kind := range []string{"jobs", "results", "dead"} {
-		s.must(t, s.inside("urlget-queue", "queue", "purge", kind)...)
+		s.ask(t, "urlget-queue", "queue", "purge", kind)
 	}
 	s.must(t, s.inside("sh", "-c", "rm -rf /artefacts/sha256/* /artefacts/tmp/*")...)
+	for _, name := range workers {
+		s.start(t, name)
+	}
 	var c counts
 	if err := s.get("POST", "targets", "8081", "/", &c); err != nil {
 		t.Fatal(err)
@@ -216,7 +247,7 @@ func (s *site) start(t *testing.T, name string) {
 // checkResults compares the results with the plan.
 func (s *site) checkResults(t *testing.T, p *plan) {
 	t.Helper()
-	out := s.must(t, s.inside("urlget-queue", "queue", "results")...)
+	out := s.ask(t, "urlget-queue", "queue", "results")
 	seen, by, failures := map[string]int{}, map[string]int{}, 0
 	for line := range strings.Lines(out) {
 		var r struct {
@@ -251,7 +282,7 @@ func (s *site) checkResults(t *testing.T, p *plan) {
 // checkDead compares the dead letters with the poison.
 func (s *site) checkDead(t *testing.T, p *plan) {
 	t.Helper()
-	out := s.must(t, s.inside("urlget-queue", "queue", "dead", "--json")...)
+	out := s.ask(t, "urlget-queue", "queue", "dead", "--json")
 	poison, raw := 0, 0
 	for line := range strings.Lines(out) {
 		var l struct{ URL, Error string }
@@ -301,7 +332,7 @@ type counts struct {
 	Transfers, Broken, Again int
 }
 
-func (s *site) checkTargets(t *testing.T, p *plan) {
+func (s *site) checkTargets(t *testing.T, _ *plan) {
 	t.Helper()
 	var c counts
 	if err := s.get("GET", "targets", "8081", "/", &c); err != nil {
@@ -316,4 +347,36 @@ func (s *site) checkTargets(t *testing.T, p *plan) {
 	}
 	t.Logf("%d hosts had %d transfers, at most %d of a host at once; %d ended with their worker, and %d brought what had been brought before",
 		len(c.Peak), c.Transfers, most, c.Broken, c.Again)
+}
+
+// checkNginx finds out from nginx's log how many transfers it had at once.
+func (s *site) checkNginx(t *testing.T, p *plan) {
+	t.Helper()
+	out := s.must(t, "exec", s.nginx, "grep", "-F", "?"+p.run+"-", "/lab/log/access.log")
+	type edge struct {
+		at float64
+		up int
+	}
+	var edges []edge
+	n := 0
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		end, err := strconv.ParseFloat(fields[len(fields)-2], 64)
+		took, err2 := strconv.ParseFloat(fields[len(fields)-1], 64)
+		if err != nil || err2 != nil {
+			t.Fatalf("no line of nginx: %s", line)
+		}
+		edges = append(edges, edge{end - took, 1}, edge{end - 0.001, -1}) // it counts milliseconds
+		n++
+	}
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.up, b.up)) })
+	now, most := 0, 0
+	for _, e := range edges {
+		now += e.up
+		most = max(most, now)
+	}
+	if most > perHost {
+		t.Errorf("nginx had %d transfers at once", most)
+	}
+	t.Logf("the lab's nginx had %d transfers, at most %d at once", n, most)
 }

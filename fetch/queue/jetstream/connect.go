@@ -1,14 +1,18 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,6 +24,7 @@ import (
 // connect connects to one of the servers. If the connection is lost later, it is made again, for as
 // long as it takes.
 func connect(ctx context.Context, o *Options) (*nats.Conn, error) {
+	troubles := &once{logger: o.Logger}
 	opts := []nats.Option{
 		nats.Name("urlget"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(5 * time.Second),
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
@@ -29,7 +34,15 @@ func connect(ctx context.Context, o *Options) (*nats.Conn, error) {
 			}
 		}),
 		nats.ReconnectHandler(func(c *nats.Conn) { o.Logger.Info("connected to NATS again", "server", c.ConnectedServerName()) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Logger.Warn("NATS", "error", err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			troubles.tell(err)
+			if errors.Is(err, nats.ErrPermissionViolation) {
+				o.denied(err)
+			}
+		}),
+		// Credentials that are refused may be those of tomorrow, or a server is set up wrongly for a
+		// while: a worker that is left alone goes on when they are right.
+		nats.IgnoreAuthErrorAbort(),
 	}
 	for _, file := range []string{o.Credentials, o.NKey} {
 		if file == "" {
@@ -77,6 +90,26 @@ func connect(ctx context.Context, o *Options) (*nats.Conn, error) {
 			}
 		}()
 		return nil, fetch.ContextError(ctx)
+	}
+}
+
+// A once tells of troubles, but not of the same one again and again.
+type once struct {
+	logger *slog.Logger
+	mu     sync.Mutex
+	last   string
+	at     time.Time
+}
+
+// tellAgain is after what time the same is told again.
+const tellAgain = time.Minute
+
+func (o *once) tell(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if text := err.Error(); text != o.last || time.Since(o.at) > tellAgain {
+		o.last, o.at = text, time.Now()
+		o.logger.Warn("NATS", "error", err)
 	}
 }
 
@@ -138,15 +171,23 @@ func explain(o *Options, err error) error {
 	case errors.Is(err, js.ErrJetStreamNotEnabled), errors.Is(err, js.ErrJetStreamNotEnabledForAccount),
 		errors.Is(err, nats.ErrNoResponders), errors.Is(err, js.ErrNoStreamResponse):
 		return wrap(fetch.ErrServer, true, "no JetStream there, or no majority of its servers: %w", err)
-	case errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted), strings.Contains(err.Error(), "tls: "),
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		return wrap(fetch.ErrTLS, false, "the NATS server has no TLS: %w", err)
+	case strings.Contains(err.Error(), "tls error: connection closed by remote"):
+		return wrap(fetch.ErrTLS, false, "the NATS server hangs up; perhaps it wants a certificate: %w", err)
+	case errors.Is(err, nats.ErrSecureConnRequired), strings.Contains(err.Error(), "tls: "),
 		strings.Contains(err.Error(), "x509: "):
 		return wrap(fetch.ErrTLS, false, "%w", err)
+	case errors.Is(err, nats.ErrNoInfoReceived):
+		return wrap(fetch.ErrProtocol, false, "there is no NATS server: %w", err)
+	case strings.Contains(err.Error(), "error signing nonce"):
+		return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s holds no credentials of NATS: %w", cmp.Or(o.Credentials, o.NKey), err)}
 	case errors.Is(err, nats.ErrMaxPayload):
 		return &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the job is longer than the server takes: %w", err)}
 	case errors.Is(err, context.Canceled):
 		return &fetch.Error{Code: fetch.ErrInterrupted, Err: err}
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrConnectionClosed),
-		errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrDisconnected), errors.As(err, &network):
+		errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrDisconnected), errors.Is(err, io.EOF), errors.As(err, &network):
 		return wrap(fetch.ErrNetwork, true, "the NATS server cannot be reached: %w", err)
 	case errors.As(err, &api):
 		return wrap(fetch.ErrServer, api.Code >= 500, "%s", api.Description)

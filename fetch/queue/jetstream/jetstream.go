@@ -53,6 +53,8 @@ type Options struct {
 	AckWait, LeaseTTL time.Duration
 
 	Logger *slog.Logger // nil discards
+
+	denied func(error) // is told that the server does not allow something
 }
 
 // MinVersion is the oldest version of the server that will do.
@@ -93,6 +95,9 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if strings.Trim(opts.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
 		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is no name of a queue: want letters, digits, - and _", opts.Name)}
 	}
+	ctx, denied := context.WithCancelCause(ctx)
+	defer denied(nil)
+	opts.denied = denied // what is not allowed is not answered either
 	conn, err := connect(ctx, &opts)
 	if err != nil {
 		return nil, err
@@ -103,6 +108,9 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	defer cancel()
 	if err := e.prepare(ctx); err != nil {
 		e.Close()
+		if why := context.Cause(ctx); errors.Is(why, nats.ErrPermissionViolation) {
+			err = why
+		}
 		return nil, explain(&opts, err)
 	}
 	return e, nil
