@@ -83,6 +83,9 @@ func (t *transfer) ask() (*fetch.Request, error) {
 // accept decides which part of resp the destination needs. If it needs nothing, the transfer is
 // complete.
 func (t *transfer) accept(ctx context.Context, resp *fetch.Response) error {
+	if resp.Kind == fetch.KindNone && t.opts.Checksum != "" {
+		return &fetch.Error{Code: fetch.ErrChecksum, Err: errors.New("the server says that there is no content")}
+	}
 	pos := t.req.Range.Offset + t.done
 	whole := resp.Range.IsZero()
 	same := t.object.Same(&resp.Meta)

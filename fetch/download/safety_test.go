@@ -86,6 +86,25 @@ func TestNoContent(t *testing.T) {
 	}
 }
 
+// Where a checksum is given, an answer without content does not pass for what was wanted: a bit that
+// was altered on the way makes 204 of 200.
+func TestNoContentHasNoChecksum(t *testing.T) {
+	t.Parallel()
+	opts := &download.Options{Checksum: "md5:" + strings.Repeat("0", 32)}
+	dir := t.TempDir()
+	d := newLiar(nil, reply{none: true}).downloader(t, dir)
+	if r, err := d.Get(t.Context(), liarURL, "", opts); fetch.CodeOf(err) != fetch.ErrChecksum {
+		t.Errorf("Get = %+v, %v", r, err)
+	}
+	if have := contents(t, dir); len(have) > 0 {
+		t.Errorf("files %q", names(have))
+	}
+	var out bytes.Buffer
+	if r, err := d.Copy(t.Context(), &fetch.Request{URL: uri.MustParse(liarURL)}, &out, opts); fetch.CodeOf(err) != fetch.ErrChecksum {
+		t.Errorf("Copy = %+v, %v", r, err)
+	}
+}
+
 // A body without an end, put in place by a hook, is read up to one byte more than was announced.
 func TestEndlessBody(t *testing.T) {
 	t.Parallel()

@@ -212,7 +212,7 @@ func (w worker) judge(s *site, to target, res *download.Result, err error) {
 	case err != nil:
 		w.figures.failed(code)
 	case readErr != nil:
-		w.t.Error(readErr)
+		w.t.Errorf("%s: %+v: %v", to.url, res, readErr)
 	case bytes.Equal(got, to.want):
 		w.figures.completed(len(got))
 	case res.Meta.Framing == fetch.FramedByClose && len(got) < len(to.want) && bytes.HasPrefix(to.want, got):
