@@ -8,6 +8,7 @@ import (
 	"net"
 	"reflect"
 	"sync"
+	"testing"
 
 	"github.com/urlget/urlget/fetch"
 )
@@ -18,7 +19,7 @@ var cases = []testCase{
 	{"Empty", func(t *caseTest) { exactBytes(t, emptyFile) }},
 	{"OneByte", func(t *caseTest) { exactBytes(t, oneFile) }},
 	{"Size64K1", func(t *caseTest) { exactBytes(t, middleFile) }},
-	{"Size8M", func(t *caseTest) { exactBytes(t, bigFile) }},
+	{"Size8M", long(func(t *caseTest) { exactBytes(t, bigFile) })},
 	{"AllBytes", func(t *caseTest) { exactBytes(t, bytesFile) }},
 	{"Names", names},
 	{"Stat", stat},
@@ -45,7 +46,18 @@ var cases = []testCase{
 	{"Explain", explain},
 	{"Recorded", recorded},
 	{"RecordedEnds", recordedEnds},
-	{"Unrecorded", unrecorded},
+	{"Unrecorded", long(unrecorded)},
+}
+
+// long leaves a case out with -short: it moves the largest file several times, which takes long with
+// the race detector.
+func long(run func(*caseTest)) func(*caseTest) {
+	return func(t *caseTest) {
+		if testing.Short() {
+			t.Skip("moves much data")
+		}
+		run(t)
+	}
 }
 
 // exactBytes reads a file in both ways that there are, and does what may be done with a body at its

@@ -11,9 +11,12 @@ import (
 
 // LiveHeap runs f and fails the test if the heap grows by more than most bytes meanwhile. It asks the
 // garbage collector to keep the program within that, so that what is not in use does not count. No
-// other test may run at the same time.
+// other test may run at the same time. With -short the test is skipped: what floods memory takes long.
 func LiveHeap(t testing.TB, most uint64, f func()) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	runtime.GC()
 	before := heap()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(before + most/2)))
