@@ -61,6 +61,17 @@ func (l *Lease[K, C]) Bind(ctx context.Context) {
 	l.unbind = conn.Bind(ctx)
 }
 
+// Unbind ends what Bind began, but not the lease, and reports whether the connection can still be
+// used: not if the context has ended.
+func (l *Lease[K, C]) Unbind() bool {
+	if l.unbind == nil {
+		return true
+	}
+	usable := l.unbind()
+	l.unbind = nil
+	return usable
+}
+
 // Put ends the lease and keeps the connection for others, unless the context that it was bound to
 // has ended or it is no longer valid.
 func (l *Lease[K, C]) Put() {

@@ -28,6 +28,8 @@ type Scheme struct {
 	ForwardProxy bool
 	// Bodies is true if OpGet honors Method and Body.
 	Bodies bool
+	// Pipelined is true if requests that follow one another are sent ahead (see Client.DoAll).
+	Pipelined bool
 	// Summary describes the scheme in one line.
 	Summary string
 	Driver  Driver

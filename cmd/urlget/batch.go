@@ -215,7 +215,11 @@ func (b *batch) task(j *job.Job, place string) schedule.Task {
 	if b.app.serial() {
 		host = "all" // so that the scheduler keeps the order
 	}
-	return schedule.Task{Host: host, Do: func(ctx context.Context) *job.Result {
+	var ahead *fetch.Request
+	if s, _ := b.app.client.Scheme(j.URL.Scheme()); s.Pipelined && j.Op == fetch.OpGet {
+		ahead = &fetch.Request{URL: j.URL, From: j.From}
+	}
+	return schedule.Task{Host: host, Request: ahead, Do: func(ctx context.Context) *job.Result {
 		if b.overQuota() {
 			b.end(number, "", "", ended{})
 			return nil

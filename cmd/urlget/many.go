@@ -114,6 +114,7 @@ func (a *app) schedule() *schedule.Scheduler {
 		Host:        schedule.Limits{Delay: time.Duration(m.wait)},
 		RandomDelay: m.randomWait,
 		MaxPause:    time.Duration(a.set.retryWait),
+		Pipeline:    a.client.Pipeline,
 		Limits: func(host string) schedule.Limits {
 			scheme, _, _ := strings.Cut(host, ":")
 			return schedule.Limits{Parallel: m.hostLimit(scheme)}

@@ -286,3 +286,21 @@ func TestUsageGoesOn(t *testing.T) {
 		t.Errorf("an archive that is none: %q, %v", names, err)
 	}
 }
+
+func TestAll(t *testing.T) {
+	t.Parallel()
+	c := fetch.New(nil, protocols.All)
+	defer c.Close()
+	var reqs []*fetch.Request
+	for _, text := range []string{"data:,one%20", "data:,two", "unknown:x", "data:,%20three"} {
+		u, err := uri.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reqs = append(reqs, &fetch.Request{URL: u})
+	}
+	var got bytes.Buffer
+	if failed := all(t.Context(), c, reqs, &got); failed != 1 || got.String() != "one two three" {
+		t.Errorf("%q, %d failed", got.String(), failed)
+	}
+}

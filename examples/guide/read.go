@@ -81,3 +81,15 @@ func contents(ctx context.Context, c *fetch.Client, rawURL string) ([]string, er
 	}
 	return names, nil
 }
+
+func all(ctx context.Context, c *fetch.Client, reqs []*fetch.Request, w io.Writer) (failed int) {
+	for resp, err := range c.DoAll(ctx, reqs) {
+		if err == nil {
+			_, err = io.Copy(w, resp.Body)
+		}
+		if err != nil {
+			failed++ // this one; the others are not affected
+		}
+	}
+	return failed
+}

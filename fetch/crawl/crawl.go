@@ -166,6 +166,9 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 	c.counted()
 	ctx, c.stop = context.WithCancelCause(ctx)
 	defer c.stop(nil)
+	if c.Schedule.Pipeline == nil {
+		c.Schedule.Pipeline = c.client.Pipeline
+	}
 	c.scheduler = schedule.New(&c.Schedule)
 	err = c.scheduler.Run(ctx, schedule.SourceFunc(c.next))
 	if err == nil && c.enough() && c.State.waits() {
@@ -202,7 +205,12 @@ func (c *crawl) next(_ context.Context, room func(string) bool) (schedule.Task, 
 	if it == nil {
 		return schedule.Task{}, schedule.ErrNone
 	}
-	return schedule.Task{Host: it.url.Host(), Do: func(ctx context.Context) *job.Result {
+	var ahead *fetch.Request
+	if s, _ := c.client.Scheme(it.url.Scheme()); s.Pipelined {
+		p := &Page{crawl: c, item: it}
+		ahead = &fetch.Request{URL: p.withLogin(it.url), From: it.from}
+	}
+	return schedule.Task{Host: it.url.Host(), Request: ahead, Do: func(ctx context.Context) *job.Result {
 		if c.enough() {
 			c.State.leave(it)
 			return nil // it stays in the queue

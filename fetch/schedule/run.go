@@ -72,19 +72,29 @@ func (s *Scheduler) start(ctx context.Context, tasks *sync.WaitGroup) time.Time 
 // work does t and then, as long as there is one, the task that is next: a goroutine of its own for
 // each costs more than a small file.
 func (s *Scheduler) work(ctx context.Context, t *running) {
+	var l *line
 	for t != nil {
-		res := t.Do(context.WithValue(ctx, taskKey{}, t))
+		within := ctx
+		if l = s.lineFor(ctx, l, t); l != nil {
+			within = l.ctx
+		}
+		res := t.Do(context.WithValue(within, taskKey{}, t))
 		s.mu.Lock()
 		t.end(res)
 		t = nil
-		if ctx.Err() == nil {
-			t, _ = s.take(time.Now())
+		if now := time.Now(); ctx.Err() == nil {
+			if t = s.following(l, now); t == nil {
+				t, _ = s.take(now)
+			}
 		}
 		// The loop has something to do if more can begin, or the source has to be asked.
 		if t == nil || s.running < s.opts.Parallel || s.none || s.waiting <= s.opts.Waiting/2 {
 			s.changed()
 		}
 		s.mu.Unlock()
+	}
+	if l != nil {
+		l.end()
 	}
 }
 

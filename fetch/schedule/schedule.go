@@ -16,6 +16,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 )
 
@@ -26,6 +27,8 @@ type Task struct {
 	Host string
 	// Do does it. What it returns tells how the host bears it; nil tells nothing.
 	Do func(ctx context.Context) *job.Result
+	// Request is what Do asks for first, if that can be sent ahead (fetch.Scheme.Pipelined), or nil.
+	Request *fetch.Request
 }
 
 // A Source has the tasks that wait.
@@ -80,6 +83,10 @@ type Options struct {
 	// no more than it does at once; but two at least, or one if Waiting is less than 6. So half as
 	// many hosts as Waiting can be left alone without keeping others from being asked.
 	Waiting int
+	// Pipeline, if not nil, is fetch.Client.Pipeline. Then tasks of one host that have a Request are
+	// done one after the other by the same worker, as far as limits allow and no other host is kept
+	// waiting, so that their requests can be sent ahead.
+	Pipeline func(ctx context.Context, next func() []*fetch.Request) (context.Context, func())
 }
 
 const (

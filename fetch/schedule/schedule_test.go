@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -201,7 +202,7 @@ func TestTheSourceIsAskedWhenThereIsRoom(t *testing.T) {
 				t.Errorf("%d tasks are given, %d have begun", given, begun.Load())
 			}
 			host := fmt.Sprint(given)
-			return Task{host, func(context.Context) *job.Result {
+			return Task{Host: host, Do: func(context.Context) *job.Result {
 				if begun.Add(1) == 25_000 {
 					cancel(errEnough)
 				}
@@ -227,11 +228,11 @@ func TestReleasedTasksBringOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		found := make(chan Task)
 		ended := make(chan struct{})
-		first := Task{"a", func(ctx context.Context) *job.Result {
+		first := Task{Host: "a", Do: func(ctx context.Context) *job.Result {
 			Release(ctx)
 			defer close(ended)
 			for range 1000 {
-				found <- Task{"a", func(context.Context) *job.Result { return &job.Result{Outcome: job.Saved} }}
+				found <- Task{Host: "a", Do: func(context.Context) *job.Result { return &job.Result{Outcome: job.Saved} }}
 			}
 			return &job.Result{Outcome: job.Listed}
 		}}
@@ -276,6 +277,63 @@ func TestAnErrorOfTheSourceComesAfterItsTasks(t *testing.T) {
 		}
 		if took := time.Since(begun); took != 3*time.Second {
 			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// Tasks of one host whose requests can be sent ahead are done by one worker, in their order, and it
+// knows those that follow; another host does not wait for them.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var order []string
+		most := 0
+		given := 0
+		src := SourceFunc(func(context.Context, func(string) bool) (Task, error) {
+			if given == 300 {
+				return Task{}, io.EOF
+			}
+			given++
+			name, host := fmt.Sprint(given), "a"
+			task := Task{Request: &fetch.Request{View: name}}
+			if given == 250 {
+				host, task.Request = "b", nil
+			}
+			task.Host, task.Do = host, func(ctx context.Context) *job.Result {
+				if next, ok := ctx.Value(simulatedLine{}).(func() []*fetch.Request); ok && host == "a" {
+					all := next()
+					most = max(most, len(all))
+					for i, req := range all {
+						if n := given; req.View == name || i > 0 && req.View == all[i-1].View {
+							t.Errorf("of %d, %s is followed by %s", n, name, req.View)
+						}
+					}
+				}
+				time.Sleep(time.Millisecond)
+				order = append(order, name)
+				return &job.Result{Outcome: job.Saved}
+			}
+			return task, nil
+		})
+		ends := 0
+		s := New(&Options{Parallel: 1, Pipeline: func(ctx context.Context, next func() []*fetch.Request) (context.Context, func()) {
+			return context.WithValue(ctx, simulatedLine{}, next), func() { ends++ }
+		}})
+		if err := s.Run(t.Context(), src); err != nil {
+			t.Fatal(err)
+		}
+		if len(order) != 300 || most < 32 || ends == 0 || ends > 5 {
+			t.Errorf("%d tasks, up to %d known ahead, %d lines", len(order), most, ends)
+		}
+		at := slices.Index(order, "250")
+		if at < 0 || at > 200 {
+			t.Errorf("the other host was asked after %d tasks", at)
+		}
+		order = slices.Delete(order, at, at+1)
+		for i := range order[1:] {
+			if a, _ := strconv.Atoi(order[i]); order[i+1] != strconv.Itoa(a+1) && order[i+1] != strconv.Itoa(a+2) {
+				t.Errorf("%s comes after %s", order[i+1], order[i])
+			}
 		}
 	})
 }

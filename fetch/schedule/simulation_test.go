@@ -55,6 +55,7 @@ type simulation struct {
 	atOnce    int
 	begun     time.Time // when a task began last
 	over      bool
+	lines     int // that have not ended
 	wrong     []error
 }
 
@@ -111,6 +112,9 @@ func newSimulation(seed uint64) *simulation {
 	if r.IntN(4) == 0 {
 		opts.Interval = time.Duration(between(1, 100)) * time.Millisecond
 	}
+	if seed%2 == 0 {
+		opts.Pipeline = s.pipeline
+	}
 	s.Scheduler = New(opts)
 	s.random = func(n time.Duration) time.Duration { return time.Duration(r.Int64N(int64(n))) }
 	for i := range between(1, 9) {
@@ -156,6 +160,8 @@ func (s *simulation) run() {
 		s.fail("Run: %v", err)
 	case err == nil && s.undone > 0:
 		s.fail("%d tasks are left", s.undone)
+	case s.lines != 0:
+		s.fail("%d lines have not ended", s.lines)
 	case s.state.undone != 0 || s.running != 0 || s.state.waiting != 0:
 		s.fail("%d tasks have not ended, %d run, %d wait", s.state.undone, s.running, s.state.waiting)
 	}
@@ -187,7 +193,11 @@ func (s *simulation) Next(_ context.Context, room func(string) bool) (Task, erro
 			h.waiting = h.waiting[1:]
 			h.handed++
 			s.mu.Unlock()
-			return Task{Host: h.name, Do: func(ctx context.Context) *job.Result { return s.do(ctx, h, t) }}, nil
+			task := Task{Host: h.name, Do: func(ctx context.Context) *job.Result { return s.do(ctx, h, t) }}
+			if i%3 < 2 {
+				task.Request = &fetch.Request{View: h.name}
+			}
+			return task, nil
 		}
 		s.mu.Unlock()
 	}
@@ -213,6 +223,7 @@ func (s *simulation) do(ctx context.Context, h *simulated, t *simulatedTask) *jo
 	releases := s.rand.IntN(10) == 0
 	s.mu.Unlock()
 	s.Met(h.name, h.machine.name)
+	s.looksAhead(ctx, h)
 	var err error
 	if refused {
 		err = &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: asked}
@@ -253,6 +264,31 @@ func (s *simulation) do(ctx context.Context, h *simulated, t *simulatedTask) *jo
 		h.waiting = append(h.waiting, t)
 	}
 	return &job.Result{Outcome: job.Failed, Err: err}
+}
+
+type simulatedLine struct{}
+
+// pipeline is Options.Pipeline.
+func (s *simulation) pipeline(ctx context.Context, next func() []*fetch.Request) (context.Context, func()) {
+	s.locked(func() { s.lines++ })
+	return context.WithValue(ctx, simulatedLine{}, next), func() { s.locked(func() { s.lines-- }) }
+}
+
+// looksAhead checks what a task of h is told of those after it.
+func (s *simulation) looksAhead(ctx context.Context, h *simulated) {
+	next, ok := ctx.Value(simulatedLine{}).(func() []*fetch.Request)
+	if !ok {
+		return
+	}
+	all := next()
+	if len(all) > maxLine {
+		s.locked(func() { s.fail("%d requests are to follow", len(all)) })
+	}
+	for _, req := range all {
+		if req.View != h.name {
+			s.locked(func() { s.fail("a task of %s is followed by one of %s", h.name, req.View) })
+		}
+	}
 }
 
 // begins checks that a task may begin, and returns what the machine says to it.

@@ -34,6 +34,7 @@ type host struct {
 	queue []Task
 	place *list.Element // in the ring; nil if nothing waits
 	at    *address      // nil if it is not known
+	lines bool          // tasks of it had a Request
 }
 
 // An address is one that hosts were met at.
@@ -179,10 +180,11 @@ func (s *state) room(name string) bool {
 
 // share returns how many tasks of a host may wait: at least one, and less than all that may if there
 // is room for several. Of a host that cannot begin one now there are no more than it does at once,
-// so that many hosts that are left alone do not keep others from being asked.
+// so that many hosts that are left alone do not keep others from being asked; but where tasks are
+// done in lines, those that follow have to be known while others run.
 func (s *state) share(h *host, now time.Time) int {
 	most := max(2, s.opts.Waiting/10)
-	if at, free := h.when(); !free || at.After(now) {
+	if at, free := h.when(); !free && !h.lines || at.After(now) {
 		most = min(most, max(2, h.name.limits.Parallel))
 	}
 	return max(1, min(most, s.opts.Waiting/3))
@@ -191,6 +193,7 @@ func (s *state) share(h *host, now time.Time) int {
 // add puts t behind those of its host that wait.
 func (s *state) add(t Task) {
 	h := s.host(t.Host)
+	h.lines = h.lines || t.Request != nil && s.opts.Pipeline != nil
 	h.queue = append(h.queue, t)
 	s.waiting++
 	if h.place == nil {
@@ -246,14 +249,27 @@ func (h *host) when() (at time.Time, free bool) {
 }
 
 func (s *state) begin(h *host, now time.Time) *running {
-	t := &running{Task: h.queue[0], state: s, of: h}
+	t := h.queue[0]
 	h.queue[0] = Task{}
 	if h.queue = h.queue[1:]; len(h.queue) == 0 {
-		s.ring.Remove(h.place)
-		h.queue, h.place = nil, nil
+		s.leaveRing(h)
 	} else {
 		s.ring.MoveToBack(h.place)
 	}
+	return s.begun(h, t, now)
+}
+
+// leaveRing takes a host without waiting tasks from those that have some.
+func (s *state) leaveRing(h *host) {
+	if h.place != nil {
+		s.ring.Remove(h.place)
+		h.queue, h.place = nil, nil
+	}
+}
+
+// begun gives a task that no longer waits its place.
+func (s *state) begun(h *host, task Task, now time.Time) *running {
+	t := &running{Task: task, state: s, of: h}
 	s.waiting--
 	s.running++
 	s.undone++
@@ -279,6 +295,7 @@ type running struct {
 	Task
 	state    *state
 	of       *host
+	line     *line // nil if there is none
 	released bool
 }
 
@@ -288,6 +305,7 @@ func (r *running) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.give()
+	s.giveBack(r.line)
 	s.changed()
 }
 

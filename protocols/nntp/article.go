@@ -15,6 +15,7 @@ import (
 
 // openArticle retrieves an article or, for OpStat, its header.
 func (d *driver) openArticle(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+	kept := d.takeKept(ctx, req, t)
 	if etag := req.IfChanged.ETag; etag != "" && req.Range.IsZero() && req.Op == fetch.OpGet {
 		// An article never changes (RFC 3977, section 3.6), so a header with the same identifier
 		// saves the rest.
@@ -29,7 +30,7 @@ func (d *driver) openArticle(ctx context.Context, req *fetch.Request, t *target)
 	if req.Op == fetch.OpStat {
 		return d.header(ctx, t)
 	}
-	l, reply, err := d.command(ctx, t, "ARTICLE", replyArticle)
+	l, reply, err := d.article(ctx, t, kept)
 	if err != nil {
 		return nil, err
 	}
@@ -50,18 +51,14 @@ func (d *driver) openArticle(ctx context.Context, req *fetch.Request, t *target)
 func (d *driver) command(ctx context.Context, t *target, verb string, want int) (*lease, wire.Reply, error) {
 	var reply wire.Reply
 	l, err := d.with(ctx, t, func(l *lease) (err error) {
-		what, name := "article <"+t.id+">", "<"+t.id+">"
-		if t.id == "" {
-			what, name = fmt.Sprintf("article %d of %s", t.number, t.group), strconv.FormatUint(t.number, 10)
-			if l.group != t.group {
-				if _, err := l.selectGroup(t.group); err != nil {
-					return err
-				}
+		if t.id == "" && l.group != t.group {
+			if _, err := l.selectGroup(t.group); err != nil {
+				return err
 			}
 		}
-		if reply, err = l.expect(want, what, verb+" "+name); err == nil && !t.isNamedIn(reply) {
+		if reply, err = l.expect(want, "article "+t.described(), verb+" "+t.argument()); err == nil && !t.isNamedIn(reply) {
 			err = l.lines.Break(&fetch.Error{Code: fetch.ErrProtocol, Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
-				Err: fmt.Errorf("the server sends another article than %s", name)})
+				Err: fmt.Errorf("the server sends another article than %s", t.argument())})
 		}
 		return err
 	})

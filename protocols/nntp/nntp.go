@@ -57,7 +57,7 @@ func With(opts Options) fetch.Loader {
 			{Name: "nntps", Port: 563, Summary: "the same as nntp, over TLS"},
 			{Name: "snews", Port: 563, Summary: "the same as news, over TLS"},
 		} {
-			s.Ops, s.Driver = ops, d
+			s.Ops, s.Pipelined, s.Driver = ops, true, d
 			reg.Register(s)
 		}
 	}
@@ -99,11 +99,13 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case t.isArticle() && req.Op == fetch.OpList:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("an article has no members: %w", errors.ErrUnsupported)}
-	case t.isArticle():
+	if t.isArticle() && req.Op != fetch.OpList {
 		return d.openArticle(ctx, req, t)
+	}
+	d.takeKept(ctx, req, t)
+	switch {
+	case t.isArticle():
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("an article has no members: %w", errors.ErrUnsupported)}
 	case t.isPattern():
 		return d.openGroups(ctx, req, t)
 	}

@@ -23,6 +23,7 @@ const (
 	replySASLMore     = 383
 	replyNoArticles   = 420
 	replyNoNumber     = 423
+	replyNoArticle    = 430
 	replyLoginNeeded  = 480
 	replyLoginFailed  = 481
 	replyTLSNeeded    = 483

@@ -210,17 +210,32 @@ func (s *session) close() { s.conn.Abort() }
 type lease struct {
 	*session
 	*fetch.Lease[serverKey, *session]
+
+	// ahead are the articles that were asked for and have not been answered, for other requests of
+	// line, which is nil if there are none. They are for the same server and scope.
+	ahead []*target
+	line  *fetch.Pipeline
+	key   serverKey
+	scope string
+}
+
+// Put returns the session to the pool or, if answers are to come on it, leaves it to the next
+// request of the pipeline.
+func (l *lease) Put() {
+	switch {
+	case len(l.ahead) == 0:
+		l.Lease.Put()
+	case !l.Unbind() || l.lines.Err() != nil || !l.line.Keep(l, l.Discard):
+		l.Discard()
+	}
 }
 
 // with leases a session and runs op on it, after a login or STARTTLS if the server wants that. A
 // session that the server closed while it was idle is replaced. If with succeeds, the caller must
 // put or discard the lease.
 func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
-	user, _ := t.login.User()
-	password, _ := t.login.Password()
-	key := serverKey{addr: t.addr(), host: t.host, tls: t.tls, login: user + "\x00" + password}
 	for {
-		pooled, err := d.pool.Get(ctx, key, func(s *session) bool { return t.group != "" && s.group == t.group },
+		pooled, err := d.pool.Get(ctx, t.key(), func(s *session) bool { return t.group != "" && s.group == t.group },
 			func(ctx context.Context) (*session, error) { return d.dial(ctx, t) })
 		if err != nil {
 			return nil, err

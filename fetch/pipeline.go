@@ -1,0 +1,129 @@
+package fetch
+
+import (
+	"context"
+	"iter"
+	"sync"
+)
+
+// DoAll performs requests one after the other and yields the response, or the error, of each. It
+// closes Response.Body when the loop goes on. Requests that follow one another to the same server
+// travel together where the protocol knows pipelining (Scheme.Pipelined), so that a distant server
+// costs a round trip for many of them, not one for each. An error is that of one request; the
+// others are not affected.
+func (c *Client) DoAll(ctx context.Context, reqs []*Request) iter.Seq2[*Response, error] {
+	return func(yield func(*Response, error) bool) {
+		at := 0
+		ctx, end := c.Pipeline(ctx, func() []*Request { return reqs[at+1:] })
+		defer end()
+		one := func(req *Request) bool {
+			resp, err := c.Do(ctx, req)
+			if err == nil {
+				defer resp.Body.Close()
+			}
+			return yield(resp, err)
+		}
+		for at = range reqs {
+			if !one(reqs[at]) {
+				return
+			}
+		}
+	}
+}
+
+// Pipeline returns a context for requests that are made one after the other: each ends, with its
+// body closed, before the next begins. While one is under way, next returns those that will follow
+// it, as far as they are known, so that drivers can send them ahead (see DoAll). That is only a
+// hint: a request that is never made, or another one, is no error, and what becomes of a request
+// that was sent ahead is told to nobody but whoever makes it. End must be called after the last.
+//
+// While a recorder wants what is sent and received, nothing is sent ahead, since it would be
+// recorded with another exchange.
+func (c *Client) Pipeline(ctx context.Context, next func() []*Request) (_ context.Context, end func()) {
+	p := &Pipeline{client: c, next: next}
+	return context.WithValue(ctx, pipelineKey{}, p), p.end
+}
+
+type pipelineKey struct{}
+
+// A Pipeline is requests that are made one after the other, as a driver sees them.
+type Pipeline struct {
+	client *Client
+	next   func() []*Request
+
+	mu    sync.Mutex
+	kept  any
+	drop  func()
+	ended bool
+}
+
+// Pipeline returns the pipeline that the request of ctx belongs to, or nil.
+func (e *Env) Pipeline(ctx context.Context) *Pipeline {
+	p, _ := ctx.Value(pipelineKey{}).(*Pipeline)
+	if p == nil || p.client != e.client {
+		return nil
+	}
+	return p
+}
+
+// Next returns requests that are expected to follow the one of ctx, in order, and that may be sent
+// on its connection: they ask for whole contents and nothing more, the policy allows them, and they
+// are of the same scope (see Env.Scope). The driver must see to it that they are for the same
+// server.
+func (p *Pipeline) Next(ctx context.Context) []*Request {
+	if rec := recordingOf(ctx); rec != nil && (rec.exchange.Sent != nil || rec.exchange.Received != nil || rec.exchange.Line != nil) {
+		return nil
+	}
+	env := &Env{client: p.client}
+	scope := env.Scope(ctx)
+	var all []*Request
+	for _, req := range p.next() {
+		if !req.plain() {
+			break
+		}
+		prepared, err := p.client.prepare(req, &hopCount{max: -1}, nil)
+		if err != nil || prepared.gateway || env.Scope(withProvenance(ctx, prepared.prov)) != scope {
+			break
+		}
+		all = append(all, req)
+	}
+	return all
+}
+
+// plain reports whether r asks for the content of its URL and says nothing else.
+func (r *Request) plain() bool {
+	return r.Op == OpGet && r.Range.IsZero() && len(r.Ranges) == 0 && r.IfChanged.IsZero() && r.View == "" && r.Form == nil && !r.Sends()
+}
+
+// Keep leaves state for the next request, such as a connection on which answers are to come. Drop
+// is called if nobody takes it. Keep reports whether it was left: not if the pipeline has ended, or
+// if there is some already.
+func (p *Pipeline) Keep(state any, drop func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended || p.kept != nil {
+		return false
+	}
+	p.kept, p.drop = state, drop
+	return true
+}
+
+// Take returns the state that the request before has left, which is then the caller's; nil if there
+// is none.
+func (p *Pipeline) Take() any {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	state := p.kept
+	p.kept, p.drop = nil, nil
+	return state
+}
+
+func (p *Pipeline) end() {
+	p.mu.Lock()
+	drop := p.drop
+	p.kept, p.drop, p.ended = nil, nil, true
+	p.mu.Unlock()
+	if drop != nil {
+		drop()
+	}
+}
