@@ -21,6 +21,7 @@ import (
 	"github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/nntp"
 	"github.com/urlget/urlget/protocols/prospero"
+	"github.com/urlget/urlget/protocols/spartan"
 	"github.com/urlget/urlget/protocols/tftp"
 	"github.com/urlget/urlget/protocols/wais"
 )
@@ -55,6 +56,8 @@ var servers = []struct {
 	{scheme: "gophers", server: "pygopherd", features: "plain", harness: gopherHarness("tls", "gophers", "")},
 	{scheme: "gophers", server: "pygopherd", features: "Gopher+", harness: gopherHarness("tls", "gophers", "+")},
 	{scheme: "gemini", server: "molly-brown", features: "first use", harness: geminiHarness},
+	{scheme: "spartan", server: "pygopherd", features: "2021-03-24", harness: spartanHarness},
+	{scheme: "nex", why: "no Nex server is packaged: protocols/nex has one of ours"},
 	{scheme: "tftp", server: "tftpd-hpa", features: "tsize, blksize", harness: tftpHarness},
 	{scheme: "tftp", server: "atftpd", features: "windowsize", harness: tftpHarness},
 	{scheme: "finger", server: "fingerd", features: "users", harness: fingerHarness},
@@ -232,6 +235,22 @@ func geminiHarness(server string) fetchtest.Harness {
 			}
 		},
 		Skip: map[string]string{"List": "sizes and dates are a part of the names: TestPagesOfMollyBrown"},
+	}
+}
+
+// spartanHarness calls pygopherd, which knows Spartan by its requests.
+func spartanHarness(server string) fetchtest.Harness {
+	return fetchtest.Harness{
+		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+			s := startWith(t, server, tree)
+			return fetchtest.Site{
+				Load: spartan.Load,
+				URL: func(name string) string {
+					return "spartan://" + s.Addr("plain") + "/" + strings.ReplaceAll(uri.Escape(strings.TrimPrefix(name, ".")), "%2F", "/")
+				},
+				Escaped: true,
+			}
+		},
 	}
 }
 

@@ -79,6 +79,8 @@ var reliabilityRows = []struct {
 			return protocols.Config{Gemini: &gemini.Options{Certificates: filepath.Join(t.TempDir(), "certificates")}}
 		},
 		url: func(s *lab.Server) string { return "gemini://localhost:" + s.Port("plain") + "/large.bin" }},
+	{name: "spartan", server: "pygopherd", file: "large.bin",
+		url: func(s *lab.Server) string { return "spartan://" + s.Addr("plain") + "/large.bin" }},
 	{name: "pop, STLS", server: "dovecot", verified: true,
 		url: func(s *lab.Server) string {
 			return "pop://" + lab.User + ":" + lab.Password + "@" + s.Addr("pop") + "/1"

@@ -50,6 +50,14 @@ var families = []struct {
 	{schemes: "gemini", rfcs: "the specification of Gemini", login: "a client certificate; that of the server is remembered", examples: []example{
 		{"gemini://gemini.example/page", "a page"},
 		{"gemini://gemini.example/search?two%20words", "the answer to a question"}}},
+	{schemes: "spartan", rfcs: "the specification of Spartan, of 2021-03-24", examples: []example{
+		{"spartan://spartan.example/page", "a page"},
+		{"spartan://spartan.example/guestbook?two%20words", "the answer to a text that is sent"}},
+		note: "The query is the text to send, decoded; where a page asks for one (`=:`), `urlget ls` shows a search. URLs that others supply may not send lines of text."},
+	{schemes: "nex", rfcs: "the specification of Nex", examples: []example{
+		{"nex://nex.example/", "the directory that the server begins with"},
+		{"nex://nex.example/notes/today.txt", "a document, whose name says what it is"}},
+		note: "There are no statuses: what is missing is a text like others, with which `urlget` ends well."},
 	{schemes: "imap imaps", rfcs: "RFC 5092, 3501, 4959, 5530", login: "a user and a password, by SASL PLAIN or LOGIN; without TLS only with `--allow-plaintext-login`", examples: []example{
 		{"imap://joe@mail.example/", "the mailboxes"},
 		{"imap://joe@mail.example/INBOX", "the messages of a mailbox"},

@@ -35,6 +35,7 @@ func TestExpectations(t *testing.T) {
 		"news://h/*":                     listing,
 		"news://h/1@x.example":           "1@x.example.eml",
 		"nntp://h/a.group/12":            "a.group-12.eml",
+		"nex://h/a.txt":                  "a.txt",
 		"dict://h/d:word":                "word.txt",
 		"dict://h/m:word":                listing,
 		"whois://h/example.org":          "example.org.txt",

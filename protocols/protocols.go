@@ -19,6 +19,7 @@ import (
 	"github.com/urlget/urlget/protocols/mailto"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/mounted"
+	"github.com/urlget/urlget/protocols/nex"
 	"github.com/urlget/urlget/protocols/nfs"
 	"github.com/urlget/urlget/protocols/ni"
 	"github.com/urlget/urlget/protocols/nntp"
@@ -26,6 +27,7 @@ import (
 	"github.com/urlget/urlget/protocols/prospero"
 	"github.com/urlget/urlget/protocols/sftp"
 	"github.com/urlget/urlget/protocols/smb"
+	"github.com/urlget/urlget/protocols/spartan"
 	"github.com/urlget/urlget/protocols/telnet"
 	"github.com/urlget/urlget/protocols/tftp"
 	"github.com/urlget/urlget/protocols/unsupported"
@@ -82,6 +84,7 @@ func With(cfg Config) fetch.Loader {
 		ldap.With(orZero(cfg.LDAP))(env, reg)
 		mailto.With(orZero(cfg.Mailto))(env, reg)
 		mid.With(orZero(cfg.Mid))(env, reg)
+		nex.Load(env, reg)
 		nfs.With(orZero(cfg.NFS))(env, reg)
 		mounted.With(orZero(cfg.Mounted))(env, reg) // behind nfs
 		ni.Load(env, reg)
@@ -90,6 +93,7 @@ func With(cfg Config) fetch.Loader {
 		prospero.With(orZero(cfg.Prospero))(env, reg)
 		sftp.With(orZero(cfg.SFTP))(env, reg)
 		smb.With(orZero(cfg.SMB))(env, reg)
+		spartan.Load(env, reg)
 		telnet.With(orZero(cfg.Telnet))(env, reg)
 		tftp.With(orZero(cfg.TFTP))(env, reg)
 		wais.With(orZero(cfg.WAIS))(env, reg)

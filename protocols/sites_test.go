@@ -21,11 +21,13 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nexd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nfsd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/sftpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/smbd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/whoisd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/z3950d"
@@ -97,6 +99,8 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 	dict := dictd.Start(t, dictd.Options{Words: map[string]string{"x": long + "\n"}})
 	cso := csod.Start(t, csod.Options{People: []csod.Person{{{Name: "name", Value: "x"}, {Name: "note", Value: long}}}})
 	gemini := geminid.Start(t, geminid.Options{Tree: tree, Types: map[string]string{".gmi": "text/gemini"}})
+	spartan := spartand.Start(t, spartand.Options{Tree: tree, Types: map[string]string{".gmi": "text/gemini"}})
+	nex := nexd.Start(t, nexd.Options{Tree: tree, Answers: map[string]string{"long/": "=> short.txt " + long + "\r\n"}})
 	directory := canned(t, ldapEntry(1, "cn=x", "description", long), ldapDone(1))
 	rlogin := canned(t, "\x00"+long)
 	refusing := canned(t, "no "+long)
@@ -173,6 +177,12 @@ func sites(t *testing.T) (all map[string]site, client func(scheme string, o *fet
 		"dict, matches":     {url: dict.URL + "/m:x", op: fetch.OpList, says: []string{"220-x\r\n"}},
 		"cso":               {url: cso.URL + "/name=x", op: fetch.OpList, pieces: true, says: []string{"-100:x\r\n", "100:x\r\n", "-501:x\r\n"}},
 		"gemini":            {url: gemini.URL + "/pub/page.gmi", op: fetch.OpList, pieces: true},
+		"spartan":           {unframed: true, url: spartan.URL + "/pub/page.gmi", op: fetch.OpList, pieces: true, says: []string{"2 \r\n", "=: /x\r\n"}},
+		"spartan, file":     {unframed: true, url: spartan.URL + "/pub/short.txt"},
+		"spartan, moved":    {unframed: true, url: spartan.URL + "/pub", op: fetch.OpList},
+		"spartan, missing":  {url: spartan.URL + "/pub/none"},
+		"nex":               {unframed: true, url: nex.URL + "/pub/short.txt"},
+		"nex, list":         {unframed: true, url: nex.URL + "/long/", op: fetch.OpList, pieces: true, says: []string{"=> x\r\n"}},
 		"sftp":              {url: "sftp://joe:x@" + ssh.Addr + "/pub/long.txt", pieces: true, says: []string{"SSH-2.0-x\r\n"}},
 		"sftp, list":        {url: "sftp://joe:x@" + ssh.Addr + "/pub/", op: fetch.OpList, pieces: true},
 		"smb":               {url: "smb://joe:x@" + shared.Addr + "/share/pub/long.txt", pieces: true, codes: []fetch.Code{fetch.ErrProtocol}},

@@ -18,9 +18,11 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nexd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nfsd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 )
 
@@ -225,6 +227,16 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			}})
 			ts.Setenv("GEMINI", s.Addr)
 			ts.Check(os.WriteFile(ts.MkAbs("others"), []byte(s.Addr+" sha256 "+strings.Repeat("0a", 32)+" 2126-01-01T00:00:00Z\n"), 0o600))
+		case "spartan":
+			ts.Setenv("SPARTAN", spartand.Start(t, spartand.Options{Replies: map[string]string{
+				"/":            "2 text/gemini\r\n# Start\n=: /book Write into the book\n=> notes/ Notes\n=> gopher://gopher.example/ Gopherspace\n",
+				"/book?a word": "3 /thanks", "/thanks": "2 text/plain\r\nthanks\n",
+				"/busy": "5 Too much to do", "/closed": "4 Not for you",
+			}}).Addr)
+		case "nex":
+			ts.Setenv("NEX", nexd.Start(t, nexd.Options{Tree: fstest.MapFS{
+				"hello.txt": {Data: []byte("hello\n")}, "notes/a b.txt": {Data: []byte("note\n")}, "notes/more/x": {Data: []byte("x\n")},
+			}}).Addr)
 		case "gopher":
 			ts.Setenv("GOPHER", gopherd.Start(t, gopherd.Options{Plus: true, Text: true,
 				Tree: fstest.MapFS{"docs/hello.txt": {Data: []byte("hello\r\n")}, "docs/order": {Data: []byte("ordered\r\n")}},

@@ -266,7 +266,7 @@ func TestAnArchiveGivesTheSameTrees(t *testing.T) {
 		s.tearDown()
 		t.Fatal(err)
 	}
-	schemes := []string{"http", "https", "ftp", "ftps", "gopher", "gophers", "gemini", "prospero"}
+	schemes := []string{"http", "https", "ftp", "ftps", "gopher", "gophers", "gemini", "spartan", "nex", "prospero"}
 	record := capture.New(w, capture.NewSeen(), func(err error) { t.Error(err) })
 	live := v.clientWith(func(o *fetch.Options) { o.Recorder = record.Recorder })
 	copies := make(map[string]string) // directories

@@ -25,10 +25,12 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nexd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nfsd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/prosperod"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/telnetd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/tftpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
@@ -107,6 +109,8 @@ func (s *stage) start() *servers {
 	v.addr["imaps"] = imapd.Start(s, imapd.Options{TLS: certificate, Implicit: true, Mailboxes: map[string][]imapd.Message{"INBOX": {{Text: []byte(message)}}}}).Addr
 	v.addr["pops"] = popd.Start(s, popd.Options{TLS: certificate, Implicit: true, Messages: []popd.Message{{UID: "1", Text: message}}}).Addr
 	v.addr["gemini"] = geminid.Start(s, geminid.Options{Tree: tree, TLS: certificate}).Addr
+	v.addr["spartan"] = spartand.Start(s, spartand.Options{Tree: tree}).Addr
+	v.addr["nex"] = nexd.Start(s, nexd.Options{Tree: tree}).Addr
 	v.addr["tftp"] = tftpd.Start(s, tftpd.Options{Tree: tree}).Addr
 	v.addr["nfs"] = nfsd.Start(s, nfsd.Options{Tree: tree}).Addr
 	v.addr["gopher"] = gopherd.Start(s, gopherd.Options{Tree: tree, Text: true, Plus: true}).Addr
@@ -171,7 +175,7 @@ func (v *servers) stops() []uri.URI {
 		at("http", "/fruit/pear.txt"), at("https", "/large.bin"),
 		at("ftp", "/fruit/"), at("ftp", "/fruit/pear.txt;type=i"), at("ftps", "/large.bin"),
 		at("gopher", "/1/fruit"), at("gopher", "/0/fruit/pear.txt"), at("gophers", "/9/large.bin"),
-		at("gemini", "/fruit/"), at("gemini", "/large.bin"), at("tftp", "/large.bin"),
+		at("gemini", "/fruit/"), at("gemini", "/large.bin"), at("spartan", "/fruit/"), at("nex", "/fruit/"), at("tftp", "/large.bin"),
 		at("nfs", "/fruit/"), at("nfs", "/large.bin"),
 		at("cso", "/pear"), at("finger", "/alice"), at("whois", "/example.org"), at("dict", "/d:pear"), at("telnet", "/"),
 		"news:*", "news:example.fruit", "news:pear@example.org", at("nntp", "/example.fruit/1"),

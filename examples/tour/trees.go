@@ -19,7 +19,7 @@ import (
 
 // trees mirrors the servers' tree by each scheme that has one, and compares the copies with it.
 func (v *servers) trees(ctx context.Context, client *fetch.Client, out io.Writer) error {
-	for _, seed := range []string{"http", "https", "ftp", "ftps", "gopher", "gophers", "gemini", "prospero"} {
+	for _, seed := range []string{"http", "https", "ftp", "ftps", "gopher", "gophers", "gemini", "spartan", "nex", "prospero"} {
 		begin := time.Now()
 		n, err := v.copyTree(ctx, client, uri.MustParse(seed+"://"+v.addr[seed]+"/"))
 		if err != nil {

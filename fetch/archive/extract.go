@@ -20,7 +20,7 @@ var errNoFile = errors.New("it is no file")
 // redirect, and a listing that is but names.
 func Extract(ctx context.Context, d *download.Downloader, u uri.URI) (saved bool, err error) {
 	var layout mirror.Layout
-	text := slices.Contains([]string{"http", "gopher", "gemini"}, crawl.Family(u))
+	text := slices.Contains([]string{"http", "gopher", "gemini", "spartan", "nex"}, crawl.Family(u))
 	_, err = d.Do(ctx, &fetch.Request{URL: u}, layout.Path(u), &download.Options{Exists: download.Overwrite, Tries: 1,
 		Response: func(resp *fetch.Response) error {
 			if resp.Kind == fetch.KindListing && !text || crawl.Key(resp.URL) != crawl.Key(u) {

@@ -223,7 +223,13 @@ func (s *Scope) accepts(l Link) bool {
 const indexPage = "index.html"
 
 // isWeb reports whether directories are pages with links.
-func isWeb(u uri.URI) bool { return Family(u) == "http" || Family(u) == "gemini" }
+func isWeb(u uri.URI) bool {
+	switch Family(u) {
+	case "http", "gemini", "spartan", "nex":
+		return true
+	}
+	return false
+}
 
 // keepsSeed reports whether what a seed names is kept. Pages that are not accepted are read for
 // their links; what else was named is wanted.

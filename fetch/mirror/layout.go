@@ -40,7 +40,7 @@ const (
 func (l *Layout) Path(u uri.URI) string {
 	var names []string
 	switch crawl.Family(u) {
-	case "http", "gemini":
+	case "http", "gemini", "spartan", "nex":
 		names = webNames(u)
 	case "gopher":
 		names = gopherNames(u)

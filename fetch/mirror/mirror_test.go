@@ -493,7 +493,7 @@ func TestPathIsInjective(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"http://h/": "h/index.html", "http://h/d/x%20y.html": "h/d/x y.html", "ftp://h:2121/pub/x;type=a": "h+2121/pub/x",
-		"gopher://h/1/docs": "h/docs/gophermap", "gopher://h/0/docs/a.txt": "h/docs/a.txt", "gemini://h/a/": "h/a/index.html",
+		"gopher://h/1/docs": "h/docs/gophermap", "gopher://h/0/docs/a.txt": "h/docs/a.txt", "gemini://h/a/": "h/a/index.html", "spartan://h/a/": "h/a/index.html", "nex://h/a/": "h/a/index.html",
 		"http://h/%2e%2e%2fx": "h/..%2Fx",
 	} {
 		if got := l.Path(uri.MustParse(text)); got != want && text != "http://h/%2e%2e%2fx" {

@@ -46,7 +46,7 @@ func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
 // thing is there.
 func (m *mirror) look(ctx context.Context, p *crawl.Page, v *visited) error {
 	v.Outcome = job.Listed
-	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject && s.Can(fetch.OpStat) && crawl.Family(p.URL) != "http" && crawl.Family(p.URL) != "gemini" {
+	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject && s.Can(fetch.OpStat) && !isWeb(p.URL) {
 		resp, err := m.d.Client.Describe(ctx, &fetch.Request{URL: p.URL, From: p.From, Op: fetch.OpStat})
 		if err == nil {
 			v.Size = resp.Size
@@ -114,7 +114,7 @@ var (
 // get saves a document and reads its links.
 func (m *mirror) get(ctx context.Context, p *crawl.Page, v *visited) error {
 	s, _ := m.d.Client.Scheme(p.URL.Scheme())
-	if p.From.IsZero() && strings.HasSuffix(p.URL.URLPath(), "/") && s.Can(fetch.OpList) && crawl.Family(p.URL) != "gopher" && crawl.Family(p.URL) != "gemini" {
+	if p.From.IsZero() && strings.HasSuffix(p.URL.URLPath(), "/") && s.Can(fetch.OpList) && crawl.Family(p.URL) != "gopher" && !isWeb(p.URL) {
 		return m.list(ctx, p, v)
 	}
 	for range maxAgain { // once for each redirect that leads to another page
@@ -383,7 +383,12 @@ func (m *mirror) mayLink(name string) bool {
 
 // linked are the families of schemes whose documents are read for links. In the others, the tree is
 // what the listings say.
-var linked = []string{"http", "gemini", "gopher"}
+var linked = []string{"http", "gemini", "spartan", "nex", "gopher"}
+
+// isWeb reports whether directories are pages with links, which are files of a tree themselves.
+func isWeb(u uri.URI) bool {
+	return crawl.Family(u) != "gopher" && slices.Contains(linked, crawl.Family(u))
+}
 
 // follow reads the links of the file that a page was saved in.
 func (m *mirror) follow(p *crawl.Page, v memo, name string, parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {

@@ -273,7 +273,7 @@ func (l *listing) tools() tools {
 // searchable reports whether the place that a listing is of can be searched.
 func (p *page) searchable() bool {
 	switch p.here.url.Scheme() {
-	case "http", "https", "gemini": // everything there could be, and little is
+	case "http", "https", "gemini", "spartan": // everything there could be, and little is
 		return false
 	}
 	_, err := p.here.url.WithSearch("words")

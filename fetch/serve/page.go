@@ -175,7 +175,7 @@ func fields(header map[string][]string) []fact {
 func (s *Server) up(a address) string {
 	u := a.url
 	switch u.Scheme() {
-	case "http", "https", "ftp", "ftps", "sftp", "scp", "file", "gemini", "afs", "nfs":
+	case "http", "https", "ftp", "ftps", "sftp", "scp", "file", "gemini", "spartan", "nex", "afs", "nfs":
 	default: // elsewhere slashes are no steps
 		return ""
 	}

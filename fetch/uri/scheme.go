@@ -84,6 +84,10 @@ func lookup(name string) scheme {
 		return scheme{path: opaque}
 	case "gemini":
 		return scheme{port: 1965, host: true, empty: "/", search: searchGemini}
+	case "spartan": // the query is the text to send
+		return scheme{port: 300, host: true, empty: "/", search: searchGemini}
+	case "nex":
+		return scheme{port: 1900, host: true, empty: "/"}
 	case "dict": // RFC 2229
 		return scheme{port: 2628, path: opaque, search: searchDict}
 	case "finger":

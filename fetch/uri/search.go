@@ -5,7 +5,7 @@ import "strings"
 // WithSearch returns u with the words where its scheme has them, in place of those that are there:
 // after "%09" in a gopher URL of type 2 or 7 (RFC 1738, section 3.4.2), after "?" in a WAIS
 // database (section 3.9) and in http and https, with "+" for a space (RFC 1630), after "?" in
-// gemini and z39.50s (RFC 2056), and as the word of a dict URL (RFC 2229, section 5). Other URLs have
+// gemini, spartan and z39.50s (RFC 2056), and as the word of a dict URL (RFC 2229, section 5). Other URLs have
 // no such place, and words with a tab, CR, LF or NUL cannot stand there: the error is of type
 // [*Error].
 func (u URI) WithSearch(words string) (URI, error) {

@@ -16,7 +16,7 @@ import (
 // schemes are the names that the command must not know but in flags.go, where it sets the options
 // of drivers. "file" and "data" are not among them, because they are words.
 var schemes = strings.Fields(`afs cid cso dict finger ftp ftps ftpes gemini gopher gophers
-	http https imap imaps irc ldap ldapi ldaps mailserver mailto mid news nfs ni nntp nntps ph pop pop3 pop3s pops prospero rlogin
+	http https imap imaps irc ldap ldapi ldaps mailserver mailto mid news nex nfs ni nntp nntps ph pop pop3 pop3s pops prospero rlogin
 	rtsp sftp smb snews spartan ssh telnet telnets tftp tn3270 urn wais whois z39.50 z39.50r z39.50s`)
 
 var schemePrefix = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://`)

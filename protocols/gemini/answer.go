@@ -12,6 +12,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/gemtext"
 	"github.com/urlget/urlget/internal/wire"
 )
 
@@ -118,7 +119,7 @@ func (a *answer) success(req *fetch.Request) (*fetch.Response, error) {
 	resp.Framing = fetch.FramedByClose // over TLS, so the client can detect the end
 	switch {
 	case media == "text/gemini":
-		resp.Parse = page{base: req.URL}.links
+		resp.Parse = gemtext.Page{Base: req.URL}.Links
 		if req.Op == fetch.OpList {
 			resp.Kind = fetch.KindListing
 		}

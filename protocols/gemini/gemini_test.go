@@ -13,10 +13,10 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
-	"testing/iotest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -26,7 +26,6 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -443,85 +442,31 @@ func TestClientCertificatesAreForWhatTheUserNamed(t *testing.T) {
 	}
 }
 
-const gemtext = "# Title\r\n=> a.gmi\tA page\n=>/b/ The directory b\n=>   \n=> ?x\n" +
-	"=> https://example.org/   The   web  \n=> http://[ broken\n```\n=> no.gmi\n``` end\n=> telnet://h.example/\n text => x\n=> last"
-
+// TestLinksOfAPage lists a page; what its lines mean is tested in package gemtext.
 func TestLinksOfAPage(t *testing.T) {
 	t.Parallel()
-	s := geminid.Start(t, geminid.Options{Replies: map[string]string{
-		"/d/p": "20 text/gemini\r\n" + gemtext, "/text": "20 text/plain\r\n" + gemtext,
-		"/long": "20 text/gemini\r\n" + strings.Repeat("x", 3*maxLink) + "\n=> " + strings.Repeat("y", 2*maxLink) + "\n=> short\n",
-	}})
+	const page = "# Title\n=> a.gmi A page\n=: /post A prompt is one of Spartan alone\n=> ../"
+	s := geminid.Start(t, geminid.Options{Replies: map[string]string{"/d/p": "20 text/gemini\r\n" + page, "/text": "20 text/plain\r\n" + page}})
 	c := newClient(t, nil, Load)
-	want := []string{
-		"object A page " + s.URL + "/d/a.gmi",
-		"listing The directory b " + s.URL + "/b/",
-		"object ?x " + s.URL + "/d/p?x",
-		"object The   web https://example.org/",
-		"error http://[ broken ",
-		"session telnet://h.example/ telnet://h.example/",
-		"object last " + s.URL + "/d/last",
-	}
-	check := func(path string, want []string) {
-		t.Helper()
-		var got []string
-		for e, err := range c.List(t.Context(), s.URL+path) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, e.Kind.String()+" "+e.Name+" "+e.URL.String())
+	var got []string
+	for e, err := range c.List(t.Context(), s.URL+"/d/p") {
+		if err != nil {
+			t.Fatal(err)
 		}
-		if strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("%s: got\n%s\nwant\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
+		got = append(got, e.Kind.String()+" "+e.Name+" "+e.URL.String())
 	}
-	check("/d/p", want)
-	check("/long", []string{"error a link of more bytes than a URL has ", "object short " + s.URL + "/short"})
+	if want := []string{"object A page " + s.URL + "/d/a.gmi", "listing ../ " + s.URL + "/"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	for _, err := range c.List(t.Context(), s.URL+"/text") {
 		if !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("the links of plain text: %v", err)
 		}
 	}
 	resp, err := c.Get(t.Context(), s.URL+"/d/p")
-	if got, err := read(resp, err); got != gemtext || err != nil || resp.Kind != fetch.KindObject {
+	if got, err := read(resp, err); got != page || err != nil || resp.Kind != fetch.KindObject {
 		t.Errorf("the page: %q, %v", got, err)
 	}
-}
-
-// TestALinkThatIsCutOffIsNone: it would lead elsewhere.
-func TestALinkThatIsCutOffIsNone(t *testing.T) {
-	t.Parallel()
-	base := uri.MustParse("gemini://h.example/")
-	for end, want := range map[error]string{io.EOF: "whole cut", fetch.ErrTruncated: "whole, transfer incomplete",
-		&fetch.Error{Code: fetch.ErrTruncated, Err: wire.ErrLineTooLong}: "whole, transfer incomplete: line too long"} {
-		var got []string
-		r := io.MultiReader(strings.NewReader("=> /a whole\n=> /b cut"), iotest.ErrReader(end))
-		for e, err := range (page{base}).links(r) {
-			if err != nil {
-				got[len(got)-1] += ", " + err.Error()
-				break
-			}
-			got = append(got, e.Name)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("a page that ends with %v has %q, want %q", end, got, want)
-		}
-	}
-}
-
-func FuzzLinks(f *testing.F) {
-	f.Add(gemtext)
-	f.Fuzz(func(t *testing.T, text string) {
-		base := uri.MustParse("gemini://h.example/d/p")
-		for e, err := range (page{base}).links(strings.NewReader(text)) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if e.Kind != fetch.EntryError && !e.URL.IsAbs() || e.Kind == fetch.EntryError && !e.URL.IsZero() {
-				t.Errorf("entry %+v", e)
-			}
-		}
-	})
 }
 
 func FuzzHeader(f *testing.F) {

@@ -2,8 +2,8 @@
 // they log, and how they fail on request.
 //
 // Each package below is a small server for the tests of clients, as net/http/httptest is for HTTP:
-// csod, dictd, fingerd, ftpd, geminid, gopherd, nntpd, prosperod, sftpd, telnetd, tftpd, waisd,
-// whoisd and z3950d. All listen on a port of the loopback interface and are used in one way:
+// csod, dictd, fingerd, ftpd, geminid, gopherd, imapd, nexd, nfsd, nntpd, popd, prosperod, sftpd, smbd,
+// spartand, telnetd, tftpd, waisd, whoisd and z3950d. All listen on a port of the loopback interface and are used in one way:
 //
 //	s := ftpd.Start(t, ftpd.Options{Tree: os.DirFS("testdata")}) // stops when the test ends
 //	get(s.URL + "/readme.txt")                                   // the client under test

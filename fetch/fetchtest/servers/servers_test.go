@@ -25,7 +25,9 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nexd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/telnetd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/whoisd"
@@ -105,11 +107,19 @@ var subjects = []subject{
 		},
 		ask: "/db/file\r\n", want: lines,
 	}, {
+		name:  "nexd",
+		start: func(t *testing.T) *servers.Server { return nexd.Start(t, nexd.Options{Tree: files}).Server },
+		ask:   "db/file\r\n", want: lines,
+	}, {
 		name: "nntpd",
 		start: func(t *testing.T) *servers.Server {
 			return nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "g", Articles: []nntpd.Article{{ID: "<x@y>", Text: lines}}}}}).Server
 		},
 		ask: "ARTICLE <x@y>\r\n", want: "200 nntpd ready\r\n220 0 <x@y>\r\n" + lines + ".\r\n", short: "\r\n.\r\n",
+	}, {
+		name:  "spartand",
+		start: func(t *testing.T) *servers.Server { return spartand.Start(t, spartand.Options{Tree: files}).Server },
+		ask:   "localhost /db/file 0\r\n", want: "2 application/octet-stream\r\n" + lines,
 	}, {
 		name: "telnetd",
 		start: func(t *testing.T) *servers.Server {

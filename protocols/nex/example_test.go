@@ -1,0 +1,26 @@
+package nex_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/nexd"
+	"github.com/urlget/urlget/protocols/nex"
+)
+
+func Example() {
+	s, err := nexd.New(nexd.Options{Answers: map[string]string{"": "Hello.\n=> notes/ My notes\n"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	c := fetch.New(nil, nex.Load)
+	defer c.Close()
+	for e, err := range c.List(context.Background(), s.URL+"/") {
+		fmt.Println(e.Kind, e.Name, e.URL.Path(), err)
+	}
+	// Output:
+	// listing My notes /notes/ <nil>
+}

@@ -1,0 +1,147 @@
+// Package spartan retrieves spartan URLs: one request and one response a connection, in clear (the
+// Spartan protocol, of 2021-03-24).
+//
+//	spartan://host/path          a page or a file
+//	spartan://host/path?a%20b    the same, once "a b" was sent: the data block of the request
+//
+// A page is gemtext; listed, it yields its links, among them, as searches, those to where text can
+// be sent ("=:"). The response ends when the server closes the connection, so a truncated one
+// cannot be told from a complete one.
+package spartan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/wire"
+)
+
+const (
+	port = 300
+	// maxLine bounds the line of a request, and maxMeta the text after the status of a response, in
+	// bytes. The protocol has no limits; these are those of Gemini, whose servers many are.
+	maxLine = 1024
+	maxMeta = 1024
+)
+
+// Load registers the scheme spartan.
+func Load(env *fetch.Env, reg *fetch.Registry) {
+	reg.Register(fetch.Scheme{
+		Name:    "spartan",
+		Port:    port,
+		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+		Summary: "pages and files by the Spartan protocol, which can be sent text",
+		Driver:  &driver{env},
+	})
+}
+
+type driver struct{ env *fetch.Env }
+
+// A request is what a URL asks for.
+type request struct {
+	addr string
+	line string // without its end
+	data string
+}
+
+// parse returns the request for a URL.
+func parse(u uri.URI) (request, error) {
+	bad := func(text string) (request, error) {
+		return request{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(text)}
+	}
+	host := u.Host()
+	if host == "" {
+		return bad("the URL names no host")
+	}
+	if _, ok := u.User(); ok {
+		return bad("a spartan URL has no user")
+	}
+	if strings.Contains(host, ":") {
+		address, _, _ := strings.Cut(host, "%") // a zone has a meaning on this machine only
+		host = "[" + address + "]"
+	}
+	path := u.Path()
+	if path == "" {
+		path = "/"
+	}
+	query, _ := u.Query()
+	req := request{addr: u.HostPort(port), data: uri.UnescapeRaw(query)}
+	req.line = fmt.Sprintf("%s %s %d", host, ascii(path), len(req.data))
+	if n := len(req.line); n > maxLine {
+		return bad(fmt.Sprintf("the request has %d bytes, and a server takes %d", n, maxLine))
+	}
+	return req, wire.CheckLine(req.line)
+}
+
+// ascii percent-encodes the bytes of a path that may not stand in a request: those that are not
+// ASCII, and blanks.
+func ascii(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if c > ' ' && c < 0x7f {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// Open implements fetch.Driver.
+func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	out, err := parse(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	if d.env.Foreign(ctx) && wire.CheckLine(out.data) != nil {
+		// Other protocols would take the lines for commands.
+		return nil, &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("others may not have lines of text sent to a server"),
+			Hint: "open the URL itself, if the text is meant for that server"}
+	}
+	var a *answer
+	question := fetch.Question{Addr: out.addr, Lines: []string{out.line}, Data: out.data}
+	err = d.env.Ask(ctx, question, func(conn *fetch.Conn) (err error) {
+		a, err = readAnswer(conn)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp, err := a.response(req)
+	if err != nil {
+		a.Close()
+		return nil, err
+	}
+	if req.Op == fetch.OpStat || len(resp.Location) > 0 {
+		a.Close()
+		resp.Body, resp.Parse = fetch.NoBody, nil
+	}
+	return resp, nil
+}
+
+// Explain implements fetch.Explainer.
+func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+	out, err := parse(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	steps := []string{fmt.Sprintf("send %q", out.line)}
+	if out.data != "" {
+		steps = append(steps, fmt.Sprintf("send %d bytes of data: %q", len(out.data), out.data[:min(len(out.data), 80)]))
+	}
+	if req.Op == fetch.OpStat {
+		steps = append(steps, "close the connection after the header")
+	}
+	return steps, nil
+}
+
+var (
+	_ fetch.Driver    = (*driver)(nil)
+	_ fetch.Explainer = (*driver)(nil)
+	_ io.WriterTo     = (*answer)(nil)
+)

@@ -1,0 +1,270 @@
+package spartan
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/spartand"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/transcript"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	fetchtest.Run(t, fetchtest.Harness{
+		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+			s := spartand.Start(t, spartand.Options{Tree: tree})
+			return fetchtest.Site{
+				Load:    Load,
+				URL:     func(name string) string { return fileURL(s, tree, name) },
+				Log:     s.Log,
+				Fault:   s.Fail,
+				Can:     s.Can,
+				Escaped: true,
+			}
+		},
+	})
+}
+
+// fileURL returns the URL of a file or directory.
+func fileURL(s *spartand.Server, tree fs.FS, name string) string {
+	if name == "." {
+		return s.URL + "/"
+	}
+	u := s.URL + "/" + strings.ReplaceAll(uri.Escape(name), "%2F", "/")
+	if info, err := fs.Stat(tree, name); err == nil && info.IsDir() {
+		u += "/"
+	}
+	return u
+}
+
+func newClient(t testing.TB, opts *fetch.Options) *fetch.Client {
+	c := fetch.New(opts, Load)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func read(resp *fetch.Response, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	return string(content), err
+}
+
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", maxLine-len("h.example / 0"))
+	c := newClient(t, nil)
+	for url, want := range map[string]string{
+		"spartan://h.example":                `send "h.example / 0"`,
+		"spartan://h.example/?":              `send "h.example / 0"`,
+		"spartan://h.example/a/b%20c#z":      `send "h.example /a/b%20c 0"`,
+		"spartan://h.example/a?x%20y":        `send "h.example /a 3"; send 3 bytes of data: "x y"`,
+		"spartan://h.example/a?x+y":          `send "h.example /a 3"; send 3 bytes of data: "x+y"`,
+		"spartan://h.example/a?%FF%0D%0Ax":   `send "h.example /a 4"; send 4 bytes of data: "\xff\r\nx"`,
+		"spartan://H.Example:300/":           `send "h.example / 0"`,
+		"spartan://h.example:3000/%0D%0A":    `send "h.example /%0D%0A 0"`,
+		"spartan://[::1]/":                   `send "[::1] / 0"`,
+		"spartan://bücher.example/é":         `send "xn--bcher-kva.example /%C3%A9 0"`,
+		"spartan://h.example/" + long:        `send "h.example /` + long + ` 0"`,
+		"spartan://h.example/" + long + "y":  "",
+		"spartan://joe@h.example/":           "",
+		"spartan://joe:secret@h.example/":    "",
+		"spartan:x":                          "",
+		"spartan:///x":                       "",
+		"spartan://h.example/a%00b?%00":      `send "h.example /a%00b 1"; send 1 bytes of data: "\x00"`,
+		"spartan://h.example/a;b=c/../d?e=f": `send "h.example /a;b=c/../d 3"; send 3 bytes of data: "e=f"`,
+	} {
+		u, err := uri.ParseRef(url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		x, err := c.Explain(&fetch.Request{URL: u})
+		switch {
+		case want == "" && fetch.CodeOf(err) != fetch.ErrURL:
+			t.Errorf("%s: error %v, want one of class %q", url, err, fetch.ErrURL)
+		case want != "" && (err != nil || strings.Join(x.Steps, "; ") != want):
+			t.Errorf("%s: steps %q, %v, want %q", url, x.Steps, err, want)
+		}
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]fetch.Error{
+		"3 gemini://h.example/":                {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 3, Text: "gemini://h.example/"}},
+		"3 //h.example/":                       {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 3, Text: "//h.example/"}},
+		"3 beside":                             {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 3, Text: "beside"}},
+		"3 ":                                   {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 3}},
+		"4 File \"/x\" not found":              {Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 4, Text: "File \"/x\" not found"}},
+		"4 '/x' does not exist (no handler)":   {Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 4, Text: "'/x' does not exist (no handler)"}},
+		"4 Too long":                           {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 4, Text: "Too long"}},
+		"4":                                    {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 4}},
+		"5 Disk on fire":                       {Code: fetch.ErrServer, Retry: true, Reply: fetch.Reply{Code: 5, Text: "Disk on fire"}},
+		"1 What?":                              {Code: fetch.ErrProtocol},
+		"6 x":                                  {Code: fetch.ErrProtocol},
+		"20 text/plain":                        {Code: fetch.ErrProtocol},
+		"2\ttext/plain":                        {Code: fetch.ErrProtocol},
+		"HTTP/1.1 200 OK":                      {Code: fetch.ErrProtocol},
+		"":                                     {Code: fetch.ErrProtocol},
+		"2 nonsense":                           {Code: fetch.ErrProtocol},
+		"4 a\x00b":                             {Code: fetch.ErrProtocol},
+		"4 " + strings.Repeat("x", maxMeta+1):  {Code: fetch.ErrProtocol},
+		"3 /" + strings.Repeat("x", maxMeta+1): {Code: fetch.ErrProtocol},
+	} {
+		t.Run(header[:min(len(header), 20)], func(t *testing.T) {
+			t.Parallel()
+			s := spartand.Start(t, spartand.Options{Replies: map[string]string{"/": header}})
+			_, err := read(newClient(t, nil).Get(t.Context(), s.URL+"/"))
+			var e *fetch.Error
+			if !errors.As(err, &e) || e.Code != want.Code || e.Reply != want.Reply || e.Retry != want.Retry {
+				t.Errorf("got %#v, want %#v", e, want)
+			}
+		})
+	}
+}
+
+func TestMediaTypes(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"2":                          "text/gemini; charset=utf-8",
+		"2 text/gemini; lang=de":     "text/gemini; lang=de",
+		"2 text/plain;charset=x;;a":  "text/plain;charset=x;;a",
+		"2 application/octet-stream": "application/octet-stream",
+	} {
+		s := spartand.Start(t, spartand.Options{Replies: map[string]string{"/a%20b.gmi": header + "\r\nbody"}})
+		c := newClient(t, nil)
+		resp, err := c.Get(t.Context(), s.URL+"/a%20b.gmi")
+		if err != nil {
+			t.Errorf("%q: %v", header, err)
+			continue
+		}
+		body, err := read(resp, nil)
+		if body != "body" || err != nil || resp.ContentType != want || resp.Name != "a b.gmi" || resp.Framing != fetch.FramedByClose {
+			t.Errorf("%q: %q, %v, %+v", header, body, err, resp.Meta)
+		}
+		if meta, err := c.Stat(t.Context(), s.URL+"/a%20b.gmi"); err != nil || meta.ContentType != want {
+			t.Errorf("%q: Stat: %+v, %v", header, meta, err)
+		}
+	}
+}
+
+// TestData sends text by a URL; a redirect does not take it along.
+func TestData(t *testing.T) {
+	t.Parallel()
+	s := spartand.Start(t, spartand.Options{Replies: map[string]string{
+		"/post?two words\r\nin two lines": "3 /thanks", "/thanks": "2 text/plain\r\nthanks", "/again": "3 /thanks?more", "/thanks?more": "2 text/plain\r\nmore",
+	}})
+	c := newClient(t, nil)
+	resp, err := c.Get(t.Context(), s.URL+"/post?two%20words%0D%0Ain%20two%20lines")
+	if got, err := read(resp, err); got != "thanks" || err != nil || resp.URL.String() != s.URL+"/thanks" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := read(c.Get(t.Context(), s.URL+"/again")); got != "more" || err != nil {
+		t.Errorf("a redirect with a text: %q, %v", got, err)
+	}
+}
+
+// TestOthersMaySendNoLines: a page that leads to the port of another protocol would have them obeyed
+// there.
+func TestOthersMaySendNoLines(t *testing.T) {
+	t.Parallel()
+	s := spartand.Start(t, spartand.Options{Replies: map[string]string{"/?one line": "2 text/plain\r\nok"}})
+	c := newClient(t, nil)
+	for query, want := range map[string]fetch.Code{"one%20line": "", "a%0D%0ADELE%201": fetch.ErrPolicy, "a%0Ab": fetch.ErrPolicy, "%00": fetch.ErrPolicy} {
+		req := &fetch.Request{URL: uri.MustParse(s.URL + "/?" + query), From: uri.MustParse("spartan://127.0.0.1:1/")}
+		before := len(s.Log())
+		if _, err := read(c.Do(t.Context(), req)); fetch.CodeOf(err) != want {
+			t.Errorf("%s: error %v, want class %q", query, err, want)
+		}
+		if sent := len(s.Log()) - before; (sent == 0) != (want != "") {
+			t.Errorf("%s: the server got %d requests", query, sent)
+		}
+	}
+}
+
+// TestTranscripts plays what servers answer.
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		path string
+		op   fetch.Op
+		want string
+		code fetch.Code
+	}{
+		"pygopherd-menu":    {path: "gopher", op: fetch.OpList, want: "object Welcome /gopher/welcome.txt; listing Deeper /gopher/deeper/; search Find /gopher/find; object Elsewhere gopher://127.0.0.1:70/1/x; "},
+		"pygopherd-missing": {path: "nonexist", code: fetch.ErrNotFound},
+		"pygopherd-file":    {path: "text/hello.txt", want: "hello\r\nworld\n"},
+		"upload":            {path: "guestbook?Hello%20world!", want: "Thanks\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conv, err := transcript.Load("testdata/" + name + ".txtar")
+			if err != nil {
+				t.Fatal(err)
+			}
+			root := "spartan://" + transcript.Server(t, conv)
+			req := &fetch.Request{URL: uri.MustParse(root + "/" + tt.path), Op: tt.op}
+			resp, err := newClient(t, nil).Do(t.Context(), req)
+			if fetch.CodeOf(err) != tt.code {
+				t.Fatalf("error %v, want class %q", err, tt.code)
+			}
+			if err != nil {
+				return
+			}
+			defer resp.Body.Close()
+			var got strings.Builder
+			if tt.op == fetch.OpList {
+				for e, err := range resp.Entries {
+					if err != nil {
+						t.Fatal(err)
+					}
+					got.WriteString(e.Kind.String() + " " + e.Name + " " + strings.TrimPrefix(e.URL.String(), root) + "; ")
+				}
+			} else if _, err := io.Copy(&got, resp.Body); err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != tt.want {
+				t.Errorf("got %q, want %q", &got, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzHeader(f *testing.F) {
+	f.Add("2 text/gemini; charset=utf-8")
+	f.Add("4 Not found")
+	f.Fuzz(func(t *testing.T, line string) {
+		status, meta, err := parseHeader(line)
+		if err == nil && (status < success || status > serverError || len(meta) > maxMeta || strings.ContainsAny(meta, "\r\n\x00")) {
+			t.Errorf("%q: %d %q", line, status, meta)
+		}
+	})
+}
+
+func FuzzRequest(f *testing.F) {
+	f.Add("spartan://h.example/a%20b?two%20words")
+	f.Add("spartan://[::1%25lo]:301/%0d%0a?%0d%0a")
+	f.Fuzz(func(t *testing.T, text string) {
+		u, err := uri.Parse(text)
+		if err != nil || u.Scheme() != "spartan" {
+			return
+		}
+		req, err := parse(u)
+		if err == nil && (strings.Count(req.line, " ") != 2 || strings.ContainsAny(req.line, "\r\n\x00") || len(req.line) > maxLine) {
+			t.Errorf("%q: %q", text, req.line)
+		}
+	})
+}
