@@ -204,7 +204,7 @@ func TestTranscripts(t *testing.T) {
 		want string
 		code fetch.Code
 	}{
-		"pygopherd-menu":    {path: "gopher", op: fetch.OpList, want: "object Welcome /gopher/welcome.txt; listing Deeper /gopher/deeper/; search Find /gopher/find; object Elsewhere gopher://127.0.0.1:70/1/x; "},
+		"pygopherd-menu":    {path: "gopher", op: fetch.OpList, want: "object Welcome /gopher/welcome.txt; object Deeper /gopher/deeper; search Find /gopher/find; object Elsewhere gopher://127.0.0.1:70/1/x; listing Up /; "},
 		"pygopherd-missing": {path: "nonexist", code: fetch.ErrNotFound},
 		"pygopherd-file":    {path: "text/hello.txt", want: "hello\r\nworld\n"},
 		"upload":            {path: "guestbook?Hello%20world!", want: "Thanks\n"},
