@@ -27,6 +27,7 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/serve"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/marc"
 )
 
 var day = time.Date(1994, time.December, 20, 12, 0, 0, 0, time.UTC)
@@ -197,6 +198,8 @@ func TestServersThatInsistOnALogin(t *testing.T) {
 	in.without(t, "hunter2")
 }
 
+var pear = marc.Record{Fields: []marc.Field{{Tag: "245", Indicators: "14", Subfields: []marc.Subfield{{Code: 'a', Value: "The pear <tree>"}}}}}
+
 func TestDocumentsByTheirTypes(t *testing.T) {
 	t.Parallel()
 	var zipped bytes.Buffer
@@ -209,6 +212,7 @@ func TestDocumentsByTheirTypes(t *testing.T) {
 		"/json": {"application/json; charset=utf-8", `{"a":"<b>"}`}, "/latin": {"text/plain; charset=iso-8859-1", "caf\xe9"}, "/bare": {"text/plain", "caf\xe9"},
 		"/script": {"text/javascript", "alert(1)"}, "/zip": {"application/zip", "PK"}, "/mp3": {"audio/mpeg", "ID3"}, "/mp4": {"video/mp4", "x"},
 		"/css": {"text/css", "p { background: url(/pic.png) }"}, "/svg": {"image/svg+xml", "<svg onload=alert(1)>"}, "/coded": {"text/html", zipped.String()},
+		"/marc": {"application/marc", string(pear.Encode())}, "/nomarc": {"application/marc", "<script>"},
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := types[r.URL.Path]; ok {
@@ -225,7 +229,7 @@ func TestDocumentsByTheirTypes(t *testing.T) {
 	u := start(t)
 	for path, want := range map[string]string{"/html": "<iframe", "/none": "<iframe", "/octets": "<img src", "/gif": "<img src", "/json": "&lt;b&gt;",
 		"/latin": "café", "/bare": "café", "/script": "alert(1)", "/zip": "application/zip", "/mp3": "<audio", "/mp4": "<video", "/css": "background",
-		"/svg": "<img src", "/coded": "<iframe"} {
+		"/svg": "<img src", "/coded": "<iframe", "/marc": "The pear &lt;tree&gt;", "/nomarc": "Download it"} {
 		u.open(s.URL+path).want(t, http.StatusOK, want)
 	}
 	// In frames, what could act is text.

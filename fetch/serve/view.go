@@ -215,6 +215,8 @@ func (p *page) object(resp *fetch.Response, title string) {
 	case family == "audio", family == "video":
 		resp.Body.Close() // the player asks for what it needs
 		p.put(family, p.s.link("/content", p.address))
+	case kind == "application/marc":
+		p.failed = p.marc(body, title, resp.Size)
 	case family == "text", family == "message", textTypes[kind], strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
 		p.failed = p.text(body, resp.ContentType)
 	default:

@@ -108,7 +108,7 @@ var layers = []layer{
 			"fetch/download", "fetch/crawl", "fetch/mirror", "internal/mailbox")},
 		{packages: "fetch/replay", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/warc/wacz", "fetch/capture", "protocols/http")},
 		{packages: "fetch/serve", imports: append(core[:len(core):len(core)], "fetch/uri/find", "fetch/links", "fetch/message",
-			"fetch/fetchhttp", "fetch/replay", "internal/template"), modules: []string{"github.com/coder/websocket", "golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},
+			"fetch/fetchhttp", "fetch/replay", "internal/template", "internal/codec/marc"), modules: []string{"github.com/coder/websocket", "golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},
 	}},
 
 	{"programs", []row{

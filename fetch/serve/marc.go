@@ -1,0 +1,55 @@
+package serve
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/codec/marc"
+)
+
+// marc shows records of MARC (ISO 2709), such as Z39.50 servers have, by their fields. The bytes as
+// they are can be downloaded.
+func (p *page) marc(r io.Reader, name string, size int64) error {
+	content, err := io.ReadAll(io.LimitReader(r, maxText+1))
+	text, rest := marcText(content[:min(len(content), maxText)])
+	p.put("file", struct{ Name, Type, Size, Link string }{fetch.Printable(name), "application/marc", sizeText(size), p.s.link("/download", p.address)})
+	if text != "" {
+		if err := p.text(strings.NewReader(text), ""); err != nil {
+			return err
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(content) > maxText:
+		p.put("cut", struct{ Size, Link string }{sizeText(maxText), p.s.link("/download", p.address)})
+	case len(rest) > 0:
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("what follows is no record of MARC")}
+	}
+	return nil
+}
+
+// marcText returns the fields of the records that content begins with, and what is behind them.
+func marcText(content []byte) (text string, rest []byte) {
+	var b strings.Builder
+	for len(content) >= 5 {
+		length, err := strconv.ParseUint(string(content[:5]), 10, 32)
+		if err != nil || length < 5 || length > uint64(len(content)) {
+			break
+		}
+		rec, err := marc.Parse(content[:length])
+		if err != nil {
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(rec.Text(func(s string) string { return readable([]byte(s)) }))
+		content = bytes.TrimLeft(content[length:], "\r\n") // some files have line ends between them
+	}
+	return b.String(), content
+}
