@@ -74,6 +74,10 @@ var reliabilityRows = []struct {
 			return protocols.Config{NFS: &opts}
 		},
 		url: func(s *lab.Server) string { return nfsRoot(s) + "/large.bin" }},
+	{name: "smb", server: "samba", file: "large.bin", verified: true,
+		url: func(s *lab.Server) string {
+			return "smb://" + lab.User + ":" + lab.Password + "@" + s.Addr("smb") + "/lab/large.bin"
+		}},
 	{name: "gemini", server: "molly-brown", file: "large.bin", verified: true,
 		configFor: func(t testing.TB, _ *lab.Server) protocols.Config {
 			return protocols.Config{Gemini: &gemini.Options{Certificates: filepath.Join(t.TempDir(), "certificates")}}

@@ -22,8 +22,10 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nfsd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/z3950d"
 )
 
 // quickExit keeps the race detector from waiting a second whenever the command ends.
@@ -227,6 +229,14 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			}})
 			ts.Setenv("GEMINI", s.Addr)
 			ts.Check(os.WriteFile(ts.MkAbs("others"), []byte(s.Addr+" sha256 "+strings.Repeat("0a", 32)+" 2126-01-01T00:00:00Z\n"), 0o600))
+		case "smb":
+			ts.Setenv("SMB", smbd.Start(t, smbd.Options{Users: map[string]string{"joe": "secret"}, Shares: map[string]string{"public": "for all"}, Tree: fstest.MapFS{
+				"pub/hello.txt": {Data: []byte("hello, world\n"), ModTime: modified}, "pub/notes/a %;#b": {Data: []byte("note\n"), ModTime: modified},
+			}}).Addr)
+		case "z3950":
+			ts.Setenv("Z3950", z3950d.Start(t, z3950d.Options{Explain: true, Tree: fstest.MapFS{
+				"fruit/pear.txt": {Data: []byte("a pear\n")}, "fruit/both.txt": {Data: []byte("a pear and an apple\n")},
+			}}).Addr)
 		case "spartan":
 			ts.Setenv("SPARTAN", spartand.Start(t, spartand.Options{Replies: map[string]string{
 				"/":            "2 text/gemini\r\n# Start\n=: /book Write into the book\n=> notes/ Notes\n=> gopher://gopher.example/ Gopherspace\n",
