@@ -54,6 +54,13 @@ func (p *pauses) until(ctx context.Context, host string) (time.Time, error) {
 	return until, nil
 }
 
+// known reports whether a host is to be left alone now, as far as this worker has heard.
+func (p *pauses) known(host string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen[host].until.After(time.Now())
+}
+
 func (p *pauses) remember(host string, until, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -66,7 +66,9 @@ type run struct {
 	sched  *schedule.Scheduler
 
 	running  atomic.Int32
-	mu       sync.Mutex
+	began    chan struct{}  // holds a value when a job has begun
+	mu       sync.Mutex     // for all below but held
+	busy     map[string]int // how many jobs run, by host
 	hand     map[*task]bool // deliveries that have not ended
 	held     *task          // waits for room at its host
 	deferred map[string]deferrals
@@ -76,7 +78,7 @@ type run struct {
 // queue, and those under way have Grace to end before they go back too. It returns nil then, or the
 // error of an engine that was closed. While the engine cannot be reached it waits.
 func (w *Worker) Run(ctx context.Context) error {
-	r := &run{Worker: *w, soft: ctx, hand: map[*task]bool{}, deferred: map[string]deferrals{}}
+	r := &run{Worker: *w, soft: ctx, began: make(chan struct{}, 1), busy: map[string]int{}, hand: map[*task]bool{}, deferred: map[string]deferrals{}}
 	r.Parallel = cmp.Or(r.Parallel, 4)
 	r.PerHost = cmp.Or(r.PerHost, 2)
 	r.Tries, r.Crashes = cmp.Or(r.Tries, 5), cmp.Or(r.Crashes, 3)
@@ -178,10 +180,12 @@ func (r *run) renewLeases(ctx context.Context) {
 func (r *run) Next(_ context.Context, room func(string) bool) (schedule.Task, error) {
 	if t := r.held; t != nil {
 		r.held = nil
-		if room(t.host) || r.soft.Err() != nil {
+		if r.soft.Err() != nil || r.keep(t, room) {
 			return r.schedule(t), nil
 		}
-		r.putOff(t)
+		if r.held != nil {
+			return schedule.Task{}, schedule.ErrNone
+		}
 	}
 	for wait := 100 * time.Millisecond; ; {
 		d, err := r.Engine.Next(r.soft)
@@ -205,14 +209,65 @@ func (r *run) Next(_ context.Context, room func(string) bool) (schedule.Task, er
 		wait = 100 * time.Millisecond
 		r.Metrics.taken()
 		t := r.receive(d)
-		if t.wrong != nil || room(t.host) {
+		if t.wrong != nil || r.keep(t, room) {
 			return r.schedule(t), nil
 		}
-		if int(r.running.Load()) >= r.Parallel {
-			r.held = t // another job would not begin either
+		if r.held != nil {
 			return schedule.Task{}, schedule.ErrNone
 		}
-		r.putOff(t)
+	}
+}
+
+// beginWithin is how long the scheduler may take to begin a job that can begin.
+const beginWithin = 50 * time.Millisecond
+
+// keep reports whether there is room for a job, now or as soon as the scheduler has begun one that it
+// has already. Else the job is held, if another one would not begin either, or put off.
+func (r *run) keep(t *task, room func(string) bool) bool {
+	if room(t.host) {
+		return true
+	}
+	timer := time.NewTimer(beginWithin)
+	defer timer.Stop()
+	for late := false; ; {
+		r.mu.Lock()
+		full := r.busy[t.host] >= r.PerHost
+		r.mu.Unlock()
+		all := int(r.running.Load()) >= r.Parallel
+		switch {
+		case room(t.host):
+			return true
+		case all:
+			r.held = t
+			return false
+		case full, late, r.pauses.known(t.host):
+			r.putOff(t)
+			return false
+		}
+		select {
+		case <-r.began:
+		case <-timer.C:
+			late = true
+		case <-r.soft.Done():
+			late = true
+		}
+	}
+}
+
+// runs counts a job of a host that runs, or has ended.
+func (r *run) runs(host string, n int) {
+	r.running.Add(int32(n))
+	r.mu.Lock()
+	if r.busy[host] += n; r.busy[host] == 0 {
+		delete(r.busy, host)
+	}
+	r.mu.Unlock()
+	if n < 0 {
+		return
+	}
+	select {
+	case r.began <- struct{}{}:
+	default:
 	}
 }
 
@@ -231,8 +286,8 @@ func (r *run) receive(d Delivery) *task {
 
 func (r *run) schedule(t *task) schedule.Task {
 	return schedule.Task{Host: t.host, Do: func(ctx context.Context) *job.Result {
-		r.running.Add(1)
-		defer r.running.Add(-1)
+		r.runs(t.host, 1)
+		defer r.runs(t.host, -1)
 		return t.do(ctx)
 	}}
 }
