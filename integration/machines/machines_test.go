@@ -173,7 +173,7 @@ func TestNothingIsLostAndNothingComesTwice(t *testing.T) {
 		d.run(over)
 	}()
 	var busy time.Duration // until the last URL has its result
-	until(t, 3*time.Minute+time.Duration(*urls)*50*time.Millisecond, "all jobs end", func() error {
+	until(t, 3*time.Minute+time.Duration(*urls)*150*time.Millisecond, "all jobs end", func() error {
 		st, err := s.status(t.Context())
 		if err != nil {
 			return err
