@@ -62,8 +62,10 @@ type Options struct {
 }
 
 const (
-	defaultAgent = "urlget"
-	defaultAlike = 20_000
+	// DefaultAgent is the name that robots.txt files know the crawler by if nothing else is said, and
+	// DefaultAlike that of Options.MaxAlike.
+	DefaultAgent = "urlget"
+	DefaultAlike = 20_000
 )
 
 // ErrEnough is the error of Run if Options.Enough ended the crawl, which can be gone on with.
@@ -82,15 +84,15 @@ type Report struct {
 // What fails is told to Options.Ended; an error of Run means that the crawl has not come to its end
 // and can be gone on with. It is that of the context, of the state, or of a full disk.
 func Run(ctx context.Context, client *fetch.Client, seeds []uri.URI, opts *Options) (*Report, error) {
-	c := &crawl{client: client, seeds: map[int]uri.URI{}, robots: newRobots(client)}
+	c := &crawl{client: client, seeds: map[int]uri.URI{}}
 	if opts != nil {
 		c.Options = *opts
 	}
 	if c.Agent == "" {
-		c.Agent = defaultAgent
+		c.Agent = DefaultAgent
 	}
 	if c.MaxAlike == 0 {
-		c.MaxAlike = defaultAlike
+		c.MaxAlike = DefaultAlike
 	}
 	if c.Visit == nil {
 		c.Visit = func(ctx context.Context, p *Page) error { return p.Read(ctx) }
@@ -103,7 +105,7 @@ func Run(ctx context.Context, client *fetch.Client, seeds []uri.URI, opts *Optio
 		defer remove()
 		c.State = st
 	}
-	c.robots.agent = c.Agent
+	c.robots = NewRobots(client, c.Agent)
 	err := c.run(ctx, seeds)
 	return &c.report, err
 }
@@ -130,7 +132,7 @@ type crawl struct {
 	Options
 	client    *fetch.Client
 	scheduler *schedule.Scheduler
-	robots    *robotsCache
+	robots    *Robots
 
 	mu     sync.Mutex // for all below, and calls of Ended and Left
 	seeds  map[int]uri.URI
@@ -158,7 +160,7 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 	}
 	for i, n := range numbers {
 		c.seeds[n] = c.seeds[n].WithUserinfoOf(seeds[i])
-		it := &item{url: c.seeds[n].WithoutUserinfo(), seed: n, size: -1, save: c.Scope.keepsSeed(c.seeds[n])}
+		it := &item{url: c.seeds[n].WithoutUserinfo(), seed: n, size: -1, save: c.Scope.KeepsSeed(c.seeds[n])}
 		if _, err := c.State.add(it, -1, "", 0); err != nil {
 			return err
 		}
@@ -266,12 +268,12 @@ func (c *crawl) settled(p *Page, err error) error {
 		state = failed
 	}
 	if p.moved != nil {
-		if err := c.State.end(p.moved, state, p.Memo, c.Scope.limit()); err != nil {
+		if err := c.State.end(p.moved, state, p.Memo, c.Scope.Limit()); err != nil {
 			return err
 		}
 		return c.State.end(p.item, done, p.Trail, -1)
 	}
-	return c.State.end(p.item, state, p.Memo, c.Scope.limit())
+	return c.State.end(p.item, state, p.Memo, c.Scope.Limit())
 }
 
 // fullDisk reports whether err means that nothing more can be saved: that of the next page would
@@ -320,7 +322,7 @@ func (c *crawl) seed(n int) uri.URI {
 // visit asks the server's robots.txt, and then lets the caller do its work.
 func (c *crawl) visit(ctx context.Context, p *Page) error {
 	if !c.NoRobots || c.Sitemaps && p.Depth == 0 {
-		rules, err := c.robots.rules(ctx, p.URL)
+		rules, err := c.robots.Rules(ctx, p.URL)
 		if err == nil && rules.Delay > 0 && !c.NoRobots {
 			limits := c.Schedule.Host
 			limits.Delay = max(limits.Delay, rules.Delay)
@@ -335,7 +337,7 @@ func (c *crawl) visit(ctx context.Context, p *Page) error {
 			if err != nil {
 				return err
 			}
-			if ok, _ := rules.Allowed(robotsPath(p.URL)); !ok {
+			if ok, _ := rules.Allowed(RobotsPath(p.URL)); !ok {
 				return errForbidden
 			}
 		}
@@ -361,7 +363,7 @@ func (c *crawl) addSitemaps(p *Page, named []string) error {
 			continue
 		}
 		it := &item{url: c.plain(p.URL.Resolve(ref)).WithoutUserinfo().WithoutFragment(), from: p.URL.WithoutUserinfo(), seed: p.item.seed, rel: "sitemap", size: -1, guessed: guessed}
-		if site(it.url) != site(p.URL) && !c.Scope.SpanHosts {
+		if Site(it.url) != Site(p.URL) && !c.Scope.SpanHosts {
 			continue
 		}
 		if _, err := c.State.add(it, -1, "", 0); err != nil {

@@ -52,7 +52,7 @@ func TestFrontierMemory(t *testing.T) {
 		for i := range perDirectory {
 			u := uri.MustParse(fmt.Sprintf("http://h%d.example/articles/%016x/page-%d.html", mixed>>32%hosts, mixed, i))
 			it := &item{url: u, from: uri.MustParse(fmt.Sprintf("http://h%d.example/articles/", mixed>>32%hosts)), depth: 2, rel: "a", size: -1, save: true}
-			if _, err := st.add(it, -1, shape(u), 1<<30); err != nil {
+			if _, err := st.add(it, -1, Form(u), 1<<30); err != nil {
 				t.Fatal(err)
 			}
 		}

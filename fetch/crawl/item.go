@@ -34,8 +34,8 @@ func Key(u uri.URI) string {
 	return text
 }
 
-// site returns what URLs of the same server have in common.
-func site(u uri.URI) string {
+// Site returns what URLs of the same server have in common, in the form of a Key.
+func Site(u uri.URI) string {
 	key := Key(u)
 	if i := strings.Index(key, "://"); i >= 0 {
 		if j := strings.IndexByte(key[i+3:], '/'); j >= 0 {

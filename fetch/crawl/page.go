@@ -49,7 +49,7 @@ func (p *Page) seedURL() uri.URI { return p.crawl.seed(p.item.seed) }
 
 // withLogin returns u with the login of the seed, if it is at the same server.
 func (p *Page) withLogin(u uri.URI) uri.URI {
-	if seed := p.seedURL(); site(seed) == site(u) {
+	if seed := p.seedURL(); Site(seed) == Site(u) {
 		return u.WithUserinfoOf(seed)
 	}
 	return u
@@ -77,9 +77,9 @@ func (p *Page) Found(e fetch.Entry) error {
 		modTime: e.ModTime, save: keep && e.Rel != "sitemap"}
 	form := ""
 	if !l.Listed && c.MaxAlike >= 0 {
-		form = shape(it.url)
+		form = Form(it.url)
 	}
-	added, err := c.State.add(it, c.Scope.limit(), form, c.MaxAlike)
+	added, err := c.State.add(it, c.Scope.Limit(), form, c.MaxAlike)
 	switch added {
 	case alike:
 		c.left(l, TooManyAlike)

@@ -18,8 +18,12 @@ const (
 	robotsPause = time.Second // after the first try; it doubles
 )
 
-// A robotsCache has the rules of servers. They are asked for when they are needed.
-type robotsCache struct {
+// Robots has the rules of servers. They are asked for when they are needed, and again after a day.
+type Robots struct {
+	// Share, if not nil, is how crawlers that have something in common ask a server but once: it
+	// returns what ask does, for this or another one. An error that is not of ask is not remembered.
+	Share func(ctx context.Context, site string, ask func(context.Context) (*robots.Rules, error)) (*robots.Rules, error)
+
 	client *fetch.Client
 	agent  string
 	mu     sync.Mutex
@@ -30,37 +34,58 @@ type robotsCache struct {
 // siteRules are those of one server.
 type siteRules struct {
 	ready chan struct{} // holds a value if nobody is asking for them
-	known bool
+	until time.Time     // when they are asked for again
 	rules *robots.Rules
 	err   error
 }
 
-func newRobots(client *fetch.Client) *robotsCache {
-	return &robotsCache{client: client, sites: map[string]*siteRules{}}
+// For how long rules count, as RFC 9309 has it in section 2.4, and that there are none to be had.
+const (
+	RulesFresh    = 24 * time.Hour
+	failuresFresh = 10 * time.Minute
+)
+
+// NewRobots returns the rules for the crawler of that name.
+func NewRobots(client *fetch.Client, agent string) *Robots {
+	return &Robots{client: client, agent: agent, sites: map[string]*siteRules{}}
 }
 
-// rules returns the rules of the server of u. An error means that nothing may be retrieved from it
+// Rules returns the rules of the server of u. An error means that nothing may be retrieved from it
 // (RFC 9309, section 2.3.1.4).
-func (c *robotsCache) rules(ctx context.Context, u uri.URI) (*robots.Rules, error) {
+func (c *Robots) Rules(ctx context.Context, u uri.URI) (*robots.Rules, error) {
 	where, ok := RobotsURL(u)
 	if !ok {
 		return &robots.Rules{}, nil
 	}
-	s := c.site(site(u))
+	s := c.site(Site(u))
 	select {
 	case <-s.ready:
 	case <-ctx.Done():
 		return nil, fetch.ContextError(ctx)
 	}
 	defer func() { s.ready <- struct{}{} }()
-	if !s.known {
-		s.rules, s.err = c.ask(ctx, where, u)
-		s.known = ctx.Err() == nil
+	if time.Now().Before(s.until) {
+		return s.rules, s.err
+	}
+	told := true
+	ask := func(ctx context.Context) (*robots.Rules, error) { return c.ask(ctx, where, u) }
+	if c.Share == nil {
+		s.rules, s.err = ask(ctx)
+	} else {
+		s.rules, s.err = c.Share(ctx, Site(u), ask)
+		told = s.err == nil || fetch.CodeOf(s.err) != ""
+	}
+	switch {
+	case ctx.Err() != nil || !told:
+	case s.err != nil:
+		s.until = time.Now().Add(failuresFresh)
+	default:
+		s.until = time.Now().Add(RulesFresh)
 	}
 	return s.rules, s.err
 }
 
-func (c *robotsCache) site(name string) *siteRules {
+func (c *Robots) site(name string) *siteRules {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.sites[name]
@@ -92,8 +117,8 @@ func RobotsURL(u uri.URI) (uri.URI, bool) {
 	return uri.URI{}, false
 }
 
-// robotsPath returns what the rules are about: path and query, or the selector.
-func robotsPath(u uri.URI) string {
+// RobotsPath returns what the rules are about: path and query, or the selector.
+func RobotsPath(u uri.URI) string {
 	if Family(u) == "gopher" {
 		return treePath(u)
 	}
@@ -109,7 +134,7 @@ func robotsPath(u uri.URI) string {
 
 // ask retrieves a robots.txt. That there is none, or that we may not have it, allows everything;
 // that the server fails or cannot be reached forbids it.
-func (c *robotsCache) ask(ctx context.Context, where, from uri.URI) (*robots.Rules, error) {
+func (c *Robots) ask(ctx context.Context, where, from uri.URI) (*robots.Rules, error) {
 	pause := robotsPause
 	for try := 1; ; try++ {
 		rules, err := c.askOnce(ctx, where, from)
@@ -136,7 +161,7 @@ func (c *robotsCache) ask(ctx context.Context, where, from uri.URI) (*robots.Rul
 	}
 }
 
-func (c *robotsCache) askOnce(ctx context.Context, where, from uri.URI) (*robots.Rules, error) {
+func (c *Robots) askOnce(ctx context.Context, where, from uri.URI) (*robots.Rules, error) {
 	resp, err := c.client.Do(ctx, &fetch.Request{URL: where.WithUserinfoOf(from), From: from})
 	if err != nil {
 		return nil, err

@@ -18,29 +18,31 @@ import (
 type Scope struct {
 	// MaxDepth is how many links a URL may be away from a seed; 0 means 5, and less than 0 that there
 	// is no limit.
-	MaxDepth int
+	MaxDepth int `json:"max_depth,omitempty"`
 	// SeedsOnly follows no links but, with Requisites, those to what the seeds need.
-	SeedsOnly bool
+	SeedsOnly bool `json:"seeds_only,omitempty"`
 	// Requisites follows links to what a page needs to be shown, also where MaxDepth or NoParent
 	// would not.
-	Requisites bool
+	Requisites bool `json:"requisites,omitempty"`
 	// NoParent stays in the directories of the seeds and below them.
-	NoParent bool
+	NoParent bool `json:"no_parent,omitempty"`
 	// SpanHosts leaves the servers and the schemes of the seeds. Domains, if there are any, are then
 	// the only names of hosts to go to, with all below them.
-	SpanHosts      bool
-	Domains        []string
-	ExcludeDomains []string
+	SpanHosts      bool     `json:"span_hosts,omitempty"`
+	Domains        []string `json:"domains,omitempty"`
+	ExcludeDomains []string `json:"exclude_domains,omitempty"`
 	// Accept and Reject are suffixes of file names or, if they have one of "*?[]", patterns for them
 	// (see path.Match; "[!" is as good as "[^"). With Accept, files must match one; none may match
 	// one of Reject. The page of a URL that ends in a slash is index.html. Pages that do not match
 	// are read for their links, and not kept. Directories always match.
-	Accept, Reject []string
+	Accept []string `json:"accept,omitempty"`
+	Reject []string `json:"reject,omitempty"`
 	// AcceptURL must match all of a URL, RejectURL none. Nil means every URL.
-	AcceptURL, RejectURL *regexp.Regexp
+	AcceptURL *regexp.Regexp `json:"accept_url,omitempty"`
+	RejectURL *regexp.Regexp `json:"reject_url,omitempty"`
 	// AcceptTypes are the media types of what is kept, such as "image/png" or "image/*"; none means
 	// all.
-	AcceptTypes []string
+	AcceptTypes []string `json:"accept_types,omitempty"`
 }
 
 // A Link is what a Scope decides on.
@@ -102,8 +104,8 @@ const (
 	maxPeriod    = 4    // names that are looked at together for that
 )
 
-// limit returns how deep links may lie, -1 for any depth.
-func (s *Scope) limit() int {
+// Limit returns how many links a URL may be away from a seed, -1 for any number.
+func (s *Scope) Limit() int {
 	switch {
 	case s.SeedsOnly:
 		return 0
@@ -128,7 +130,7 @@ func (s *Scope) Follow(l Link) (keep bool, why Reason) {
 		return false, ParentListing
 	}
 	needed := s.Requisites && links.Requisite(l.Rel)
-	limit := s.limit()
+	limit := s.Limit()
 	if limit >= 0 && l.Depth > limit && !needed {
 		if s.SeedsOnly {
 			return false, NotRequisite
@@ -160,7 +162,7 @@ func (s *Scope) place(l Link, needed bool) Reason {
 	switch {
 	case under(host, s.ExcludeDomains):
 		return OtherDomain
-	case site(l.URL) == site(l.Seed):
+	case Site(l.URL) == Site(l.Seed):
 	case !s.SpanHosts && Family(l.URL) != Family(l.Seed):
 		return OtherScheme
 	case !s.SpanHosts:
@@ -168,7 +170,7 @@ func (s *Scope) place(l Link, needed bool) Reason {
 	case len(s.Domains) > 0 && !under(host, s.Domains):
 		return OtherDomain
 	}
-	if s.NoParent && !needed && !(site(l.URL) == site(l.Seed) && strings.HasPrefix(treePath(l.URL), Directory(l.Seed))) {
+	if s.NoParent && !needed && !(Site(l.URL) == Site(l.Seed) && strings.HasPrefix(treePath(l.URL), Directory(l.Seed))) {
 		return NotBelow
 	}
 	return Followed
@@ -231,9 +233,9 @@ func isWeb(u uri.URI) bool {
 	return false
 }
 
-// keepsSeed reports whether what a seed names is kept. Pages that are not accepted are read for
+// KeepsSeed reports whether what a seed names is kept. Pages that are not accepted are read for
 // their links; what else was named is wanted.
-func (s *Scope) keepsSeed(u uri.URI) bool {
+func (s *Scope) KeepsSeed(u uri.URI) bool {
 	l := Link{URL: u}
 	return !isWeb(u) || !mayLink(l) || s.accepts(l)
 }
@@ -320,12 +322,12 @@ func trap(u uri.URI) Reason {
 	return Followed
 }
 
-// shape returns what URLs of one form have in common: the path with a "0" for each number, and the
+// Form returns what URLs of one form have in common: the path with a "0" for each number, and the
 // names of the query's parameters. It is "" for a URL without numbers and query, of whose form
 // there is only one.
-func shape(u uri.URI) string {
+func Form(u uri.URI) string {
 	var b strings.Builder
-	b.WriteString(site(u))
+	b.WriteString(Site(u))
 	number, parameter, varies := false, false, false
 	for _, c := range []byte(u.Path()) {
 		if parameter = (parameter || c == ';') && c != '/'; parameter { // often the number of a session

@@ -59,6 +59,26 @@ func Read(r io.Reader, agent string) (*Rules, error) {
 	return rules, nil
 }
 
+// Text returns the rules as a robots.txt that Read reads for any crawler.
+func (r *Rules) Text() []byte {
+	var b bytes.Buffer
+	b.WriteString("User-agent: *\n")
+	for _, one := range r.rules {
+		word := "Disallow"
+		if one.allow {
+			word = "Allow"
+		}
+		b.WriteString(word + ": " + one.pattern + "\n")
+	}
+	if r.Delay > 0 {
+		b.WriteString("Crawl-delay: " + strconv.FormatFloat(r.Delay.Seconds(), 'f', -1, 64) + "\n")
+	}
+	for _, text := range r.Sitemaps {
+		b.WriteString("Sitemap: " + text + "\n")
+	}
+	return b.Bytes()
+}
+
 type parser struct {
 	agent       string
 	own, others *Rules

@@ -1,7 +1,9 @@
 package robots_test
 
 import (
+	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -103,6 +105,17 @@ func FuzzRead(f *testing.F) {
 		ok, why := rules.Allowed(path)
 		if !ok && !strings.HasPrefix(why, "Disallow: ") || rules.Delay < 0 || rules.Delay > time.Minute {
 			t.Errorf("%v %q %v", ok, why, rules.Delay)
+		}
+		text := rules.Text()
+		if len(text) > robots.MaxSize {
+			return
+		}
+		again, err := robots.Read(bytes.NewReader(text), "other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same, _ := again.Allowed(path); same != ok || !slices.Equal(again.Sitemaps, rules.Sitemaps) || (again.Delay-rules.Delay).Abs() > time.Microsecond {
+			t.Errorf("%q is read as something else than %q", text, file)
 		}
 	})
 }
