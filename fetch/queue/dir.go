@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -63,6 +64,12 @@ type dirSpool struct {
 	*os.File
 	dir  *Dir
 	over bool
+}
+
+// Reader implements Spool.
+func (s *dirSpool) Reader() (io.Reader, error) {
+	_, err := s.Seek(0, io.SeekStart)
+	return struct{ io.Reader }{s.File}, err
 }
 
 // Commit implements Spool. The order is what makes it safe: the bytes first, then the name, then

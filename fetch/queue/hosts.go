@@ -73,10 +73,10 @@ func hostKey(host string) string {
 }
 
 // take waits for a place at a host. The context that it returns ends when the place is lost; give
-// ends its use.
-func (h *hosts) take(ctx context.Context, host string) (_ context.Context, give func(), err error) {
+// ends its use, for so long at least.
+func (h *hosts) take(ctx context.Context, host string) (_ context.Context, give func(time.Duration), err error) {
 	if host == "" {
-		return ctx, func() {}, nil
+		return ctx, func(time.Duration) {}, nil
 	}
 	begun := time.Now()
 	defer func() { h.waited(time.Since(begun)) }()
@@ -110,9 +110,9 @@ func (h *hosts) take(ctx context.Context, host string) (_ context.Context, give 
 				cancel(errLost)
 			}
 			h.mu.Unlock()
-			return ctx, func() {
+			return ctx, func(rest time.Duration) {
 				cancel(nil)
-				h.give(p)
+				h.give(p, rest)
 				h.leave(host, hp)
 			}, nil
 		}
@@ -214,12 +214,12 @@ func (h *hosts) lose(p *place) {
 	}
 }
 
-func (h *hosts) give(p *place) {
+func (h *hosts) give(p *place, rest time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p.used, p.end = false, nil
 	p.free = time.Now()
-	p.ready = p.free.Add(h.delay)
+	p.ready = p.free.Add(max(h.delay, rest))
 }
 
 // keep renews the leases of places in use and ends those of others. It is called again and again,

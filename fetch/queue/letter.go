@@ -25,6 +25,9 @@ type Event struct {
 func newEvent(t *task, res *job.Result, path string) *Event {
 	ev := &Event{Event: res.Event(path), ID: t.sub.ID, Worker: t.Name}
 	ev.Time = time.Now().UTC().Format(time.RFC3339Nano)
+	if t.visit != nil && res.Outcome == job.Skipped {
+		ev.Reason = t.visit.skipped
+	}
 	if t.record != nil {
 		ev.Failures = t.record.Failures
 	}
@@ -86,7 +89,9 @@ func Retry(ctx context.Context, e Engine, data []byte) (*Submission, error) {
 		return nil, err
 	}
 	old := s.ID
+	page := s.Page
 	s = NewSubmission(s.Job)
+	s.Page = page
 	text, err := s.Encode(min(e.Limits().Message, MaxSubmission))
 	if err != nil {
 		return nil, err

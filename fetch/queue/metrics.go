@@ -17,6 +17,7 @@ type Metrics struct {
 	mu      sync.Mutex
 	jobs    map[jobKind]*jobCount
 	retries map[jobKind]uint64
+	leaves  map[string]uint64
 	counts  [numCounts]float64
 }
 
@@ -90,6 +91,16 @@ func (m *Metrics) retried(scheme string, r *job.Result) {
 	m.retries[kindOf(scheme, r)]++
 }
 
+// left counts a link that was not followed.
+func (m *Metrics) left(why string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.leaves == nil {
+		m.leaves = map[string]uint64{}
+	}
+	m.leaves[why]++
+}
+
 // Ended returns how many jobs have ended with a result.
 func (m *Metrics) Ended() (n uint64) {
 	m.mu.Lock()
@@ -119,6 +130,12 @@ func (m *Metrics) WriteText(w io.Writer, s *Status) error {
 	family("retries_total", "counter", "Failures after which a job was put back to be tried again.")
 	for _, k := range slices.SortedFunc(maps.Keys(m.retries), compareKinds) {
 		fmt.Fprintf(&b, "urlget_retries_total{scheme=%q,class=%q} %d\n", k.scheme, k.class, m.retries[k])
+	}
+	if len(m.leaves) > 0 {
+		family("links_left_total", "counter", "Links of pages that were not followed, by why.")
+		for _, why := range slices.Sorted(maps.Keys(m.leaves)) {
+			fmt.Fprintf(&b, "urlget_links_left_total{reason=%q} %d\n", why, m.leaves[why])
+		}
 	}
 	for i, c := range []struct{ name, help string }{
 		countTaken:        {"taken_total", "Jobs that were taken from the queue."},

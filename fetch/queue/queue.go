@@ -14,6 +14,9 @@
 //   - A host gets no more transfers at once than it bears, of all workers together, and rests for
 //     all of them when it tells one that it is busy.
 //
+// The queue of a [Crawl] has pages for jobs, and what they lead to goes into the queue before they
+// end. Each page has one result, however many lead to it.
+//
 // Jobs come from others: a worker's client must have a policy that says so (fetch.Policy.Untrusted).
 package queue
 
@@ -68,6 +71,9 @@ type Engine interface {
 	// values that vanish after days.
 	Leases() Values
 	Records() Values
+	// Pages are values that stay: what is known of a crawl. It is nil if the queue is not that of a
+	// crawl.
+	Pages() Values
 
 	Limits() Limits
 }

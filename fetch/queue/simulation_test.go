@@ -307,6 +307,8 @@ func (s *spool) Commit(_ context.Context, sum string) (string, error) {
 	return queue.ArtefactPath(sum), nil
 }
 
+func (s *spool) Reader() (io.Reader, error) { return strings.NewReader(s.String()), nil }
+
 func (s *spool) Discard() {}
 
 // process runs a worker until it ends, and reports whether it crashed.

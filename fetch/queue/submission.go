@@ -23,6 +23,7 @@ type Submission struct {
 	ID   string    `json:"id"`
 	Time time.Time `json:"time"`
 	Job  *job.Job  `json:"-"`
+	Page *Page     `json:"page,omitempty"` // nil if it is not a page of a crawl
 }
 
 // version is that of the encoding. Workers refuse others.
@@ -34,6 +35,7 @@ type encoded struct {
 	ID      string          `json:"id"`
 	Time    time.Time       `json:"time"`
 	Job     json.RawMessage `json:"job"`
+	Page    *Page           `json:"page,omitempty"`
 }
 
 // NewSubmission returns a job as a submission of its own.
@@ -46,14 +48,14 @@ func NewSubmission(j *job.Job) *Submission {
 // Encode returns the JSON of s. It fails if a worker would not take it, or if it is longer than so
 // many bytes.
 func (s *Submission) Encode(longest int) ([]byte, error) {
-	if err := check(s.Job); err != nil {
+	if err := check(s.Job, s.Page != nil); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(s.Job)
 	if err != nil {
 		return nil, refused(s.Job, err)
 	}
-	data, err := json.Marshal(encoded{version, s.ID, s.Time, text})
+	data, err := json.Marshal(encoded{version, s.ID, s.Time, text, s.Page})
 	if err == nil && len(data) > longest {
 		err = fmt.Errorf("a job of %d bytes, and the queue takes %d", len(data), longest)
 	}
@@ -89,10 +91,10 @@ func Decode(data []byte) (*Submission, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := check(j); err != nil {
+	if err := check(j, e.Page != nil); err != nil {
 		return nil, err
 	}
-	return &Submission{e.ID, e.Time, j}, nil
+	return &Submission{e.ID, e.Time, j, e.Page}, nil
 }
 
 func isID(s string) bool {
@@ -109,7 +111,7 @@ func refused(j *job.Job, err error) error {
 }
 
 // check refuses what makes no sense for a job whose content is kept by its digest.
-func check(j *job.Job) error {
+func check(j *job.Job, page bool) error {
 	if err := j.Validate(); err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func check(j *job.Job) error {
 		return no("op", "a queue takes get and stat")
 	case j.Output != "":
 		return no("output", "a queue keeps contents by their digests")
-	case !j.From.IsZero(), j.Depth != 0, j.Attempt != 0:
+	case !page && (!j.From.IsZero() || j.Depth != 0), j.Attempt != 0, j.Depth < 0:
 		return no("from", "from, depth and attempt are for workers to say")
 	case j.Exists != 0, j.Known != nil, j.Segments != 0, !j.IfChanged.IsZero():
 		return no("exists", "there is no file to compare with or to write in parts")

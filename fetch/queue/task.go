@@ -24,6 +24,7 @@ type task struct {
 	host     string
 	record   *record // nil if it was not looked up
 	attempt  string  // the name of this attempt in it
+	visit    *visit  // nil if it is not a page of a crawl
 
 	progress sync.Mutex // for those below
 	last     time.Time  // when something happened; zero if it does not run
@@ -80,7 +81,7 @@ func (t *task) do(ctx context.Context) *job.Result {
 		t.giveBack(0)
 		return nil
 	}
-	if t.delivery.Again() && !t.begin(ctx) {
+	if (t.delivery.Again() || t.visit != nil) && !t.begin(ctx) {
 		return nil
 	}
 	if t.paused(ctx) {
@@ -93,18 +94,51 @@ func (t *task) do(ctx context.Context) *job.Result {
 		return nil
 	}
 	if t.paused(ctx) { // meanwhile
-		give()
+		give(0)
 		return nil
 	}
-	res, spool := t.transfer(held)
+	res, spool, err := t.work(held)
+	if err != nil {
+		give(0)
+		t.Logger.Warn("what is known of a page could not be looked up", "id", t.sub.ID, "error", err)
+		t.unbegun(ctx)
+		t.giveBack(time.Second + rand.N(time.Second))
+		return nil
+	}
 	us := errors.Is(context.Cause(held), errLost) || errors.Is(res.Err, errPaused)
 	t.tell(ctx, res)
-	give()
+	give(t.rest())
 	if spool != nil {
 		defer spool.Discard()
 	}
 	t.settle(ctx, res, spool, us)
 	return res
+}
+
+// work does what is to be done at the host. An error is one of the engine.
+func (t *task) work(ctx context.Context) (*job.Result, Spool, error) {
+	if t.visit != nil {
+		if res, err := t.visit.mayBegin(ctx); res != nil || err != nil {
+			return res, nil, err
+		}
+	}
+	res, spool := t.transfer(ctx)
+	var engine *engineError
+	if errors.As(res.Err, &engine) {
+		if spool != nil {
+			spool.Discard()
+		}
+		return nil, nil, engine
+	}
+	return res, spool, nil
+}
+
+// rest is how long to leave the place at the host alone that was used.
+func (t *task) rest() time.Duration {
+	if t.visit == nil {
+		return 0
+	}
+	return t.visit.rest
 }
 
 // paused gives the job back if its host is to be left alone, and reports that.
@@ -128,13 +162,13 @@ func (t *task) paused(ctx context.Context) bool {
 func (t *task) begin(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, operation)
 	defer cancel()
-	over, err := t.Engine.HasResult(ctx, t.sub.ID)
+	over, err := t.over(ctx)
 	if err == nil && over {
 		t.ack(ctx)
 		return false
 	}
 	crashed := false
-	if err == nil {
+	if err == nil && t.delivery.Again() {
 		t.record, err = amend(ctx, t.Engine.Records(), t.sub.ID, true, func(r *record) {
 			if crashed = len(r.Begun) >= t.Crashes; !crashed {
 				r.Begun = append(r.Begun, t.attempt)
@@ -157,6 +191,15 @@ func (t *task) begin(ctx context.Context) bool {
 		return false
 	}
 	return true
+}
+
+// over reports whether there is nothing left to do.
+func (t *task) over(ctx context.Context) (bool, error) {
+	if t.visit == nil {
+		return t.Engine.HasResult(ctx, t.sub.ID)
+	}
+	begins, err := t.visit.begins(ctx)
+	return !begins, err
 }
 
 // unbegun takes back what begin noted, now or when the engine can be reached.
@@ -184,6 +227,9 @@ func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 		t.progress.Unlock()
 	}()
 	j := *t.sub.Job
+	if t.visit != nil {
+		j = t.visit.job()
+	}
 	if t.record != nil {
 		j.Attempt = t.record.Failures
 	}
@@ -192,7 +238,7 @@ func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 		return t.failed(&fetch.Error{Code: fetch.ErrFile, Err: err}), nil
 	}
 	w := &counted{w: spool, t: t}
-	res := t.Runner.Run(ctx, &j, &job.Hooks{
+	hooks := &job.Hooks{
 		Writer:   w,
 		Progress: func(int64, int64) { t.happened() },
 		Response: func(*fetch.Response) error { t.happened(); return nil },
@@ -203,8 +249,15 @@ func (t *task) transfer(ctx context.Context) (*job.Result, Spool) {
 				cancel(errPaused) // somebody was told meanwhile
 			}
 		},
-	})
-	return res, spool
+	}
+	if t.visit != nil {
+		hooks.Response = func(resp *fetch.Response) error {
+			t.happened()
+			return t.visit.response(ctx, resp)
+		}
+		hooks.Listing = func(resp *fetch.Response) error { return listing(w, resp.Entries) }
+	}
+	return t.Runner.Run(ctx, &j, hooks), spool
 }
 
 // counted is the way into a spool.
@@ -252,6 +305,16 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, us bool
 		}
 		t.giveBack(rest)
 		return
+	}
+	if t.visit != nil {
+		var err error
+		if res, err = t.visit.ends(ctx, res, spool); err != nil {
+			t.Metrics.trouble()
+			t.Logger.Warn("what a page leads to could not be told", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
+			t.unbegun(ctx)
+			t.giveBack(time.Second + rand.N(time.Second))
+			return
+		}
 	}
 	if res.Outcome == job.Failed && passes(res) {
 		t.again(ctx, res)
@@ -308,6 +371,11 @@ func (t *task) put(ctx context.Context, res *job.Result, path string) error {
 	data, err := json.Marshal(newEvent(t, res, path))
 	if err != nil {
 		return err
+	}
+	if t.Settle != nil {
+		if err := t.Settle(); err != nil {
+			return err
+		}
 	}
 	return t.persist(ctx, func(ctx context.Context) error { return t.Engine.PutResult(ctx, t.sub.ID, data) })
 }

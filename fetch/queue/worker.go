@@ -42,6 +42,12 @@ type Worker struct {
 	// Stall is how long nothing may happen in a job before it fails; 5 minutes.
 	Stall time.Duration
 
+	// Crawl says that the queue is that of a crawl.
+	Crawl bool
+	// Settle, if not nil, makes durable what else the client of the Runner did. It is called before
+	// a result is put in.
+	Settle func() error
+
 	Metrics *Metrics     // nil if nobody wants them
 	Logger  *slog.Logger // nil discards
 }
@@ -62,8 +68,10 @@ type run struct {
 	soft   context.Context // ends when no job is to begin any more
 	hosts  *hosts
 	pauses *pauses
-	amends amends
-	sched  *schedule.Scheduler
+	// crawling is nil if there is no crawl.
+	crawling *crawling
+	amends   amends
+	sched    *schedule.Scheduler
 
 	running  atomic.Int32
 	began    chan struct{}  // holds a value when a job has begun
@@ -95,6 +103,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	r.hosts = newHosts(r.Engine.Leases(), r.Engine.Limits().LeaseTTL, r.PerHost, r.Delay, r.Name+"/"+rand.Text())
 	r.hosts.waited = r.Metrics.leaseWait
 	r.pauses = newPauses(r.Engine.Records())
+	if r.Crawl {
+		r.crawling = newCrawling(r.Engine, r.Runner.Downloader.Client)
+	}
 	r.sched = schedule.New(&schedule.Options{Parallel: r.Parallel, Host: schedule.Limits{Parallel: r.PerHost}, Waiting: max(r.Parallel, 2)})
 
 	hard, kill := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -188,6 +199,9 @@ func (r *run) Next(_ context.Context, room func(string) bool) (schedule.Task, er
 		}
 	}
 	for wait := 100 * time.Millisecond; ; {
+		if !r.goes() {
+			return schedule.Task{}, errEnd
+		}
 		d, err := r.Engine.Next(r.soft)
 		switch {
 		case r.soft.Err() != nil:
@@ -271,12 +285,38 @@ func (r *run) runs(host string, n int) {
 	}
 }
 
+// goes waits while the crawl is stopped or has not begun, and returns false if the worker ends
+// meanwhile.
+func (r *run) goes() bool {
+	for r.crawling != nil {
+		c, err := r.crawling.load(r.soft)
+		if err == nil && !c.Stopped {
+			break
+		}
+		if err != nil && !errors.Is(err, ErrNoCrawl) && r.soft.Err() == nil {
+			r.Metrics.trouble()
+			r.Logger.Warn("the crawl cannot be looked up", "error", err)
+		}
+		if sleep(r.soft, crawlFresh) != nil {
+			return false
+		}
+	}
+	return r.soft.Err() == nil
+}
+
 // receive takes a delivery in hand.
 func (r *run) receive(d Delivery) *task {
 	t := &task{run: r, delivery: d, attempt: rand.Text()}
 	t.sub, t.wrong = Decode(d.Data())
 	if t.wrong == nil {
 		t.host = t.sub.Job.URL.Host()
+		switch {
+		case t.sub.Page == nil:
+		case r.crawling == nil:
+			t.wrong = refused(t.sub.Job, errors.New("a page of a crawl among the jobs"))
+		default:
+			t.visit = &visit{task: t}
+		}
 	}
 	r.mu.Lock()
 	r.hand[t] = true

@@ -47,3 +47,13 @@ func TestEngine(t *testing.T) {
 		}
 	})
 }
+
+func TestEngineOfACrawl(t *testing.T) {
+	t.Parallel()
+	queuetest.Run(t, func(t *testing.T) func() queue.Admin {
+		s := serve(t)
+		return func() queue.Admin {
+			return open(t, jetstream.Options{InProcess: s, URL: s.URL(), Crawl: "docs", AckWait: 2 * time.Second, LeaseTTL: 2 * time.Second})
+		}
+	})
+}

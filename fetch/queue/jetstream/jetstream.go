@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,7 +39,10 @@ type Options struct {
 	InProcess interface{ InProcessConn() (net.Conn, error) }
 
 	// Name tells queues on the same servers apart: letters, digits, "-" and "_"; "urlget".
-	Name     string
+	Name string
+	// Crawl, if not "", is the name of a crawl, of the same letters: it has a queue of its own, but
+	// shares leases and what is remembered of hosts with the queue of this Name.
+	Crawl    string
 	Replicas int // of everything: 1, 3 or 5; 1
 	// Window is for how long a job that was submitted is not taken a second time; 1 hour.
 	Window time.Duration
@@ -70,6 +74,7 @@ type Engine struct {
 	dead      js.Stream
 	leases    *values
 	records   *values
+	pages     *values // nil if the queue is not that of a crawl
 	limits    queue.Limits
 
 	pulling sync.Once
@@ -77,6 +82,9 @@ type Engine struct {
 	ctx     context.Context // of the puller
 	stop    context.CancelFunc
 }
+
+// maxName is how long a name may be: it becomes part of names of files.
+const maxName = 60
 
 // setup bounds how long it may take to connect and to make the queue.
 const setup = 15 * time.Second
@@ -92,8 +100,10 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if strings.Trim(opts.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
-		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is no name of a queue: want letters, digits, - and _", opts.Name)}
+	for _, name := range []string{opts.Name, opts.Crawl} {
+		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" || len(name) > maxName {
+			return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is no name of a queue: want letters, digits, - and _, %d at most", name, maxName)}
+		}
 	}
 	ctx, denied := context.WithCancelCause(ctx)
 	defer denied(nil)
@@ -126,7 +136,7 @@ func (e *Engine) prepare(ctx context.Context) error {
 		return err
 	}
 	for _, p := range queue.Priorities {
-		name := e.opts.Name + "-jobs-" + string(p)
+		name := e.streamName("jobs-" + string(p))
 		if err := e.makeJobs(ctx, name, p); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -137,11 +147,16 @@ func (e *Engine) prepare(ctx context.Context) error {
 	if e.dead, err = e.makeLog(ctx, "dead", 0); err != nil {
 		return err
 	}
-	if e.leases, err = e.makeValues(ctx, "leases", e.opts.LeaseTTL); err != nil {
+	if e.leases, err = e.makeValues(ctx, e.opts.Name+"-leases", e.subject("leases", ""), e.opts.LeaseTTL); err != nil {
 		return err
 	}
-	if e.records, err = e.makeValues(ctx, "records", 7*24*time.Hour); err != nil {
+	if e.records, err = e.makeValues(ctx, e.opts.Name+"-records", e.subject("records", ""), 7*24*time.Hour); err != nil {
 		return err
+	}
+	if e.opts.Crawl != "" {
+		if e.pages, err = e.makeValues(ctx, e.streamName("pages"), e.crawlSubject("pages", ""), 0); err != nil {
+			return err
+		}
 	}
 	info := e.consumers[queue.Normal].CachedInfo()
 	e.limits = queue.Limits{AckWait: info.Config.AckWait, LeaseTTL: e.leases.ttl, Message: int(e.conn.MaxPayload())}
@@ -166,9 +181,28 @@ func (e *Engine) subject(parts ...string) string {
 	return e.opts.Name + "." + strings.Join(parts, ".")
 }
 
+// crawlSubject is subject for what a crawl has of its own.
+func (e *Engine) crawlSubject(parts ...string) string {
+	if e.opts.Crawl == "" {
+		return e.subject(parts...)
+	}
+	return e.subject(append([]string{"crawl", e.opts.Crawl}, parts...)...)
+}
+
+// streamName is the name of a stream for what a crawl has of its own.
+func (e *Engine) streamName(what string) string {
+	if e.opts.Crawl == "" {
+		return e.opts.Name + "-" + what
+	}
+	return e.opts.Name + crawlMark + e.opts.Crawl + "-" + what
+}
+
+// crawlMark is between the names of the queue and of the crawl; neither has it.
+const crawlMark = "@"
+
 func (e *Engine) makeJobs(ctx context.Context, name string, p queue.Priority) error {
 	s, err := e.stream(ctx, js.StreamConfig{
-		Name: name, Subjects: []string{e.subject("jobs", string(p))}, Retention: js.WorkQueuePolicy, Discard: js.DiscardNew,
+		Name: name, Subjects: []string{e.crawlSubject("jobs", string(p))}, Retention: js.WorkQueuePolicy, Discard: js.DiscardNew,
 		Duplicates: e.opts.Window, MaxMsgs: orUnlimited(e.opts.MaxJobs), MaxBytes: orUnlimited(e.opts.MaxBytes),
 	})
 	if err != nil {
@@ -198,12 +232,12 @@ func orUnlimited(n int64) int64 {
 // makeLog makes a stream that has one message for each submission.
 func (e *Engine) makeLog(ctx context.Context, what string, keep time.Duration) (js.Stream, error) {
 	s, err := e.stream(ctx, js.StreamConfig{
-		Name: e.opts.Name + "-" + what, Subjects: []string{e.subject(what, "*")}, MaxAge: keep, MaxMsgsPerSubject: 1,
+		Name: e.streamName(what), Subjects: []string{e.crawlSubject(what, "*")}, MaxAge: keep, MaxMsgsPerSubject: 1,
 		Discard: js.DiscardNew, DiscardNewPerSubject: true, AllowDirect: true,
 		Duplicates: min(2*time.Minute, e.opts.Window),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s-%s: %w", e.opts.Name, what, err)
+		return nil, fmt.Errorf("%s: %w", e.streamName(what), err)
 	}
 	return s, nil
 }
@@ -213,7 +247,7 @@ func (e *Engine) Limits() queue.Limits { return e.limits }
 
 // Submit implements queue.Engine.
 func (e *Engine) Submit(ctx context.Context, p queue.Priority, key string, data []byte) (duplicate bool, err error) {
-	ack, err := e.js.Publish(ctx, e.subject("jobs", string(p)), data, js.WithMsgID(key))
+	ack, err := e.js.Publish(ctx, e.crawlSubject("jobs", string(p)), data, js.WithMsgID(key))
 	if isFull(err) {
 		return false, &fetch.Error{Code: fetch.ErrServer, Retry: true, Err: fmt.Errorf("%w: %w", queue.ErrFull, err)}
 	}
@@ -234,7 +268,7 @@ func (e *Engine) PutDead(ctx context.Context, id string, data []byte) error {
 }
 
 func (e *Engine) put(ctx context.Context, what, id string, data []byte) error {
-	_, err := e.js.Publish(ctx, e.subject(what, id), data, js.WithMsgID(id))
+	_, err := e.js.Publish(ctx, e.crawlSubject(what, id), data, js.WithMsgID(id))
 	if isThere(err) {
 		return nil
 	}
@@ -243,7 +277,7 @@ func (e *Engine) put(ctx context.Context, what, id string, data []byte) error {
 
 // HasResult implements queue.Engine.
 func (e *Engine) HasResult(ctx context.Context, id string) (bool, error) {
-	_, err := e.results.GetLastMsgForSubject(ctx, e.subject("results", id))
+	_, err := e.results.GetLastMsgForSubject(ctx, e.crawlSubject("results", id))
 	if errors.Is(err, js.ErrMsgNotFound) {
 		return false, nil
 	}
@@ -255,6 +289,49 @@ func (e *Engine) Leases() queue.Values { return e.leases }
 
 // Records implements queue.Engine.
 func (e *Engine) Records() queue.Values { return e.records }
+
+// Pages implements queue.Engine.
+func (e *Engine) Pages() queue.Values {
+	if e.pages == nil {
+		return nil
+	}
+	return e.pages
+}
+
+// Forget removes all that there is of the crawl. Nobody may use it any more.
+func (e *Engine) Forget(ctx context.Context) error {
+	if e.opts.Crawl == "" {
+		return errors.New("only crawls can be forgotten")
+	}
+	names := []string{"results", "dead", "pages"} // the last one says that it is there
+	for _, p := range queue.Priorities {
+		names = slices.Insert(names, 0, "jobs-"+string(p))
+	}
+	for _, name := range names {
+		if err := e.js.DeleteStream(ctx, e.streamName(name)); err != nil && !errors.Is(err, js.ErrStreamNotFound) {
+			return explain(&e.opts, err)
+		}
+	}
+	return nil
+}
+
+// Crawls returns the names of the crawls that there are.
+func (e *Engine) Crawls(ctx context.Context) ([]string, error) {
+	var names []string
+	list := e.js.StreamNames(ctx)
+	for name := range list.Name() {
+		if text, ok := strings.CutPrefix(name, e.opts.Name+crawlMark); ok {
+			if text, ok = strings.CutSuffix(text, "-pages"); ok {
+				names = append(names, text)
+			}
+		}
+	}
+	slices.Sort(names)
+	if err := list.Err(); err != nil {
+		return nil, explain(&e.opts, err)
+	}
+	return names, nil
+}
 
 // Ready returns nil if the servers can be reached, and else why not.
 func (e *Engine) Ready() error {

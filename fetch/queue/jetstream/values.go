@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,14 +22,14 @@ type values struct {
 	ttl    time.Duration
 }
 
-func (e *Engine) makeValues(ctx context.Context, what string, ttl time.Duration) (*values, error) {
-	name := e.opts.Name + "-" + what
-	s, err := e.stream(ctx, js.StreamConfig{Name: name, Subjects: []string{e.subject(what, ">")}, MaxMsgsPerSubject: 1, MaxAge: ttl,
-		Duplicates: min(time.Second, ttl)})
+// makeValues makes values whose subjects begin with a prefix. A TTL of 0 means that they stay.
+func (e *Engine) makeValues(ctx context.Context, name, prefix string, ttl time.Duration) (*values, error) {
+	s, err := e.stream(ctx, js.StreamConfig{Name: name, Subjects: []string{prefix + ">"}, MaxMsgsPerSubject: 1, MaxAge: ttl,
+		Duplicates: min(time.Second, cmp.Or(ttl, time.Second))})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &values{e.js, s, e.subject(what, ""), s.CachedInfo().Config.MaxAge}, nil
+	return &values{e.js, s, prefix, s.CachedInfo().Config.MaxAge}, nil
 }
 
 func (v *values) Get(ctx context.Context, key string) ([]byte, uint64, error) {

@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin)) {
 		"PurgingRemovesAKind":                       purging,
 		"NextEndsWithItsContext":                    waiting,
 		"StatusCounts":                              status,
+		"PagesStay":                                 pages,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -306,6 +307,26 @@ func wait(t *testing.T, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-t.Context().Done():
+	}
+}
+
+func pages(t *testing.T, connect func() queue.Admin) {
+	ctx := t.Context()
+	a, b := connect(), connect()
+	if a.Pages() == nil {
+		t.Skip("the queue is not that of a crawl")
+	}
+	r, err := a.Pages().Create(ctx, "page/1f", []byte("x"))
+	check(t, err)
+	if _, err := b.Pages().Create(ctx, "page/1f", []byte("y")); !errors.Is(err, queue.ErrExists) {
+		t.Errorf("made twice: %v", err)
+	}
+	wait(t, a.Limits().LeaseTTL*3/2)
+	if _, err := b.Pages().Update(ctx, "page/1f", []byte("z"), r); err != nil {
+		t.Errorf("after the life of a lease: %v", err)
+	}
+	if _, _, err := a.Records().Get(ctx, "page/1f"); !errors.Is(err, queue.ErrNotFound) {
+		t.Errorf("a page is a record as well: %v", err)
 	}
 }
 

@@ -47,6 +47,7 @@ type Model struct {
 	dead    log
 	leases  map[string]*value
 	records map[string]*value
+	pages   map[string]*value
 }
 
 type message struct {
@@ -72,7 +73,7 @@ type value struct {
 func NewModel(opts Options) *Model {
 	return &Model{opts: opts, changed: make(chan struct{}), jobs: map[queue.Priority][]*message{}, keys: map[string]time.Time{},
 		results: log{have: map[string]bool{}}, dead: log{have: map[string]bool{}},
-		leases: map[string]*value{}, records: map[string]*value{}}
+		leases: map[string]*value{}, records: map[string]*value{}, pages: map[string]*value{}}
 }
 
 // errNoAnswer is what operations without an answer end with.

@@ -13,6 +13,9 @@ func (c *Conn) Leases() queue.Values { return &values{c, c.model.leases, c.model
 // Records implements queue.Engine.
 func (c *Conn) Records() queue.Values { return &values{c, c.model.records, 24 * time.Hour} }
 
+// Pages implements queue.Engine.
+func (c *Conn) Pages() queue.Values { return &values{c, c.model.pages, 1 << 62} }
+
 type values struct {
 	conn *Conn
 	m    map[string]*value

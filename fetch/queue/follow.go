@@ -1,0 +1,188 @@
+package queue
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"sync"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A note is a link of a listing that is written down until the listing is over.
+type note struct {
+	URL  uri.URI         `json:"url"`
+	Rel  string          `json:"rel,omitempty"`
+	Kind fetch.EntryKind `json:"kind,omitempty"`
+}
+
+// listing writes the members of a listing down: they go into the queue when it is over.
+func listing(w io.Writer, entries iter.Seq2[fetch.Entry, error]) error {
+	out := bufio.NewWriter(w)
+	to := json.NewEncoder(out)
+	for e, err := range entries {
+		if err != nil {
+			return err
+		}
+		if e.URL.IsZero() {
+			continue
+		}
+		if err := to.Encode(note{e.URL.WithoutUserinfo(), e.Rel, e.Kind}); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// links returns the links of what was received.
+func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, error], error) {
+	r, err := spool.Reader()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case res.Outcome == job.Listed:
+		return func(yield func(fetch.Entry, error) bool) {
+			in := json.NewDecoder(bufio.NewReader(r))
+			for {
+				var n note
+				err := in.Decode(&n)
+				if err == io.EOF || !yield(fetch.Entry{URL: n.URL, Rel: n.Rel, Kind: n.Kind, Size: -1}, err) || err != nil {
+					return
+				}
+			}
+		}, nil
+	case v.sub.Page.Rel == "sitemap":
+		return links.XML(r, v.seen.URL), nil
+	case v.seen.Parse != nil:
+		return v.seen.Parse(r), nil
+	}
+	entries, ok := links.Read(r, v.seen.ContentType, v.seen.URL)
+	if !ok {
+		return func(func(fetch.Entry, error) bool) {}, nil
+	}
+	return entries, nil
+}
+
+// ends puts what the page leads to into the queue, and returns how the visit ended. An error is one
+// of the engine.
+func (v *visit) ends(ctx context.Context, res *job.Result, spool Spool) (*job.Result, error) {
+	switch {
+	case v.skipped != "":
+		res.Outcome = job.Skipped
+		if v.skipped == skippedMoved {
+			return res, v.moved(ctx)
+		}
+	case v.sub.Page.Guessed && res.Class == fetch.ErrNotFound:
+		res.Outcome, res.Class, res.Err, v.skipped = job.Skipped, "", nil, skippedGuessed
+	case res.Outcome != job.Failed:
+		return v.follow(ctx, res, spool)
+	}
+	return res, nil
+}
+
+// moved notes that what the page redirects to is in the queue.
+func (v *visit) moved(ctx context.Context) error {
+	for {
+		now, err := v.at.follow(ctx, v.id, v.depth)
+		if err != nil || now >= v.depth {
+			return err
+		}
+		v.depth = now // somebody found it nearer meanwhile
+		if err := v.move(ctx, v.seen.URL); err != nil {
+			return err
+		}
+	}
+}
+
+// follow puts what the page leads to into the queue, and notes that it is there. A failure of the
+// page itself is in the result that it returns; the error is one of the engine.
+func (v *visit) follow(ctx context.Context, res *job.Result, spool Spool) (*job.Result, error) {
+	n := int64(0)
+	for {
+		entries, err := v.links(res, spool)
+		if err != nil {
+			return v.failed(&fetch.Error{Code: fetch.ErrFile, Err: err}), nil
+		}
+		n, err = v.each(ctx, entries)
+		var engine *engineError
+		if errors.As(err, &engine) {
+			return nil, err
+		}
+		if err != nil {
+			return v.failed(err), nil
+		}
+		now, err := v.at.follow(ctx, v.id, v.depth)
+		if err != nil {
+			return nil, &engineError{err}
+		}
+		if now >= v.depth {
+			break
+		}
+		v.depth = now // somebody found it nearer meanwhile
+	}
+	res.Depth = v.depth
+	if res.Outcome == job.Saved && !v.keeps(v.seen) {
+		res.Outcome = job.Listed
+	}
+	if res.Outcome == job.Listed {
+		res.Entries = n
+	}
+	return res, nil
+}
+
+// each looks at the links, a few at once, and returns how many there were.
+func (v *visit) each(ctx context.Context, entries iter.Seq2[fetch.Entry, error]) (n int64, err error) {
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	room := make(chan struct{}, linksAtOnce)
+	here := map[string]bool{}
+	for e, err := range entries {
+		if err != nil {
+			group.Wait()
+			return n, err
+		}
+		if e.URL.IsZero() {
+			continue
+		}
+		n++
+		key := fmt.Sprint(crawl.Key(e.URL), " ", links.Requisite(e.Rel)) // which may not count as a link
+		if here[key] {
+			continue
+		}
+		if len(here) >= maxHere {
+			clear(here)
+		}
+		here[key] = true
+		room <- struct{}{}
+		mu.Lock()
+		stop := failed != nil
+		mu.Unlock()
+		if stop {
+			break
+		}
+		group.Go(func() {
+			defer func() { <-room }()
+			short, cancel := context.WithTimeout(ctx, operation)
+			defer cancel()
+			if err := v.found(short, e); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = &engineError{fmt.Errorf("a link of %s: %w", v.sub.Job.URL.Redacted(), err)}
+			}
+		})
+	}
+	group.Wait()
+	return n, failed
+}
+
+const maxHere = 10_000 // links of a page that are remembered

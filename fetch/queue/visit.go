@@ -1,0 +1,312 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// A crawling is what a worker has to do with the crawl of its queue.
+type crawling struct {
+	engine Engine
+	client *fetch.Client
+
+	loading  chan struct{} // holds a value unless somebody asks for the crawl
+	mu       sync.Mutex    // for all below
+	crawl    *Crawl
+	at       time.Time // when it was read
+	robots   *crawl.Robots
+	frontier map[Priority]*frontier
+}
+
+const (
+	crawlFresh  = 2 * time.Second // for which it is taken for true whether a crawl is stopped
+	linksAtOnce = 16              // that the engine is told of
+)
+
+func newCrawling(e Engine, client *fetch.Client) *crawling {
+	c := &crawling{engine: e, client: client, loading: make(chan struct{}, 1), frontier: map[Priority]*frontier{}}
+	c.loading <- struct{}{}
+	return c
+}
+
+// load returns the crawl, as it was two seconds ago at most.
+func (c *crawling) load(ctx context.Context) (*Crawl, error) {
+	fresh := func() *Crawl {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.crawl != nil && time.Since(c.at) < crawlFresh {
+			return c.crawl
+		}
+		return nil
+	}
+	if have := fresh(); have != nil {
+		return have, nil
+	}
+	select {
+	case <-c.loading:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { c.loading <- struct{}{} }()
+	if have := fresh(); have != nil {
+		return have, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, operation)
+	defer cancel()
+	now, err := LoadCrawl(ctx, c.engine)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.crawl == nil || c.crawl.Token != now.Token { // another one, of the same name
+		c.robots = crawl.NewRobots(c.client, now.agent())
+		shared := &sharedRules{c.engine, now.agent(), c.engine.Limits().LeaseTTL}
+		c.robots.Share = shared.rules
+		clear(c.frontier)
+	}
+	c.crawl, c.at = now, time.Now()
+	return now, nil
+}
+
+func (c *crawling) rules() *crawl.Robots {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.robots
+}
+
+// of returns the frontier for pages of a priority.
+func (c *crawling) of(p Priority) *frontier {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.frontier[p]
+	if f == nil {
+		f = newFrontier(c.engine, p)
+		c.frontier[p] = f
+	}
+	return f
+}
+
+// A visit is a page of a crawl in the hands of a worker.
+type visit struct {
+	*task
+	crawl *Crawl
+	at    *frontier
+	id    string
+	depth int
+	// skipped is why nothing was kept, a token.
+	skipped string
+	seen    *fetch.Response // the last one
+	rest    time.Duration   // that the server wants between two requests
+}
+
+// Reasons why nothing is kept of a page, as results tell them.
+const (
+	skippedRobots  = "robots"     // robots.txt forbids it
+	skippedMoved   = "moved"      // it redirects to another page
+	skippedType    = "not_wanted" // its media type is not accepted
+	skippedGuessed = "not_found"  // it was only guessed that it is there
+)
+
+// begins prepares the visit. It returns false if the page has been visited, and its result is there.
+func (v *visit) begins(ctx context.Context) (bool, error) {
+	var err error
+	if v.crawl, err = v.crawling.load(ctx); err != nil {
+		return false, err
+	}
+	v.at, v.id = v.crawling.of(v.delivery.Priority()), v.crawl.pageID(v.sub.Job.URL)
+	depth, followed, err := v.at.visit(ctx, v.sub, v.id)
+	if err != nil {
+		return false, err
+	}
+	v.depth = depth
+	if !followed {
+		return true, nil
+	}
+	over, err := v.Engine.HasResult(ctx, v.sub.ID)
+	return !over, err
+}
+
+// mayBegin asks the server's robots.txt. A result means that the page is not visited.
+func (v *visit) mayBegin(ctx context.Context) (*job.Result, error) {
+	page, u := v.sub.Page, v.sub.Job.URL
+	sitemaps := v.crawl.Sitemaps && v.depth == 0 && page.Rel == ""
+	if v.crawl.NoRobots && !sitemaps {
+		return nil, nil
+	}
+	rules, err := v.crawling.rules().Rules(ctx, v.login(u))
+	var engine *engineError
+	switch {
+	case errors.As(err, &engine):
+		return nil, err
+	case err == nil && !v.crawl.NoRobots:
+		v.rest = rules.Delay
+	}
+	if sitemaps && err == nil {
+		if err := v.addSitemaps(ctx, rules.Sitemaps); err != nil {
+			return nil, &engineError{err}
+		}
+	}
+	if v.crawl.NoRobots || v.depth == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return v.failed(err), nil
+	}
+	if ok, _ := rules.Allowed(crawl.RobotsPath(u)); !ok {
+		return v.skip(skippedRobots), nil
+	}
+	return nil, nil
+}
+
+// skip returns the result of a page of which nothing is kept.
+func (v *visit) skip(why string) *job.Result {
+	v.skipped = why
+	return &job.Result{URL: v.sub.Job.URL.Redacted(), Outcome: job.Skipped, Started: time.Now(), Size: -1}
+}
+
+// login returns u with the login of the seed, if it is at the same server.
+func (v *visit) login(u uri.URI) uri.URI {
+	if seed := v.sub.Page.Seed; crawl.Site(seed) == crawl.Site(u) {
+		return u.WithUserinfoOf(seed)
+	}
+	return u
+}
+
+// job returns what a worker does to visit the page.
+func (v *visit) job() job.Job {
+	j := *v.sub.Job
+	j.URL, j.Depth = v.login(j.URL), v.depth
+	if s, _ := v.crawling.client.Scheme(j.URL.Scheme()); v.sub.Page.Kind == fetch.EntryListing && s.Can(fetch.OpList) && v.sub.Page.Rel != "sitemap" {
+		j.Op = fetch.OpList
+	}
+	if crawl.Family(j.URL) == "gopher" {
+		j.Output = "-" // menus are documents
+	}
+	return j
+}
+
+// response looks at what is about to come. Its error ends the transfer.
+func (v *visit) response(ctx context.Context, resp *fetch.Response) error {
+	v.seen = resp
+	if crawl.Key(resp.URL) != crawl.Key(v.sub.Job.URL) && !v.sub.Page.Moved {
+		v.skipped = skippedMoved
+		if err := v.move(ctx, resp.URL); err != nil {
+			return &engineError{err}
+		}
+		return job.ErrTaken
+	}
+	if v.keeps(resp) || resp.Entries != nil || v.sub.Page.Rel == "sitemap" {
+		return nil
+	}
+	if _, linked := links.Read(resp.Body, resp.ContentType, resp.URL); !linked {
+		v.skipped = skippedType
+		return job.ErrTaken
+	}
+	return nil
+}
+
+func (v *visit) keeps(resp *fetch.Response) bool {
+	return !v.sub.Page.Read && v.crawl.Scope.KeepsType(resp.ContentType)
+}
+
+// move takes the page in that this one redirects to. If this one is a seed, the seed has moved: what
+// is below it counts from there.
+func (v *visit) move(ctx context.Context, to uri.URI) error {
+	to = v.plain(to).WithoutFragment()
+	page := *v.sub.Page
+	page.Moved = true
+	if v.depth == 0 && page.Rel == "" {
+		page.Seed = to.WithUserinfoOf(page.Seed)
+		if crawl.Site(to) != crawl.Site(v.sub.Page.Seed) {
+			page.Seed = to
+		}
+	}
+	l := crawl.Link{URL: to.WithoutUserinfo(), From: v.sub.Job.URL, Seed: page.Seed, Depth: v.depth, Rel: page.Rel, Kind: page.Kind}
+	keep, why := v.crawl.Scope.Follow(l)
+	if why != crawl.Followed {
+		v.Metrics.left(string(why))
+		return nil
+	}
+	page.Read = !keep || page.Read && !(v.depth == 0 && page.Rel == "")
+	return v.take(ctx, l, &page)
+}
+
+func (v *visit) plain(u uri.URI) uri.URI {
+	s, _ := v.crawling.client.Scheme(u.Scheme())
+	return u.WithoutPort(s.Port)
+}
+
+// take takes a page in.
+func (v *visit) take(ctx context.Context, l crawl.Link, page *Page) error {
+	sub := v.crawl.submission(&job.Job{URL: l.URL, From: l.From.WithoutUserinfo(), Depth: l.Depth}, page)
+	var why crawl.Reason
+	_, err := v.at.add(ctx, v.crawl, sub, v.at.afford(ctx, v.crawl, sub, l.Listed, &why))
+	if err == nil && why != "" {
+		v.Metrics.left(string(why))
+	}
+	if fetch.CodeOf(err) == fetch.ErrRequest || fetch.CodeOf(err) == fetch.ErrURL {
+		v.Metrics.left(string(crawl.NoTarget)) // what no worker would take
+		return nil
+	}
+	return err
+}
+
+// found looks at a link of the page.
+func (v *visit) found(ctx context.Context, e fetch.Entry) error {
+	l := crawl.Link{URL: v.plain(e.URL).WithoutUserinfo().WithoutFragment(), From: v.sub.Job.URL, Seed: v.sub.Page.Seed, Depth: v.depth + 1,
+		Rel: e.Rel, Kind: e.Kind, Listed: v.sub.Page.Kind == fetch.EntryListing && v.sub.Page.Rel != "sitemap"}
+	if v.crawl.Scope.Requisites && links.Requisite(e.Rel) {
+		l.Depth = v.depth
+	}
+	keep, why := true, crawl.Followed
+	if e.Rel != "sitemap" {
+		if keep, why = v.crawl.Scope.Follow(l); why == crawl.Followed {
+			s, _ := v.crawling.client.Scheme(l.URL.Scheme())
+			if s.State() != fetch.StateRetrieves || s.Local {
+				why = crawl.OtherScheme
+			}
+		}
+	}
+	if why != crawl.Followed {
+		v.Metrics.left(string(why))
+		return nil
+	}
+	return v.take(ctx, l, &Page{Seed: v.sub.Page.Seed, Rel: e.Rel, Kind: e.Kind, Read: !keep || e.Rel == "sitemap"})
+}
+
+// addSitemaps takes in the sitemaps of the server of a seed.
+func (v *visit) addSitemaps(ctx context.Context, named []string) error {
+	u := v.sub.Job.URL
+	guessed := len(named) == 0
+	if guessed && crawl.Family(u) != "http" {
+		return nil
+	}
+	if guessed {
+		named = []string{"/sitemap.xml"}
+	}
+	for _, text := range named[:min(len(named), maxSitemaps)] {
+		ref, err := uri.ParseRef(text)
+		if err != nil {
+			continue
+		}
+		l := crawl.Link{URL: v.plain(u.Resolve(ref)).WithoutUserinfo().WithoutFragment(), From: u, Depth: 0}
+		if crawl.Site(l.URL) != crawl.Site(u) && !v.crawl.Scope.SpanHosts {
+			continue
+		}
+		if err := v.take(ctx, l, &Page{Seed: v.sub.Page.Seed, Rel: "sitemap", Guessed: guessed, Read: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const maxSitemaps = 10_000 // of a server
