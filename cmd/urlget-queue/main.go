@@ -7,7 +7,11 @@
 //	urlget queue results [-f]      how jobs ended, as JSON Lines
 //	urlget queue dead              jobs that could not be done
 //	urlget queue retry             submit these again
-//	urlget queue purge KIND        forget jobs, results or dead letters
+//	urlget queue purge KIND        forget jobs, results, dead letters or a crawl
+//	urlget queue crawls            the names of crawls
+//	urlget queue stop              let workers begin nothing more of a crawl
+//	urlget queue resume            let them go on
+//	urlget queue index DIR         one index for the archives of all workers
 //
 // It is a program of its own as a NATS server is in it, which most users of urlget do not need.
 package main

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -31,6 +32,13 @@ func TestScripts(t *testing.T) {
 			env.Setenv("no_proxy", "*")
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch {
+				case r.URL.Path == "/robots.txt":
+					fmt.Fprint(w, "User-agent: *\nDisallow: /site/secret")
+				case r.URL.Path == "/site/moved":
+					http.Redirect(w, r, "/site/b", http.StatusFound)
+				case strings.HasPrefix(r.URL.Path, "/site/"):
+					w.Header().Set("Content-Type", "text/html")
+					fmt.Fprint(w, "<title>", r.URL.Path, "</title><a href=/site/a></a><a href=/site/moved></a><a href=/site/secret></a><a href=/site/b></a>")
 				case strings.HasSuffix(r.URL.Path, "/gone"):
 					http.NotFound(w, r)
 				default:

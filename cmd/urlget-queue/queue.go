@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,15 +19,27 @@ func (a *app) queueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "What is in a queue",
+		Long: `What is in a queue, or with --crawl NAME in that of a crawl.
+
+  urlget queue status            how much there is, and how a crawl is
+  urlget queue results [-f]      how jobs and visits ended, as JSON Lines
+  urlget queue dead              what could not be done
+  urlget queue retry [ID...]     submit that again
+  urlget queue purge KIND        forget jobs, results, dead letters or a crawl
+  urlget queue crawls            the names of crawls
+  urlget queue stop              let workers begin nothing more of a crawl
+  urlget queue resume            let them go on
+  urlget queue index DIR         one index for the archives of all workers`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("queue: there is no %q; want status, results, dead, retry or purge", args[0])
+				return usage("queue: there is no %q; want status, results, dead, retry, purge, crawls, stop, resume or index", args[0])
 			}
-			return usage("queue: want status, results, dead, retry or purge")
+			return usage("queue: want status, results, dead, retry, purge, crawls, stop, resume or index")
 		},
 	}
 	with := func(do func(context.Context, *jetstream.Engine, []string) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, args []string) error {
+			a.reach.existing = true
 			e, done, err := a.reach.open(cmd.Context(), nil)
 			if err != nil {
 				return err
@@ -46,24 +59,51 @@ func (a *app) queueCommand() *cobra.Command {
 	dead := &cobra.Command{Use: "dead", Short: "Print the dead letters: jobs that could not be done", Args: noArguments,
 		RunE: with(func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.dead(ctx, e, asJSON) })}
 	retry := &cobra.Command{Use: "retry [ID...]", Short: "Submit dead letters again, all or those with these IDs", RunE: with(a.retry)}
-	purge := &cobra.Command{Use: "purge jobs|results|dead", Short: "Forget what is in the queue, of one kind",
+	ofCrawl := func(cmd *cobra.Command, args []string) error {
+		if a.reach.crawl == "" {
+			return usage("%s: which crawl? It needs --crawl NAME", cmd.Name())
+		}
+		return noArguments(cmd, args)
+	}
+	crawls := &cobra.Command{Use: "crawls", Short: "Print the names of the crawls", Args: noArguments,
+		RunE: with(func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.crawls(ctx, e) })}
+	stop := &cobra.Command{Use: "stop --crawl NAME", Short: "Let workers begin nothing more of a crawl", Args: ofCrawl,
+		RunE: with(func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.stop(ctx, e, true) })}
+	resume := &cobra.Command{Use: "resume --crawl NAME", Short: "Let workers go on with a crawl", Args: ofCrawl,
+		RunE: with(func(ctx context.Context, e *jetstream.Engine, _ []string) error { return a.stop(ctx, e, false) })}
+	index := &cobra.Command{Use: "index DIR", Short: "Write one index (CDXJ) of the archives of all workers",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] != string(queue.KindJobs) && args[0] != string(queue.KindResults) && args[0] != string(queue.KindDead) {
-				return usage("purge: want one of jobs, results and dead")
+			if len(args) != 1 {
+				return usage("index: want the directory of the archives")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.index(args[0]) }}
+	purge := &cobra.Command{Use: "purge jobs|results|dead|crawl", Short: "Forget what is in the queue, of one kind, or a crawl",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || !slices.Contains([]string{string(queue.KindJobs), string(queue.KindResults), string(queue.KindDead), "crawl"}, args[0]) {
+				return usage("purge: want one of jobs, results, dead and crawl")
+			}
+			if args[0] == "crawl" && a.reach.crawl == "" {
+				return usage("purge crawl: which one? It needs --crawl NAME")
 			}
 			return nil
 		},
 		RunE: with(func(ctx context.Context, e *jetstream.Engine, args []string) error {
+			if args[0] == "crawl" {
+				return e.Forget(ctx)
+			}
 			n, err := e.Purge(ctx, queue.Kind(args[0]))
 			if err == nil {
 				fmt.Fprintf(a.err, "%d %s forgotten\n", n, args[0])
 			}
 			return err
 		})}
-	for _, c := range []*cobra.Command{status, results, dead, retry, purge} {
+	for _, c := range []*cobra.Command{status, results, dead, retry, purge, crawls, stop, resume} {
 		a.reach.define(c.Flags())
 		cmd.AddCommand(c)
 	}
+	cmd.AddCommand(index)
 	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	dead.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	results.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
@@ -76,10 +116,25 @@ func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) erro
 	if err != nil {
 		return err
 	}
+	word := ""
+	if a.reach.crawl != "" {
+		c, err := queue.LoadCrawl(ctx, e)
+		if err != nil {
+			return err
+		}
+		word = state(c, s)
+	}
 	if asJSON {
-		return fileError(json.NewEncoder(a.out).Encode(s))
+		return fileError(json.NewEncoder(a.out).Encode(struct {
+			Crawl string `json:"crawl,omitempty"`
+			State string `json:"state,omitempty"`
+			*queue.Status
+		}{a.reach.crawl, word, s}))
 	}
 	var b bytes.Buffer
+	if word != "" {
+		fmt.Fprintf(&b, "%s: %s, %d visits have ended, %d pages are to be visited\n", a.reach.crawl, word, s.Results, s.Depth())
+	}
 	fmt.Fprintf(&b, "%-8s %10s %10s\n", "priority", "waiting", "taken")
 	for _, p := range queue.Priorities {
 		fmt.Fprintf(&b, "%-8s %10d %10d\n", p, s.Waiting[p], s.Taken[p])

@@ -22,6 +22,8 @@ type reach struct {
 	url, creds, nkey, name string
 	ca, cert, key          string
 	embedded               string
+	crawl                  string
+	existing               bool // the crawl must be there
 	stays                  bool // the program is a worker
 	replicas               int
 	maxJobs                int64
@@ -33,6 +35,7 @@ func (r *reach) define(f *pflag.FlagSet) {
 	f.StringVar(&r.url, "nats", os.Getenv("URLGET_NATS"), "reach the queue on the NATS servers at `URL`, several with commas (default $URLGET_NATS, or nats://127.0.0.1:4222)")
 	f.StringVar(&r.embedded, "embedded", "", "keep the queue in `DIR`, with a server of its own")
 	f.StringVar(&r.name, "name", "urlget", "the `NAME` of the queue")
+	f.StringVar(&r.crawl, "crawl", "", "not the queue of jobs, but that of the crawl `NAME`")
 	f.StringVar(&r.creds, "creds", "", "log in with the credentials in `FILE`")
 	f.StringVar(&r.nkey, "nkey", "", "log in with the key whose seed is in `FILE`")
 	f.StringVar(&r.ca, "ca-certificate", "", "trust the certificates in `FILE` (PEM)")
@@ -49,7 +52,7 @@ const minAckWait = 5 * time.Second
 // open opens the queue. With --embedded, the server of another process is used if one runs there.
 func (r *reach) open(ctx context.Context, logger *slog.Logger) (e *jetstream.Engine, done func(), err error) {
 	opts := jetstream.Options{URL: r.url, Credentials: r.creds, NKey: r.nkey, Name: r.name, Replicas: r.replicas, MaxJobs: r.maxJobs, AckWait: r.ackWait,
-		Logger: logger}
+		Logger: logger, Crawl: r.crawl, Existing: r.existing}
 	if r.ackWait < minAckWait {
 		return nil, nil, usage("--ack-wait: want %v or more", minAckWait)
 	}

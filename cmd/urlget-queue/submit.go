@@ -22,6 +22,7 @@ type submission struct {
 	list     string
 	priority string
 	quiet    bool
+	follow   following
 }
 
 func (a *app) submitCommand() *cobra.Command {
@@ -30,7 +31,11 @@ func (a *app) submitCommand() *cobra.Command {
 		Use:   "submit [flags] URL...",
 		Short: "Put URLs into a queue, for workers to retrieve",
 		Long: `Put URLs into a queue, for workers to retrieve. A URL that was submitted within
-the last hour is not taken a second time.`,
+the last hour is not taken a second time.
+
+With --crawl NAME the URLs are where a crawl begins, or further places for one that
+has begun: workers with --crawl NAME follow what they lead to, each page once. The
+flags that say what to follow are those of "urlget -r".`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.submit(cmd.Context(), s, args) },
 	}
@@ -38,6 +43,7 @@ the last hour is not taken a second time.`,
 	a.reach.define(f)
 	f.StringVarP(&s.list, "input-file", "i", "", "submit the URLs in `FILE` too, or \"-\": one a line, or jobs as JSON")
 	f.StringVar(&s.priority, "priority", string(queue.Normal), "`WORD`: high, normal or low")
+	s.follow.define(f)
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "print only what goes wrong")
 	return cmd
 }
@@ -51,6 +57,9 @@ func (a *app) submit(ctx context.Context, s *submission, args []string) error {
 	default:
 		return usage("--priority: want high, normal or low, not %q", s.priority)
 	}
+	if given := s.follow.given(); a.reach.crawl == "" && given != "" {
+		return usage("--%s says how to crawl: it needs --crawl NAME", given)
+	}
 	list, err := a.openList(s.list)
 	if err != nil {
 		return err
@@ -63,6 +72,11 @@ func (a *app) submit(ctx context.Context, s *submission, args []string) error {
 	defer done()
 
 	sub := &submitter{app: a, engine: e, priority: queue.Priority(s.priority)}
+	if a.reach.crawl != "" {
+		if sub.crawl, err = s.follow.start(ctx, a.reach.crawl, e); err != nil {
+			return err
+		}
+	}
 	for _, text := range args {
 		if err := sub.take(ctx, "", text); err != nil {
 			return err
@@ -101,6 +115,7 @@ type submitter struct {
 	*app
 	engine                     queue.Engine
 	priority                   queue.Priority
+	crawl                      *queue.Crawl // nil if jobs are submitted
 	taken, duplicates, refused int
 	status                     int // that the first refusal stands for
 }
@@ -108,20 +123,16 @@ type submitter struct {
 // take submits what the user gave at a place. What is wrong with it is told; an error is one of the
 // queue, after which there is no use in going on.
 func (s *submitter) take(ctx context.Context, place, text string) error {
-	j, err := understand(text, place != "")
-	if err == nil {
-		var duplicate bool
-		_, duplicate, err = queue.Submit(ctx, s.engine, s.priority, j)
-		switch class := fetch.CodeOf(err); {
-		case err == nil && duplicate:
-			s.duplicates++
-			return nil
-		case err == nil:
-			s.taken++
-			return nil
-		case class != fetch.ErrRequest && class != fetch.ErrURL && class != fetch.ErrTooLarge:
-			return fmt.Errorf("after %d of the URLs: %w", s.taken+s.duplicates, err)
-		}
+	duplicate, err := s.submit(ctx, text, place != "")
+	switch class := fetch.CodeOf(err); {
+	case err == nil && duplicate:
+		s.duplicates++
+		return nil
+	case err == nil:
+		s.taken++
+		return nil
+	case class != fetch.ErrRequest && class != fetch.ErrURL && class != fetch.ErrTooLarge:
+		return fmt.Errorf("after %d of the URLs: %w", s.taken+s.duplicates, err)
 	}
 	if s.refused == 0 {
 		s.status = render.ExitStatus(fetch.CodeOf(err))
@@ -132,6 +143,19 @@ func (s *submitter) take(ctx context.Context, place, text string) error {
 	}
 	fmt.Fprintf(s.err, "urlget: %s%s\n", fetch.Printable(place), fetch.Printable(err.Error()))
 	return nil
+}
+
+// submit submits what the user gave, and reports whether it is there already.
+func (s *submitter) submit(ctx context.Context, text string, line bool) (duplicate bool, err error) {
+	if s.crawl != nil {
+		return seed(ctx, s.crawl, s.engine, s.priority, text)
+	}
+	j, err := understand(text, line)
+	if err != nil {
+		return false, err
+	}
+	_, duplicate, err = queue.Submit(ctx, s.engine, s.priority, j)
+	return duplicate, err
 }
 
 // understand returns the job of a URL or, in a list, of a line of JSON.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type labour struct {
 	jobs, perHost, tries int
 	wait, grace          time.Duration
 	artefacts, listen    string
+	warc                 string
+	untilEmpty           bool
 	private              bool
 	ports                []uint
 	maxSize              int64
@@ -50,6 +53,8 @@ once. Nothing is lost either way.`,
 	f.DurationVar(&l.wait, "wait", 0, "leave a host alone for `TIME` after a transfer")
 	f.IntVarP(&l.tries, "tries", "t", 5, "after `N` failures a job is a dead letter")
 	f.StringVar(&l.artefacts, "artefacts", "artefacts", "keep contents below `DIR`")
+	f.StringVar(&l.warc, "warc", "", "record everything in an archive of this worker (.warc.gz) below `DIR`")
+	f.BoolVar(&l.untilEmpty, "until-empty", false, "end when nothing is left in the queue, also in the hands of other workers")
 	f.BoolVar(&l.private, "allow-private", false, "retrieve from private addresses too")
 	f.UintSliceVar(&l.ports, "allow-port", nil, "retrieve from reserved `PORT`s too")
 	f.Int64Var(&l.maxSize, "max-size", 0, "refuse contents of more than `N` bytes")
@@ -108,13 +113,25 @@ func (a *app) work(ctx context.Context, l *labour) error {
 		}
 		policy.AllowPorts = append(policy.AllowPorts, uint16(port))
 	}
-	client := fetch.New(&fetch.Options{Policy: policy, Logger: logger}, protocols.All)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	opts := &fetch.Options{Policy: policy, Logger: logger}
+	var settle func() error
+	if l.warc != "" {
+		archive, recorder, err := record(l.warc, cmp.Or(a.reach.crawl, a.reach.name), end)
+		if err != nil {
+			return err
+		}
+		defer archive.Close()
+		opts.Recorder, settle = recorder, archive.Sync
+	}
+	client := fetch.New(opts, protocols.All)
 	defer client.Close()
 	name, _ := os.Hostname()
 	w := &queue.Worker{
 		Engine: e, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: store,
 		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Parallel: l.jobs, PerHost: l.perHost, Delay: l.wait, Tries: l.tries,
-		Grace: l.grace, Metrics: &queue.Metrics{}, Logger: logger,
+		Grace: l.grace, Metrics: &queue.Metrics{}, Logger: logger, Crawl: a.reach.crawl != "", Settle: settle,
 	}
 	if l.grace == 0 {
 		w.Grace = -1
@@ -127,9 +144,45 @@ func (a *app) work(ctx context.Context, l *labour) error {
 		defer stop()
 	}
 	logger.Info("at work", "worker", w.Name, "jobs", l.jobs)
+	if l.untilEmpty {
+		go waitUntilEmpty(ctx, e, logger, end)
+	}
 	err = w.Run(ctx)
 	logger.Info("ended", "jobs", w.Metrics.Ended())
+	if why := context.Cause(ctx); err == nil && fetch.CodeOf(why) == fetch.ErrFile {
+		return why
+	}
 	return err
+}
+
+// errEmpty ends a worker that was to work until the queue is empty.
+var errEmpty = errors.New("nothing is left in the queue")
+
+// waitUntilEmpty ends the worker when nothing is left in the queue: what pages lead to is there
+// before they end. A crawl must have begun.
+func waitUntilEmpty(ctx context.Context, e *jetstream.Engine, logger *slog.Logger, end context.CancelCauseFunc) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		short, cancel := context.WithTimeout(ctx, statusWithin)
+		s, err := e.Status(short)
+		if err == nil && s.Depth() == 0 && e.Pages() != nil {
+			_, err = queue.LoadCrawl(short, e)
+		}
+		cancel()
+		switch {
+		case err != nil:
+			logger.Debug("the queue does not tell how much is in it", "error", err)
+		case s.Depth() == 0:
+			end(errEmpty)
+			return
+		}
+	}
 }
 
 // statusWithin bounds how long the queue is asked for its status.

@@ -62,6 +62,7 @@ type Writer struct {
 	// covered says that all records of the file are in the index.
 	covered bool
 	err     error // why nothing can be written any more
+	unsaved bool  // something was written that may not be durable
 }
 
 // Create opens or makes the file at path, to which a suffix is added if it has none.
@@ -284,7 +285,7 @@ func (w *Writer) Write(list ...*Draft) error {
 		return w.err
 	}
 	if w.opts.MaxSize > 0 && w.size >= w.opts.MaxSize {
-		if w.err = errors.Join(w.endIndex(), w.file.Close()); w.err == nil {
+		if w.err = errors.Join(w.endIndex(), w.file.Sync(), w.file.Close()); w.err == nil {
 			w.number++
 			w.covered = true
 			w.err = w.begin()
@@ -293,6 +294,7 @@ func (w *Writer) Write(list ...*Draft) error {
 			return w.err
 		}
 	}
+	w.unsaved = true
 	places := make([]int64, len(list)+1)
 	from, to := 0, 0 // of the short records that are not yet written
 	for i, d := range list {
@@ -458,6 +460,18 @@ func (w *Writer) stream(d *Draft) error {
 		return w.rewind(err)
 	}
 	w.size, err = w.file.Seek(0, io.SeekCurrent)
+	return err
+}
+
+// Sync makes durable what was written so far. It returns the error of an earlier Write too.
+func (w *Writer) Sync() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil || !w.unsaved {
+		return w.err
+	}
+	err := w.file.Sync()
+	w.unsaved = err != nil
 	return err
 }
 

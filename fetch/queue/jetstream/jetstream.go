@@ -42,7 +42,10 @@ type Options struct {
 	Name string
 	// Crawl, if not "", is the name of a crawl, of the same letters: it has a queue of its own, but
 	// shares leases and what is remembered of hosts with the queue of this Name.
-	Crawl    string
+	Crawl string
+	// Existing makes it an error of class fetch.ErrNotFound if the crawl is not there: it is not
+	// made.
+	Existing bool
 	Replicas int // of everything: 1, 3 or 5; 1
 	// Window is for how long a job that was submitted is not taken a second time; 1 hour.
 	Window time.Duration
@@ -134,6 +137,11 @@ func (e *Engine) prepare(ctx context.Context) error {
 	var err error
 	if e.js, err = js.New(e.conn, js.WithDefaultTimeout(5*time.Second)); err != nil {
 		return err
+	}
+	if e.opts.Crawl != "" && e.opts.Existing {
+		if _, err := e.js.Stream(ctx, e.streamName("pages")); errors.Is(err, js.ErrStreamNotFound) {
+			return &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%w: %s", queue.ErrNoCrawl, e.opts.Crawl)}
+		}
 	}
 	for _, p := range queue.Priorities {
 		name := e.streamName("jobs-" + string(p))

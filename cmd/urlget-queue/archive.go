@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/capture"
+	"github.com/urlget/urlget/fetch/warc"
+)
+
+// record begins an archive of what a worker does, in a file of its own below dir. Failed is told
+// when nothing more can be written.
+func record(dir, queue string, failed func(error)) (*warc.Writer, fetch.Recorder, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, nil, fileError(err)
+	}
+	host, _ := os.Hostname()
+	host = strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' {
+			return r
+		}
+		return '_'
+	}, cmp.Or(host, "worker"))
+	name := fmt.Sprintf("%s-%s-%s-%d.warc.gz", queue, time.Now().UTC().Format("20060102150405"), host, os.Getpid())
+	info := warc.Header{}
+	info.Add("software", "urlget")
+	info.Add("description", "what one of several workers retrieved")
+	w, err := warc.Create(filepath.Join(dir, name), warc.WriterOptions{Info: info, Format: capture.Format})
+	if err != nil {
+		return nil, nil, fileError(err)
+	}
+	c := capture.New(w, capture.NewSeen(), func(err error) {
+		failed(&fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("the archive cannot be written: %w", err)})
+	})
+	return w, c.Recorder, nil
+}
+
+// indexInto writes the index of an archive.
+func indexInto(w io.Writer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	out := bufio.NewWriter(w)
+	if err := warc.WriteIndex(out, f, filepath.Base(name)); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// mergedIndex is the name of the index of all archives in a directory.
+const mergedIndex = "index.cdxj"
+
+// index writes the index of all archives in a directory, sorted: that of each into a file, and then
+// all of them into one.
+func (a *app) index(dir string) error {
+	names, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
+	if err != nil || len(names) == 0 {
+		return fileError(cmp.Or(err, fmt.Errorf("%s holds no archives (*.warc.gz)", dir)))
+	}
+	slices.Sort(names)
+	tmp, err := os.MkdirTemp(dir, ".index-*")
+	if err != nil {
+		return fileError(err)
+	}
+	defer os.RemoveAll(tmp)
+	var parts []*os.File
+	defer func() {
+		for _, f := range parts {
+			f.Close()
+		}
+	}()
+	for i, name := range names {
+		part, err := os.Create(filepath.Join(tmp, fmt.Sprint(i)))
+		if err != nil {
+			return fileError(err)
+		}
+		parts = append(parts, part)
+		if err := indexInto(part, name); err != nil {
+			return fileError(fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	out, err := os.Create(filepath.Join(tmp, mergedIndex))
+	if err != nil {
+		return fileError(err)
+	}
+	var readers []io.Reader
+	for _, part := range parts {
+		if _, err := part.Seek(0, io.SeekStart); err != nil {
+			return fileError(err)
+		}
+		readers = append(readers, part)
+	}
+	lines, err := warc.MergeIndexes(out, readers...)
+	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return fileError(err)
+	}
+	if err := os.Rename(out.Name(), filepath.Join(dir, mergedIndex)); err != nil {
+		return fileError(err)
+	}
+	_, err = fmt.Fprintf(a.err, "%s: %d lines of %d archives\n", filepath.Join(dir, mergedIndex), lines, len(names))
+	return fileError(err)
+}

@@ -1,0 +1,82 @@
+package warc
+
+import (
+	"bufio"
+	"bytes"
+	"container/heap"
+	"fmt"
+	"io"
+)
+
+// MergeIndexes writes the lines of indexes that are sorted, as those of WriteIndex are, in the order
+// of one index, and returns how many they are. A line that is there more than once is written once.
+// Of each index a line is in memory. An index that is not sorted is an error.
+func MergeIndexes(w io.Writer, indexes ...io.Reader) (lines int64, err error) {
+	out := bufio.NewWriter(w)
+	h := &heads{}
+	for _, r := range indexes {
+		l := &head{scanner: bufio.NewScanner(r)}
+		l.scanner.Buffer(nil, maxLine)
+		if ok, err := l.next(); err != nil {
+			return 0, err
+		} else if ok {
+			*h = append(*h, l)
+		}
+	}
+	heap.Init(h)
+	var last []byte
+	for h.Len() > 0 {
+		l := (*h)[0]
+		if lines == 0 || !bytes.Equal(l.line, last) {
+			out.Write(l.line)
+			out.WriteByte('\n') // its error is that of Flush
+			last = append(last[:0], l.line...)
+			lines++
+		}
+		ok, err := l.next()
+		if err != nil {
+			return lines, err
+		}
+		if ok {
+			heap.Fix(h, 0)
+		} else {
+			heap.Pop(h)
+		}
+	}
+	return lines, out.Flush()
+}
+
+// A head is the line at which an index is.
+type head struct {
+	scanner *bufio.Scanner
+	line    []byte
+}
+
+func (l *head) next() (bool, error) {
+	for l.scanner.Scan() {
+		now := l.scanner.Bytes()
+		if len(now) == 0 {
+			continue
+		}
+		if bytes.Compare(now, l.line) < 0 {
+			return false, fmt.Errorf("the index is not sorted: %.100q comes after %.100q", now, l.line)
+		}
+		l.line = append(l.line[:0], now...)
+		return true, nil
+	}
+	return false, l.scanner.Err()
+}
+
+// heads are a heap.
+type heads []*head
+
+func (h heads) Len() int           { return len(h) }
+func (h heads) Less(i, j int) bool { return bytes.Compare(h[i].line, h[j].line) < 0 }
+func (h heads) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *heads) Push(x any)        { *h = append(*h, x.(*head)) }
+func (h *heads) Pop() any {
+	old := *h
+	l := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return l
+}

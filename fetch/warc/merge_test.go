@@ -1,0 +1,43 @@
+package warc_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch/warc"
+)
+
+func TestIndexesAreMergedInOrder(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		in    []string
+		want  string
+		fails bool
+	}{
+		{"none", nil, "", false},
+		{"one", []string{"a\nb\n"}, "a\nb\n", false},
+		{"several", []string{"b\nd\n", "", "a\nc\ne", "\nf\n"}, "a\nb\nc\nd\ne\nf\n", false},
+		{"lines that are there twice", []string{"a\nb\n", "a\nb\nb\n"}, "a\nb\n", false},
+		{"what the file covers comes first", []string{"!urlget {}\nz\n", "!urlget {1}\na\n"}, "!urlget {1}\n!urlget {}\na\nz\n", false},
+		{"out of order", []string{"b\na\n"}, "", true},
+		{"a line without end", []string{strings.Repeat("x", 1<<20)}, "", true},
+	} {
+		var readers []io.Reader
+		for _, text := range tt.in {
+			readers = append(readers, strings.NewReader(text))
+		}
+		var out strings.Builder
+		n, err := warc.MergeIndexes(&out, readers...)
+		if tt.fails {
+			if err == nil {
+				t.Errorf("%s: no error", tt.name)
+			}
+			continue
+		}
+		if err != nil || out.String() != tt.want || n != int64(strings.Count(tt.want, "\n")) {
+			t.Errorf("%s: %q, %d, %v; want %q", tt.name, out.String(), n, err, tt.want)
+		}
+	}
+}
