@@ -77,6 +77,7 @@ func (c *Robots) Rules(ctx context.Context, u uri.URI) (*robots.Rules, error) {
 	}
 	switch {
 	case ctx.Err() != nil || !told:
+	case s.err != nil && c.Share != nil: // those it is shared with remember for how long that counts
 	case s.err != nil:
 		s.until = time.Now().Add(failuresFresh)
 	default:
@@ -146,8 +147,9 @@ func (c *Robots) ask(ctx context.Context, where, from uri.URI) (*robots.Rules, e
 			return rules, nil
 		}
 		own := (*fetch.Error)(nil)
-		if try == robotsTries || !errors.As(err, &own) || !own.Retry || ctx.Err() != nil {
-			return nil, &fetch.Error{Op: "get", URL: where.Redacted(), Code: fetch.CodeOf(err), Retry: own != nil && own.Retry,
+		passes := errors.As(err, &own) && own.Retry
+		if try == robotsTries || !passes || ctx.Err() != nil {
+			return nil, &fetch.Error{Op: "get", URL: where.Redacted(), Code: fetch.CodeOf(err), Retry: passes,
 				Err: fmt.Errorf("nothing may be retrieved without the rules for robots: %w", err)}
 		}
 		timer := time.NewTimer(max(pause, min(own.RetryAfter, time.Minute)))

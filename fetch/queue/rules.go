@@ -35,7 +35,7 @@ type heldRules struct {
 }
 
 const (
-	failedRulesFresh = time.Minute // for which nobody asks again
+	failedRulesFresh = 20 * time.Second // for which nobody asks again
 	rulesPoll        = 250 * time.Millisecond
 )
 

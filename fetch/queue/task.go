@@ -278,6 +278,10 @@ func (t *task) failed(err error) *job.Result {
 	r := &job.Result{URL: t.sub.Job.URL.Redacted(), Op: t.sub.Job.Op, Outcome: job.Failed, Started: time.Now(), Size: -1,
 		Class: fetch.CodeOf(err), Err: err}
 	r.Message = render.Message(err)
+	var own *fetch.Error
+	if errors.As(err, &own) {
+		r.Retry, r.RetryAfter = own.Retry, own.RetryAfter
+	}
 	return r
 }
 
