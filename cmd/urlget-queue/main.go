@@ -12,6 +12,7 @@
 //	urlget queue stop              let workers begin nothing more of a crawl
 //	urlget queue resume            let them go on
 //	urlget queue index DIR         one index for the archives of all workers
+//	urlget queue content SHA256    print a content that is kept
 //
 // It is a program of its own as a NATS server is in it, which most users of urlget do not need.
 package main

@@ -39,7 +39,7 @@ func TestScripts(t *testing.T) {
 				case strings.HasPrefix(r.URL.Path, "/site/"):
 					w.Header().Set("Content-Type", "text/html")
 					fmt.Fprint(w, "<title>", r.URL.Path, "</title><a href=/site/a></a><a href=/site/moved></a><a href=/site/secret></a><a href=/site/b></a>")
-				case strings.HasSuffix(r.URL.Path, "/gone"):
+				case strings.HasSuffix(strings.TrimSuffix(r.URL.Path, "/"), "/gone"):
 					http.NotFound(w, r)
 				default:
 					w.Write([]byte("this is " + r.URL.Path + "\n"))

@@ -29,12 +29,13 @@ func (a *app) queueCommand() *cobra.Command {
   urlget queue crawls            the names of crawls
   urlget queue stop              let workers begin nothing more of a crawl
   urlget queue resume            let them go on
-  urlget queue index DIR         one index for the archives of all workers`,
+  urlget queue index DIR         one index for the archives of all workers
+  urlget queue content SHA256    print a content that is kept`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("queue: there is no %q; want status, results, dead, retry, purge, crawls, stop, resume or index", args[0])
+				return usage("queue: there is no %q; want status, results, dead, retry, purge, crawls, stop, resume, index or content", args[0])
 			}
-			return usage("queue: want status, results, dead, retry, purge, crawls, stop, resume or index")
+			return usage("queue: want status, results, dead, retry, purge, crawls, stop, resume, index or content")
 		},
 	}
 	with := func(do func(context.Context, *jetstream.Engine, []string) error) func(*cobra.Command, []string) error {
@@ -103,7 +104,7 @@ func (a *app) queueCommand() *cobra.Command {
 		a.reach.define(c.Flags())
 		cmd.AddCommand(c)
 	}
-	cmd.AddCommand(index)
+	cmd.AddCommand(index, a.contentCommand())
 	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	dead.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	results.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")

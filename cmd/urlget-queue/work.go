@@ -25,7 +25,8 @@ import (
 type labour struct {
 	jobs, perHost, tries int
 	wait, grace          time.Duration
-	artefacts, listen    string
+	artefacts            keeping
+	listen               string
 	warc                 string
 	untilEmpty           bool
 	private              bool
@@ -39,8 +40,8 @@ func (a *app) workCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "work [flags]",
 		Short: "Retrieve what is in a queue, until a signal",
-		Long: `Retrieve what is in a queue. Contents become files below --artefacts, by their
-digests; how jobs ended is told by "urlget queue results". SIGTERM and SIGINT let
+		Long: `Retrieve what is in a queue. Contents are kept by their digests, in files
+below --artefacts, a bucket or an object store; how jobs ended is told by "urlget queue results". SIGTERM and SIGINT let
 what is under way end, for --grace at most; a second signal ends the program at
 once. Nothing is lost either way.`,
 		Args: noArguments,
@@ -52,7 +53,7 @@ once. Nothing is lost either way.`,
 	f.IntVar(&l.perHost, "per-host", 2, "`N` transfers from one host at once, of all workers together; all must say the same")
 	f.DurationVar(&l.wait, "wait", 0, "leave a host alone for `TIME` after a transfer")
 	f.IntVarP(&l.tries, "tries", "t", 5, "after `N` failures a job is a dead letter")
-	f.StringVar(&l.artefacts, "artefacts", "artefacts", "keep contents below `DIR`")
+	l.artefacts.define(f)
 	f.StringVar(&l.warc, "warc", "", "record everything in an archive of this worker (.warc.gz) below `DIR`")
 	f.BoolVar(&l.untilEmpty, "until-empty", false, "end when nothing is left in the queue, also in the hands of other workers")
 	f.BoolVar(&l.private, "allow-private", false, "retrieve from private addresses too")
@@ -94,17 +95,17 @@ func (a *app) work(ctx context.Context, l *labour) error {
 		logs = slog.NewJSONHandler(a.err, nil)
 	}
 	logger := slog.New(logs)
-	store, err := queue.OpenDir(l.artefacts)
-	if err != nil {
-		return fileError(err)
-	}
-	defer store.Close()
 	a.reach.stays = true
 	e, done, err := a.reach.open(ctx, logger)
 	if err != nil {
 		return err
 	}
 	defer done()
+	store, closer, err := l.artefacts.open(ctx, func() (*jetstream.Engine, error) { return e, nil })
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
 
 	policy := &fetch.Policy{Untrusted: true, AllowPrivate: l.private, MaxSize: l.maxSize}
 	for _, port := range l.ports {

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/urlget/urlget/fetch"
 )
 
 // A Dir is a Store in a directory: the content with digest abcd… is the file sha256/ab/abcd…, and
@@ -44,6 +47,23 @@ func (d *Dir) Begin() (Spool, error) {
 	return &dirSpool{File: f, dir: d}, nil
 }
 
+// Get returns the content with a digest.
+func (d *Dir) Get(_ context.Context, sum string) (io.ReadCloser, error) {
+	if !isDigest(sum) {
+		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is no SHA-256 digest", sum)}
+	}
+	f, err := d.root.Open(ArtefactPath(sum))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: err}
+	}
+	return f, err
+}
+
+func isDigest(sum string) bool {
+	_, err := hex.DecodeString(sum)
+	return err == nil && len(sum) == 64
+}
+
 // List returns the paths of all files in the directory, also of those on their way, in order.
 func (d *Dir) List() (paths []string, err error) {
 	err = fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
@@ -74,12 +94,15 @@ func (s *dirSpool) Reader() (io.Reader, error) {
 
 // Commit implements Spool. The order is what makes it safe: the bytes first, then the name, then
 // the directory that has the name.
-func (s *dirSpool) Commit(_ context.Context, sum string) (string, error) {
-	if len(sum) != 64 {
+func (s *dirSpool) Commit(ctx context.Context, sum string) (string, error) {
+	defer s.Discard()
+	if !isDigest(sum) {
 		return "", fmt.Errorf("%q is no digest", sum)
 	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
 	name := ArtefactPath(sum)
-	defer s.Discard()
 	if _, err := s.dir.root.Stat(name); err == nil {
 		return name, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {

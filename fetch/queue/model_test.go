@@ -18,3 +18,15 @@ func TestModel(t *testing.T) {
 		return func() queue.Admin { return m.Connect("c") }
 	})
 }
+
+func TestDir(t *testing.T) {
+	t.Parallel()
+	queuetest.RunStore(t, func(t *testing.T) queuetest.Store {
+		d, err := queue.OpenDir(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { d.Close() })
+		return d
+	})
+}

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -20,7 +19,6 @@ import (
 type sharedRules struct {
 	engine Engine
 	agent  string
-	ttl    time.Duration // of leases
 }
 
 // heldRules are what is remembered of a server.
@@ -34,10 +32,7 @@ type heldRules struct {
 	Retry bool       `json:"retry,omitempty"`
 }
 
-const (
-	failedRulesFresh = 20 * time.Second // for which nobody asks again
-	rulesPoll        = 250 * time.Millisecond
-)
+const failedRulesFresh = 20 * time.Second // for which nobody asks again
 
 func (s *sharedRules) key(site string) string {
 	sum := sha256.Sum256([]byte(s.agent + "\n" + site))
@@ -47,30 +42,22 @@ func (s *sharedRules) key(site string) string {
 // rules is the crawl.Robots.Share of a worker.
 func (s *sharedRules) rules(ctx context.Context, site string, ask func(context.Context) (*robots.Rules, error)) (*robots.Rules, error) {
 	key := s.key(site)
-	for {
-		rules, known, err := s.remembered(ctx, key)
-		if known || err != nil {
-			return rules, err
+	var rules *robots.Rules
+	var told error
+	err := Once(ctx, s.engine, key, func(ctx context.Context) (known bool, err error) {
+		rules, known, err = s.remembered(ctx, key)
+		if known {
+			told, err = err, nil
 		}
-		mine := []byte(rand.Text())
-		revision, err := s.engine.Leases().Create(ctx, key, mine)
-		if err == nil {
-			rules, known, err := s.remembered(ctx, key) // meanwhile
-			if !known && err == nil {
-				rules, err = s.ask(ctx, key, mine, revision, ask)
-			}
-			short, cancel := context.WithTimeout(context.WithoutCancel(ctx), operation)
-			defer cancel()
-			s.engine.Leases().Delete(short, key, 0) // or it ends by itself
-			return rules, err
-		}
-		if !errors.Is(err, ErrExists) {
-			return nil, &engineError{err}
-		}
-		if err := sleep(ctx, rulesPoll); err != nil {
-			return nil, err
-		}
+		return known, err
+	}, func(ctx context.Context) (err error) {
+		rules, told, err = s.ask(ctx, key, ask)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return rules, told
 }
 
 // remembered returns what another worker was told.
@@ -92,42 +79,30 @@ func (s *sharedRules) remembered(ctx context.Context, key string) (_ *robots.Rul
 		return nil, true, &fetch.Error{Op: "get", Code: h.Class, Retry: h.Retry, Err: errors.New(h.Error)}
 	case h.Error == "" && age < crawl.RulesFresh:
 		rules, err := robots.Read(strings.NewReader(h.Text), s.agent)
-		return rules, err == nil, err
+		return rules, true, err
 	}
 	return nil, false, nil
 }
 
-// ask asks the server and tells the others, while the lease is kept.
-func (s *sharedRules) ask(ctx context.Context, key string, mine []byte, revision uint64, ask func(context.Context) (*robots.Rules, error)) (*robots.Rules, error) {
-	keeping, stop := context.WithCancel(ctx)
-	kept := make(chan struct{})
-	go func() {
-		defer close(kept)
-		for sleep(keeping, s.ttl/4) == nil {
-			if now, err := s.engine.Leases().Update(keeping, key, mine, revision); err == nil {
-				revision = now
-			} // else the worst is that another one asks too
-		}
-	}()
-	rules, err := ask(ctx)
-	stop()
-	<-kept
+// ask asks the server and tells the others. Told is why there are no rules.
+func (s *sharedRules) ask(ctx context.Context, key string, ask func(context.Context) (*robots.Rules, error)) (rules *robots.Rules, told, err error) {
+	rules, told = ask(ctx)
 	if ctx.Err() != nil {
-		return nil, fetch.ContextError(ctx)
+		return nil, nil, fetch.ContextError(ctx)
 	}
 	h := heldRules{Time: time.Now().UTC()}
-	if err != nil {
+	if told != nil {
 		var own *fetch.Error
-		h.Error, h.Class, h.Retry = fetch.Printable(err.Error()), fetch.CodeOf(err), errors.As(err, &own) && own.Retry
+		h.Error, h.Class, h.Retry = fetch.Printable(told.Error()), fetch.CodeOf(told), errors.As(told, &own) && own.Retry
 	} else {
 		h.Text = string(rules.Text())
 	}
-	data, jerr := json.Marshal(h)
-	if jerr != nil || len(data) > s.engine.Limits().Message {
-		return rules, err // too long to be shared
+	data, err := json.Marshal(h)
+	if err != nil || len(data) > s.engine.Limits().Message {
+		return rules, told, nil // too long to be shared
 	}
-	if perr := s.engine.Records().Put(ctx, key, data); perr != nil {
-		return nil, &engineError{perr}
+	if err := s.engine.Records().Put(ctx, key, data); err != nil {
+		return nil, nil, &engineError{err}
 	}
-	return rules, err
+	return rules, told, nil
 }

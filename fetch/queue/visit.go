@@ -69,7 +69,7 @@ func (c *crawling) load(ctx context.Context) (*Crawl, error) {
 	defer c.mu.Unlock()
 	if c.crawl == nil || c.crawl.Token != now.Token { // another one, of the same name
 		c.robots = crawl.NewRobots(c.client, now.agent())
-		shared := &sharedRules{c.engine, now.agent(), c.engine.Limits().LeaseTTL}
+		shared := &sharedRules{c.engine, now.agent()}
 		c.robots.Share = shared.rules
 		clear(c.frontier)
 	}

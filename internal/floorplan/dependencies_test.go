@@ -60,6 +60,7 @@ var apart = map[string][]string{
 	"fetch/middleware/otel":          nil,
 	"fetch/queue/jetstream":          {"cmd/urlget-queue"},
 	"fetch/queue/jetstream/embedded": {"cmd/urlget-queue"},
+	"fetch/queue/s3":                 {"cmd/urlget-queue"},
 }
 
 func TestPackagesApartStayApart(t *testing.T) {

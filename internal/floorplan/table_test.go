@@ -104,6 +104,7 @@ var layers = []layer{
 			"fetch/schedule", "fetch/crawl", "fetch/render"}},
 		{packages: "fetch/queue/jetstream", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/nats-io/nats.go"}},
 		{packages: "fetch/queue/jetstream/embedded", imports: []string{"fetch"}, modules: []string{"github.com/nats-io/nats-server", "go.etcd.io/bbolt"}},
+		{packages: "fetch/queue/s3", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/minio/minio-go"}},
 		{packages: "fetch/queue/queuetest", imports: []string{"fetch/queue"}},
 		{packages: "fetch/archive", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/capture", "fetch/message",
 			"fetch/download", "fetch/crawl", "fetch/mirror", "internal/mailbox")},
