@@ -131,6 +131,9 @@ func (b *transferBody) conclude() error {
 	}
 	if b.final == nil {
 		r, err := b.session.control.reply()
+		for i := 1; err == nil && r.Code/100 == 1 && i < maxPreliminary; i++ { // it has announced the data twice
+			r, err = b.session.control.reply()
+		}
 		if err != nil {
 			if b.ctx.Err() != nil {
 				return err

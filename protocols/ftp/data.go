@@ -90,9 +90,12 @@ func (s *session) complete(ctx context.Context, x *transfer) (err error) {
 		dc.close()
 		return nil
 	case dc.listener != nil:
-		if dc.conn, err = s.accept(ctx, dc.listener); err != nil {
+		if dc.conn, x.final, err = s.control.accept(ctx, dc.listener, x.command); err != nil {
 			s.lost = true
 			return err
+		}
+		if dc.conn == nil {
+			return nil
 		}
 	}
 	if s.private {
@@ -102,24 +105,6 @@ func (s *session) complete(ctx context.Context, x *transfer) (err error) {
 		}
 	}
 	return nil
-}
-
-// accept waits for the server to connect, up to the connect timeout.
-func (s *session) accept(ctx context.Context, l listener) (*fetch.Conn, error) {
-	if limit := s.control.env.Timeouts().Connect; limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit,
-			&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("the server did not connect within %v", limit)})
-		defer cancel()
-	}
-	stop := context.AfterFunc(ctx, func() { l.Close() })
-	conn, err := l.Accept()
-	stop()
-	l.Close()
-	if err != nil && ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return conn, err
 }
 
 // epsv asks for a port of the server (RFC 2428, section 3).

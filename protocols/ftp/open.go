@@ -16,10 +16,12 @@ import (
 
 // A transfer is one that the server has granted.
 type transfer struct {
-	meta  fetch.Meta
-	data  *dataConn
-	final *wire.Reply // that ended the transfer, if it came at once
-	limit int64       // how many bytes are wanted; 0 means all
+	meta fetch.Meta
+	data *dataConn
+	// command is the one that began the transfer.
+	command string
+	final   *wire.Reply // that ended the transfer, if it came at once
+	limit   int64       // how many bytes are wanted; 0 means all
 	// announced is the size that the server names when it begins; 0 if it does not.
 	announced int64
 }
@@ -252,7 +254,7 @@ func (s *session) start(t *task, f *facts, x *transfer) error {
 	default:
 		return err
 	}
-	x.meta.Reply = replyOf(reply)
+	x.command, x.meta.Reply = command(verb, t.name), replyOf(reply)
 	if t.kind == retrieve && t.isImage() && x.meta.Size < 0 {
 		x.announced = announcedSize(reply.Text(), t.name)
 		if x.meta.Range.Offset == 0 && x.limit == 0 && x.announced > 0 {
