@@ -248,6 +248,7 @@ func (b *batch) task(j *job.Job, place string) schedule.Task {
 func (b *batch) end(number int, place, subject string, e ended) {
 	stop := e.err != nil && b.app.set.many.failFast
 	b.turns.take(number, func() {
+		b.app.came(e)
 		if e.tell != nil {
 			e.tell()
 		}
@@ -258,6 +259,13 @@ func (b *batch) end(number int, place, subject string, e ended) {
 	})
 	if stop && !b.ended.Swap(true) {
 		b.cancel(errFailFast)
+	}
+}
+
+// came counts what came of a transfer that failed; what was saved is counted where it is told.
+func (a *app) came(e ended) {
+	if e.err != nil && e.res != nil {
+		a.tally.came(e.res.Received)
 	}
 }
 
@@ -275,6 +283,7 @@ func (b *batch) match(ctx context.Context, j *job.Job) error {
 		if e.res != nil {
 			b.received.Add(e.res.Received)
 		}
+		b.app.came(e)
 		if e.tell != nil {
 			e.tell()
 		}

@@ -115,7 +115,11 @@ func (a *app) kept(j *job.Job, res *job.Result) string {
 	if err != nil || info.Size() == 0 || info.ModTime().Before(res.Started.Truncate(time.Second)) {
 		return ""
 	}
-	return fmt.Sprintf("%s are kept in %s; the same command goes on from there", sizeWord(float64(info.Size())), name)
+	again := "-c"
+	if a.set.resume {
+		again = "the same command"
+	}
+	return fmt.Sprintf("%s are kept in %s; %s goes on from there", sizeWord(float64(info.Size())), name, again)
 }
 
 // look lists or describes one URL.

@@ -29,6 +29,13 @@ func (t *tally) add(res *job.Result) {
 	t.bytes += res.Received
 }
 
+// came counts bytes that were transferred before a failure.
+func (t *tally) came(n int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bytes += n
+}
+
 // fail counts a failure. Subject is the URL given by the user, redacted.
 func (t *tally) fail(subject string) {
 	t.mu.Lock()

@@ -278,7 +278,7 @@ func TestInterruptKeepsThePart(t *testing.T) {
 	s.enter("\x03")
 	s.expect("\r\x1b[K") // what the terminal echoed is gone
 	s.expect("interrupted")
-	s.expect("hint: 97.7 KiB are kept in stall.part; the same command goes on from there")
+	s.expect("hint: 97.7 KiB are kept in stall.part; -c goes on from there")
 	s.exit(130)
 	if info, err := os.Stat(s.cmd.Dir + "/stall.part"); err != nil || info.Size() != 100_000 {
 		t.Errorf("%v, %v", info, err)

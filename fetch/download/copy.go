@@ -11,7 +11,7 @@ import (
 // Copy writes the content to w. Like Do it reconnects, but because it cannot take back what it has
 // written, it fails with ErrChanged where Do would start over: w receives each byte once, all from
 // the same version of the resource. Exists, Known and Segments are ignored. A wrong checksum is
-// detected only after everything has been written.
+// detected only after everything has been written. A result with an error is as that of Do.
 func (d *Downloader) Copy(ctx context.Context, req *fetch.Request, w io.Writer, opts *Options) (*Result, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -30,7 +30,10 @@ func (d *Downloader) Copy(ctx context.Context, req *fetch.Request, w io.Writer, 
 	case errOver:
 		r.Outcome = NoContent
 	default:
-		return nil, t.finish(err)
+		if r = nil; t.received > 0 {
+			r = &Result{Size: -1, Written: t.received}
+		}
+		return r, t.finish(err)
 	}
 	return r, nil
 }

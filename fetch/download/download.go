@@ -61,7 +61,8 @@ func (d *Downloader) Get(ctx context.Context, rawURL, name string, opts *Options
 // what answers it is asked for again only as a whole, and only if what is sent can be sent again.
 //
 // Errors are of type *fetch.Error. Those of the local file system are of class ErrFile and are
-// never retried. After an error, the unfinished part is kept if a later run can continue it.
+// never retried. After an error, the unfinished part is kept if a later run can continue it. The
+// Result then says only how much was transferred (Written); it is nil if that is nothing.
 func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string, opts *Options) (*Result, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -101,7 +102,10 @@ func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string, op
 		err = f.describe(r)
 	}
 	if err != nil {
-		return nil, t.finish(err)
+		if r = nil; t.received > 0 {
+			r = &Result{Size: -1, Written: t.received}
+		}
+		return r, t.finish(err)
 	}
 	return r, nil
 }

@@ -217,11 +217,15 @@ func TestRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l := newLiar(pattern(500, 1), reply{cut: 100}, reply{err: stop})
-	if _, err := l.downloader(t, dir).Get(t.Context(), "x-liar://me:secret@host/file.bin", "", nil); !errors.Is(err, fetch.ErrServer) {
+	r, err := l.downloader(t, dir).Get(t.Context(), "x-liar://me:secret@host/file.bin", "", nil)
+	if !errors.Is(err, fetch.ErrServer) {
 		t.Fatal(err)
 	}
 	have := contents(t, dir)
 	record := have["file.bin.part.json"]
+	if r == nil || r.Written != 100 {
+		t.Errorf("the result is %+v, and 100 bytes came", r)
+	}
 	if len(have["file.bin.part"]) != 100 || strings.Contains(record, "secret") {
 		t.Errorf("part of %d bytes, record %s", len(have["file.bin.part"]), record)
 	}

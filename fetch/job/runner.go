@@ -289,8 +289,11 @@ func (u *run) get(ctx context.Context, req *fetch.Request) error {
 	if err == errFollowed {
 		return nil
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		u.result.downloaded(res, u.job.Exists)
+	case res != nil:
+		u.result.Received = res.Written // for nothing, or for a later run
 	}
 	return err
 }

@@ -65,7 +65,7 @@ func TestRun(t *testing.T) {
 		{"changed", job.Job{IfChanged: changed(-time.Hour)}, "/a.txt", job.Result{Outcome: job.Saved, Path: "a.txt", Size: 5, Received: 5, SHA256: sumOfA}, "a.txt aaaaa"},
 		{"not changed", job.Job{IfChanged: changed(0)}, "/a.txt", job.Result{Outcome: job.Unchanged, Size: -1}, ""},
 		{"checksum", job.Job{Checksum: "sha256:" + sumOfA}, "/a.txt", job.Result{Outcome: job.Saved, Path: "a.txt", Size: 5, Received: 5, SHA256: sumOfA}, "a.txt aaaaa"},
-		{"wrong checksum", job.Job{Checksum: "sha256:" + sumOfA}, "/b.txt", job.Result{Outcome: job.Failed, Class: fetch.ErrChecksum, Size: -1}, ""},
+		{"wrong checksum", job.Job{Checksum: "sha256:" + sumOfA}, "/b.txt", job.Result{Outcome: job.Failed, Class: fetch.ErrChecksum, Size: -1, Received: 2}, ""},
 		{"a listing is a document", job.Job{}, "/dir/", job.Result{Outcome: job.Saved, Path: "index", Size: 41, Received: 41}, "index x-shelf://host/a.txt\nx-shelf://host/dir/\n"},
 		{"a pattern under a name", job.Job{Output: "x"}, "/*", job.Result{Outcome: job.Saved, Path: "x", Size: 62, Received: 62}, "x x-shelf://host/a.txt\nx-shelf://host/dir/\nx-shelf://host/b.txt\n"},
 		{"a pattern", job.Job{Output: "all/"}, "/*", job.Result{Outcome: job.Listed, Size: -1, Entries: 3}, "all/a.txt aaaaa, all/b.txt bb"},
