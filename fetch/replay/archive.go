@@ -22,7 +22,6 @@ import (
 	"github.com/urlget/urlget/fetch/capture"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetch/warc"
-	"github.com/urlget/urlget/fetch/warc/wacz"
 )
 
 // maxDamage bounds the list of damaged places that is kept.
@@ -39,14 +38,15 @@ var ErrTooMany = fmt.Errorf("more than %d records, and no index beside it", maxR
 // or because it was read once. Its methods may be called by many goroutines.
 type Archive struct {
 	files   []*os.File
-	indexes []*index
-	damage  []error
+	indexes []indexed
 
-	mu      sync.Mutex
+	mu      sync.Mutex // for all below
+	damage  []error
 	scanned *table
 	left    int       // records that may still be remembered
 	looked  [2]*table // what was looked up in indexes: lately, and before that
 	most    int       // URLs in each of them
+	lines   int       // most that a packed index may have
 
 	web     sync.Once
 	drivers [2]fetch.Driver // of HTTP: for answers as they are, and for coded ones
@@ -86,13 +86,14 @@ type captured struct {
 const exchangeRecord = "exchange"
 
 // Open opens WARC files, and WACZ files that have some. If there is an index beside a file,
-// NAME.cdxj for NAME.warc.gz, that says how much of it it covers, only the rest is read. Others are
-// read once.
+// NAME.cdxj for NAME.warc.gz, that says how much of it it covers, only the rest is read. Of a WACZ
+// file the index in it is read, and the files only that this does not have, or is wrong about. Others
+// are read once.
 func Open(paths ...string) (*Archive, error) { return open(maxRecords, paths) }
 
 // open remembers at most so many records.
 func open(limit int, paths []string) (*Archive, error) {
-	a := &Archive{left: limit, most: maxLooked, scanned: newTable(), looked: [2]*table{newTable(), newTable()}}
+	a := &Archive{left: limit, most: maxLooked, lines: limit * (maxPacked / maxRecords), scanned: newTable(), looked: [2]*table{newTable(), newTable()}}
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err == nil {
@@ -113,20 +114,33 @@ func (a *Archive) Close() error {
 		err = errors.Join(err, f.Close())
 	}
 	for _, x := range a.indexes {
-		err = errors.Join(err, x.file.Close())
+		err = errors.Join(err, x.close())
 	}
 	return err
 }
 
 // Damage returns the first places that could not be read, as errors that name the file and the
 // byte.
-func (a *Archive) Damage() []error { return a.damage }
+func (a *Archive) Damage() []error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.damage)
+}
+
+// damaged notes a place, or an index, that is of no use. The lock is held, or nobody else knows a.
+func (a *Archive) damaged(err error) {
+	if len(a.damage) < maxDamage {
+		a.damage = append(a.damage, err)
+	}
+}
 
 // Len returns how many URLs there are. With an index, it is how many records that has.
 func (a *Archive) Len() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	n := len(a.scanned.captures)
 	for _, x := range a.indexes {
-		n += len(x.lines)
+		n += x.count()
 	}
 	return n
 }
@@ -163,20 +177,6 @@ func (a *Archive) add(f *os.File) error {
 // zipMagic is what a WACZ file begins with.
 const zipMagic = "PK\x03\x04"
 
-// addPacked reads the WARC files within a WACZ file.
-func (a *Archive) addPacked(f *os.File, size int64) error {
-	packed, err := wacz.NewReader(f, size)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name(), err)
-	}
-	for _, inner := range packed.Files() {
-		if err := a.scan(inner, f.Name()+"/"+inner.Name, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // scan notes what is in a file from some byte on.
 func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 	r, err := warc.NewReader(f)
@@ -190,21 +190,19 @@ func (a *Archive) scan(f io.ReaderAt, name string, from int64) error {
 		}
 	}
 	s := newScanner(a, a.scanned, f)
-	n := 0
+	n, before := 0, len(a.damage)
 	for {
 		rec, err := r.Next()
 		var damage *warc.DamageError
 		switch {
 		case err == io.EOF:
-			if n == 0 && from == 0 && len(a.damage) > 0 {
+			if n == 0 && from == 0 && len(a.damage) > before {
 				return fmt.Errorf("%s is no WARC file: %w", name, a.damage[len(a.damage)-1])
 			}
 			s.settle()
 			return nil
 		case errors.As(err, &damage):
-			if len(a.damage) < maxDamage {
-				a.damage = append(a.damage, fmt.Errorf("%s: %w", name, err))
-			}
+			a.damaged(fmt.Errorf("%s: %w", name, err))
 		case err != nil:
 			return err
 		case a.left == 0:
@@ -420,6 +418,8 @@ func (a *Archive) URLs(match func(url string) bool, most int) (list []string, mo
 			more = true
 		}
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(a.scanned.captures)) {
 		note(key)
 	}

@@ -29,6 +29,24 @@ const (
 	maxVersions = 10_000
 )
 
+// An indexed is an archive of which an index says where records are. Its methods are called with the
+// lock of the Archive.
+type indexed interface {
+	// find returns what there is of the URL with that key, and perhaps of others.
+	find(key string) []located
+	// each calls f with what the index has.
+	each(f func(warc.IndexEntry)) error
+	count() int
+	close() error
+}
+
+// A located is where a record is, as an index says.
+type located struct {
+	archive io.ReaderAt
+	offset  int64
+	extra
+}
+
 // An index is a CDXJ file that covers the beginning of an archive.
 type index struct {
 	file    *os.File
@@ -127,14 +145,17 @@ func (x *index) entry(l line) (warc.IndexEntry, bool) {
 	return warc.ParseIndexEntry(text)
 }
 
-// find returns the lines for the URL with that key, and perhaps others.
-func (x *index) find(key string) []warc.IndexEntry {
+func (x *index) count() int   { return len(x.lines) }
+func (x *index) close() error { return x.file.Close() }
+
+// find implements indexed.
+func (x *index) find(key string) []located {
 	hash := maphash.String(seed, key)
 	i, _ := slices.BinarySearchFunc(x.lines, hash, func(l line, h uint64) int { return cmp.Compare(l.hash, h) })
-	var list []warc.IndexEntry
+	var list []located
 	for ; i < len(x.lines) && x.lines[i].hash == hash && len(list) < maxVersions; i++ {
 		if e, ok := x.entry(x.lines[i]); ok {
-			list = append(list, e)
+			list = append(list, located{x.archive, e.Offset, extra{e.Origin, e.Request, e.Method}})
 		}
 	}
 	return list
@@ -161,46 +182,73 @@ func (a *Archive) look(key string) {
 	}
 	a.looked[0].keys[key] = true
 	for _, x := range a.indexes {
-		a.lookIn(x, key)
+		if !a.lookIn(x, key) { // an index was given up, and its archives read
+			a.looked = [2]*table{newTable(), newTable()}
+			a.look(key)
+			return
+		}
 	}
 }
 
 // lookIn reads the records of one URL. An index may lie, so that only what a record says of itself
-// counts.
-func (a *Archive) lookIn(x *index, key string) {
-	r, err := warc.NewReader(x.archive)
-	if err != nil {
-		return
+// counts. It returns false if it is not asked again.
+func (a *Archive) lookIn(x indexed, key string) bool {
+	var s *scanner
+	var r *warc.Reader
+	end := func() {
+		if r != nil {
+			s.settle()
+			r.Close()
+		}
 	}
-	defer r.Close()
-	s := newScanner(a, a.looked[0], x.archive)
-	note := func(offset int64) {
+	defer func() { end() }()
+	note := func(offset int64) bool {
 		if r.SeekRecord(offset, 0) != nil {
-			return
+			return false
 		}
 		rec, err := r.Next()
 		if err != nil || rec.Offset != offset {
-			return
+			return false
 		}
-		if u, err := uri.Parse(rec.TargetURI()); err == nil && u.IsAbs() && capture.Key(u) == key {
-			s.record(rec)
+		u, err := uri.Parse(rec.TargetURI())
+		if err != nil || !u.IsAbs() || capture.Key(u) != key {
+			return false
+		}
+		s.record(rec)
+		return true
+	}
+	for _, l := range x.find(key) {
+		if s == nil || s.file != l.archive {
+			end()
+			s = newScanner(a, a.looked[0], l.archive)
+			var err error
+			if r, err = warc.NewReader(l.archive); err != nil {
+				r = nil
+				return true
+			}
+		}
+		if l.origin > 0 {
+			a.lookAt(l.archive, l.origin)
+		}
+		known := len(a.looked[0].captures[key])
+		ok := note(l.offset)
+		if ok && l.request > 0 {
+			ok = note(l.request)
+		}
+		if p, is := x.(*packed); !ok && is {
+			p.distrust(a, key)
+			return false
+		}
+		if list := a.looked[0].captures[key]; l.request == 0 && len(list) > known {
+			list[known].method = cmp.Or(list[known].method, l.method)
 		}
 	}
-	for _, e := range x.find(key) {
-		if e.Origin > 0 {
-			a.lookAt(x, e.Origin)
-		}
-		note(e.Offset)
-		if e.Request > 0 {
-			note(e.Request)
-		}
-	}
-	s.settle()
+	return true
 }
 
 // lookAt notes one record, as that to which a revisit refers.
-func (a *Archive) lookAt(x *index, offset int64) {
-	p := place{file: x.archive, offset: offset}
+func (a *Archive) lookAt(archive io.ReaderAt, offset int64) {
+	p := place{file: archive, offset: offset}
 	if rec, done, err := a.read(p); err == nil {
 		if id := rec.ID(); id != "" {
 			a.looked[0].records[id] = p
@@ -211,12 +259,11 @@ func (a *Archive) lookAt(x *index, offset int64) {
 
 // byID returns where the record with an identifier is.
 func (a *Archive) byID(id string) (place, bool) {
-	p, ok := a.scanned.records[id]
-	if ok || len(a.indexes) == 0 {
-		return p, ok
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if p, ok := a.scanned.records[id]; ok {
+		return p, true
+	}
 	for _, t := range a.looked {
 		if p, ok := t.records[id]; ok {
 			return p, true
@@ -227,15 +274,15 @@ func (a *Archive) byID(id string) (place, bool) {
 
 // byOrigin returns where the record is that somebody else refers to by URL and date.
 func (a *Archive) byOrigin(o origin) place {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if p, ok := a.scanned.origins[o]; ok || len(a.indexes) == 0 {
 		return p
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if u, err := uri.Parse(o.url); err == nil && u.IsAbs() {
 		a.look(capture.Key(u))
 	}
-	for _, t := range a.looked {
+	for _, t := range []*table{a.scanned, a.looked[0], a.looked[1]} { // the first has changed if an index was given up
 		if p, ok := t.origins[o]; ok {
 			return p
 		}

@@ -1,0 +1,226 @@
+package replay_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/replay"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/protocols"
+)
+
+// A part is a member of a WACZ file.
+type part struct {
+	name    string
+	content []byte
+}
+
+// writePacked writes a WACZ file. What describes it has the digest of all members.
+func writePacked(t *testing.T, parts ...part) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "a.wacz")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var list []string
+	z := zip.NewWriter(f)
+	add := func(p part) {
+		method := zip.Store
+		if strings.HasPrefix(p.name, "pages/") {
+			method = zip.Deflate
+		}
+		w, err := z.CreateHeader(&zip.FileHeader{Name: p.name, Method: method})
+		if err == nil {
+			_, err = w.Write(p.content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, fmt.Sprintf(`{"path":%q,"hash":"sha256:%x","bytes":%d}`, p.name, sha256.Sum256(p.content), len(p.content)))
+	}
+	for _, p := range parts {
+		add(p)
+	}
+	if len(parts) > 0 && parts[len(parts)-1].name != "datapackage.json" {
+		add(part{"datapackage.json", []byte(`{"profile":"data-package","resources":[` + strings.Join(list, ",") + `]}`)})
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// cdxj returns the lines of an index of records.
+func cdxj(t *testing.T, file, records string) []string {
+	t.Helper()
+	var lines []string
+	if _, err := warc.Index(strings.NewReader(records), file, func(e warc.IndexEntry) error {
+		lines = append(lines, string(e.AppendTo(nil)))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// zipped compresses each of the texts by itself.
+func zipped(t *testing.T, texts ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	for _, text := range texts {
+		z := gzip.NewWriter(&out)
+		io.WriteString(z, text)
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.Bytes()
+}
+
+// The index of a WACZ file spares reading its archives, which are damaged so that it would be seen.
+// Whatever it says, the answers are the same.
+func TestThePackedIndexIsUsed(t *testing.T) {
+	t.Parallel()
+	records := strings.Join(sample(), "")
+	const more = "rubbish\r\n"
+	second := response("http://h.example/second", answer("second")) + more
+	lines := cdxj(t, "a.warc", records)
+	index := strings.Join(lines, "")
+	both := index + strings.Join(cdxj(t, "b.warc", second), "")
+	archives := []part{{"archive/a.warc", []byte(records)}, {"archive/b.warc", []byte(second)}}
+	lied := func(old, new string) string { return strings.Replace(both, old, new, 1) }
+	for _, tt := range []struct {
+		name  string
+		parts []part
+		read  int // places that were noticed
+		text  string
+	}{
+		{"whole", []part{{"indexes/index.cdx.gz", zipped(t, both)}}, 0, ""},
+		{"plain", []part{{"indexes/index.cdxj", []byte(both)}}, 0, ""},
+		{"in blocks, with an index of them", []part{{"indexes/index.cdx.gz", zipped(t, append(lines, strings.Join(cdxj(t, "b.warc", second), ""))...)},
+			{"indexes/index.idx", []byte("!meta 0 {\"format\":\"cdxj-gzip-1.0\",\"filename\":\"index.cdx.gz\"}\nexample,h)/ 2026 {\"offset\":0,\"length\":9}\n")}}, 0, ""},
+		{"one for each file", []part{{"indexes/a.cdx.gz", zipped(t, index)}, {"indexes/b.cdxj", []byte(strings.Join(cdxj(t, "b.warc", second), ""))}}, 0, ""},
+		{"with rubbish", []part{{"indexes/index.cdxj", []byte("!x\n" + strings.Repeat("x", 100_000) + "\n" + both + "a 2026 {")}}, 0, ""},
+		{"of one of two files", []part{{"indexes/index.cdxj", []byte(index)}}, 1, "b.warc"},
+		{"of files that are not there", []part{{"indexes/index.cdxj", []byte(strings.ReplaceAll(both, "b.warc", "c.warc"))}}, 1, "b.warc"},
+		{"by who knows the web alone", []part{{"indexes/index.cdxj", []byte(strings.ReplaceAll(both, `"instant"`, `"other"`))}}, 1, "a.warc"},
+		{"none", nil, 2, ""},
+		{"that is damaged", []part{{"indexes/index.cdx.gz", zipped(t, both)[:200]}}, 3, "read instead"},
+		{"that is no gzip", []part{{"indexes/index.cdx.gz", []byte(both)}}, 3, "read instead"},
+		{"of another digest", []part{{"indexes/index.cdxj", []byte(both)},
+			{"datapackage.json", fmt.Appendf(nil, `{"resources":[{"path":"indexes/index.cdxj","hash":"sha256:%x"}]}`, sha256.Sum256(nil))}}, 3, "digest"},
+		{"that grows", []part{{"indexes/index.cdx.gz", zipped(t, both+strings.Repeat("x", 16<<20))}}, 3, "grows"},
+		{"that lies", []part{{"indexes/index.cdxj", []byte(both + strings.ReplaceAll(lines[0], "/a", "/never"))}}, 3, "lies about"},
+		{"that leads nowhere", []part{{"indexes/index.cdxj", []byte(lied(`"offset":"`, `"offset":"9999999`))}}, 3, "lies about"},
+		{"that leads into a record", []part{{"indexes/index.cdxj", []byte(lied(`"offset":"`, `"offset":"-`))}}, 3, "lies about"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a, err := replay.Open(writePacked(t, append(append([]part(nil), archives...), tt.parts...)...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			c := replaying(a)
+			defer c.Close()
+			for range 2 {
+				for rawURL, want := range map[string]string{"http://h.example/a": "pear", "http://h.example/form": "! not_found", "http://h.example/by-date": "pear",
+					"http://h.example/by-id": "pear", "ftp://h.example/bare": "bare", "ftp://h.example/list/": "a\r\n", "ftp://h.example/gone": "! not_found",
+					"http://h.example/never": "! not_found", "http://h.example/second": "second"} {
+					if got := get(c, ask(rawURL)); got != want {
+						t.Errorf("%s: %q, want %q", rawURL, got, want)
+					}
+				}
+			}
+			post := ask("http://h.example/form")
+			post.Method = "POST"
+			if got := get(c, post); got != "posted" {
+				t.Errorf("POST: %q", got)
+			}
+			if damage := a.Damage(); len(damage) != tt.read || !strings.Contains(fmt.Sprint(damage), tt.text) {
+				t.Errorf("noticed %q, want %d", damage, tt.read)
+			}
+			if list, _, err := a.URLs(func(url string) bool { return strings.HasPrefix(url, "http:") }, 10); err != nil || len(list) != 5 {
+				t.Errorf("%q, %v", list, err)
+			}
+			if n := len(a.Times(uri.MustParse("http://h.example/a"))); n != 1 || a.Len() == 0 {
+				t.Errorf("%d captures of %d", n, a.Len())
+			}
+		})
+	}
+}
+
+func TestThePackedIndexIsBounded(t *testing.T) {
+	t.Parallel()
+	records := strings.Join(sample(), "")
+	lines := cdxj(t, "a.warc", records)
+	archive := part{"archive/a.warc", []byte(records)}
+	if _, err := replay.OpenAtMost(1, writePacked(t, archive, part{"indexes/index.cdx.gz", zipped(t, lines...)})); err == nil || !strings.Contains(err.Error(), "too many records in its index") {
+		t.Errorf("%d lines: %v", len(lines), err)
+	}
+	a, err := replay.OpenAtMost(1, writePacked(t, archive, part{"indexes/index.cdx.gz", zipped(t, lines[:4]...)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+}
+
+// FuzzPackedIndex asks for what any index says that there is.
+func FuzzPackedIndex(f *testing.F) {
+	const record = "WARC/1.1\r\nWARC-Type: resource\r\nWARC-Target-URI: ftp://h.example/a\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\npear\r\n\r\n"
+	f.Add([]byte("h 2026 {\"url\":\"ftp://h.example/a\",\"filename\":\"a.warc\",\"offset\":\"0\",\"length\":\"1\",\"instant\":\"2026\",\"origin\":\"7\"}\n"))
+	f.Fuzz(func(t *testing.T, index []byte) {
+		a, err := replay.Open(writePacked(t, part{"archive/a.warc", []byte(record)}, part{"indexes/index.cdxj", index}))
+		if err != nil {
+			return
+		}
+		defer a.Close()
+		c := replaying(a)
+		defer c.Close()
+		list, _, err := a.URLs(func(string) bool { return true }, 10)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, rawURL := range append(list, "ftp://h.example/a") {
+			if got := get(c, ask(rawURL)); got != "pear" && got != "! not_found" && rawURL == "ftp://h.example/a" {
+				t.Errorf("%s: %q", rawURL, got)
+			}
+		}
+	})
+}
+
+// An index by another program tells the method of a request, but not where that is.
+func TestThePackedIndexTellsMethods(t *testing.T) {
+	t.Parallel()
+	records := response("http://h.example/form", answer("posted"))
+	line := `example,h)/form?__wb_method=post 20260101000000 {"url":"http://h.example/form","filename":"a.warc","offset":"0","length":"9","method":"POST"}` + "\n"
+	a, err := replay.Open(writePacked(t, part{"archive/a.warc", []byte(records)}, part{"indexes/index.cdx", []byte(line)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	c := replaying(a)
+	defer c.Close()
+	post := ask("http://h.example/form")
+	post.Method = "POST"
+	if got := get(c, post) + " " + get(c, ask("http://h.example/form")); got != "posted ! not_found" {
+		t.Error(got)
+	}
+}
+
+// replaying returns a client that asks nobody else.
+func replaying(a *replay.Archive) *fetch.Client {
+	return fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
+}
