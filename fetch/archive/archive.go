@@ -322,9 +322,12 @@ func (m *Importer) file(root *os.Root, f mirror.File) error {
 
 // add adds a resource, of which there are two records.
 func (m *Importer) add(u uri.URI, at time.Time, meta *fetch.Meta, content io.Reader) error {
-	if err := m.capture.Add(u, at, meta, content); err != nil {
+	revisit, err := m.capture.Add(u, at, meta, content)
+	if err != nil {
 		return err
 	}
-	m.report.Records += 2
+	if m.report.Records += 2; revisit {
+		m.report.Revisits++
+	}
 	return nil
 }

@@ -71,17 +71,18 @@ func (c *Capture) Recorder(_ context.Context, req *fetch.Request) *fetch.Exchang
 }
 
 // Add records content that was retrieved by other means at some time, and what is known of it, as
-// the answer to a request for u. It returns why it could not be read or written.
-func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader) error {
+// the answer to a request for u. It reports whether the content was known already, so that its record
+// is a revisit, and why it could not be read or written.
+func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader) (revisit bool, err error) {
 	r := &recording{Capture: c, begin: at, added: true, req: &fetch.Request{URL: u}, target: Target(u), peers: make(map[int]peer),
 		conversation: &conversation{}, content: warc.NewSpool(c.w.Dir())}
 	if _, err := io.Copy(r.content, content); err != nil {
 		r.content.Close()
-		return err
+		return false, err
 	}
 	r.response(&fetch.Response{Meta: *m})
 	r.end(nil)
-	return c.w.Err()
+	return r.revisit, c.w.Err()
 }
 
 // A recording is an exchange on its way into the file.
@@ -103,6 +104,7 @@ type recording struct {
 	parse        func(io.Reader) iter.Seq2[fetch.Entry, error]
 	content      *warc.Spool
 	entries      *warc.Spool // nil if there were none
+	revisit      bool        // the content was known already
 }
 
 // A peer is who is at the other end of a connection.
@@ -304,6 +306,7 @@ func (r *recording) resource(err error, protocol string) *warc.Draft {
 	if truncated == "" && r.content.Len() > 0 && r.content.Err() == nil {
 		if known, ok := r.seen.first(digest, r.target, r.begin, h.ID()); ok {
 			known.refer(&d.Header)
+			r.revisit = true
 			d.Block, d.Index.Mime = warc.NewSpool(r.w.Dir()), "warc/revisit"
 		}
 	}
