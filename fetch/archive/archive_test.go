@@ -137,7 +137,9 @@ func TestMirrors(t *testing.T) {
 		if kind, err := archive.KindOf(dir); kind != archive.Mirror || err != nil {
 			t.Errorf("%s, %v", kind, err)
 		}
-		twice := func(m *archive.Importer) error { return errors.Join(m.Mirror(t.Context(), dir), m.Mirror(t.Context(), dir)) }
+		twice := func(m *archive.Importer) error {
+			return errors.Join(m.Mirror(t.Context(), dir), m.Mirror(t.Context(), dir))
+		}
 		if _, _, report := imported(t, twice); report.Revisits == 0 || report.Records != 4*report.Revisits {
 			t.Errorf("twice: %+v", report)
 		}
