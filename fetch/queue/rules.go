@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -93,7 +94,7 @@ func (s *sharedRules) ask(ctx context.Context, key string, ask func(context.Cont
 	h := heldRules{Time: time.Now().UTC()}
 	if told != nil {
 		var own *fetch.Error
-		h.Error, h.Class, h.Retry = fetch.Printable(told.Error()), fetch.CodeOf(told), errors.As(told, &own) && own.Retry
+		h.Error, h.Class, h.Retry = fetch.Printable(told.Error()), fetch.CodeOf(told), errors.As(told, &own) && own.Retry || errors.Is(told, syscall.ECONNREFUSED)
 	} else {
 		h.Text = string(rules.Text())
 	}
