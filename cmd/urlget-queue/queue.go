@@ -80,9 +80,11 @@ func (a *app) queueCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.index(args[0]) }}
+	kinds := []string{string(queue.KindJobs), string(queue.KindResults), string(queue.KindDead), "crawl"}
 	purge := &cobra.Command{Use: "purge jobs|results|dead|crawl", Short: "Forget what is in the queue, of one kind, or a crawl",
+		ValidArgsFunction: cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp),
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || !slices.Contains([]string{string(queue.KindJobs), string(queue.KindResults), string(queue.KindDead), "crawl"}, args[0]) {
+			if len(args) != 1 || !slices.Contains(kinds, args[0]) {
 				return usage("purge: want one of jobs, results, dead and crawl")
 			}
 			if args[0] == "crawl" && a.reach.crawl == "" {

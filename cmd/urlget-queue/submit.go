@@ -43,6 +43,8 @@ flags that say what to follow are those of "urlget -r".`,
 	a.reach.define(f)
 	f.StringVarP(&s.list, "input-file", "i", "", "submit the URLs in `FILE` too, or \"-\": one a line, or jobs as JSON")
 	f.StringVar(&s.priority, "priority", string(queue.Normal), "`WORD`: high, normal or low")
+	words := []string{string(queue.High), string(queue.Normal), string(queue.Low)}
+	cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	s.follow.define(f)
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "print only what goes wrong")
 	return cmd

@@ -19,8 +19,11 @@ const companion = "urlget-queue"
 // companionWords are its commands.
 var companionWords = []string{"submit", "work", "queue"}
 
-// isCompanions reports whether args are for the companion.
+// isCompanions reports whether args are for the companion, as the completion of its commands is.
 func isCompanions(args []string) bool {
+	if len(args) > 2 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		args = args[1:]
+	}
 	return len(args) > 0 && slices.Contains(companionWords, args[0])
 }
 

@@ -3,15 +3,12 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
-	"github.com/spf13/pflag"
+
+	"github.com/urlget/urlget/internal/manpages"
 )
 
 // With the build tag gendoc, the command writes its own man pages to a directory: go run
@@ -22,84 +19,30 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: gendoc DIR")
 		os.Exit(exitUsage)
 	}
-	root := (&app{}).command()
-	root.DisableAutoGenTag = true
-	if err := writePages(root, os.Args[1]); err != nil {
+	err := manpages.Write(os.Args[1], (&app{}).command(), manpages.Options{
+		Version: programVersion(),
+		Groups:  groups,
+		Sections: func(cmd *cobra.Command) string {
+			if cmd.HasParent() {
+				return "\n.SH EXIT STATUS\nAs that of \\fBurlget(1)\\fP, where ENVIRONMENT and FILES are too.\n"
+			}
+			return manSections
+		},
+		Leave: func(cmd *cobra.Command) bool { return cmd.HasParent() && isCompanions([]string{cmd.Name()}) }, // which writes them
+	})
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitFile)
 	}
 }
 
-// writePages writes a page for cmd and each of its subcommands.
-func writePages(cmd *cobra.Command, dir string) error {
-	for _, c := range cmd.Commands() {
-		if err := writePages(c, dir); err != nil {
-			return err
-		}
-	}
-	header := &doc.GenManHeader{Section: "1", Source: "urlget " + programVersion(), Manual: "User Commands"}
-	var page bytes.Buffer
-	if err := doc.GenMan(cmd, header, &page); err != nil {
-		return err
-	}
-	text := withOptions(page.String(), cmd)
-	sections := manSections
-	if cmd.HasParent() {
-		sections = "\n.SH EXIT STATUS\nAs that of \\fBurlget(1)\\fP, where ENVIRONMENT and FILES are too.\n"
-	}
-	if i := strings.Index(text, "\n.SH SEE ALSO"); i >= 0 {
-		text = text[:i] + sections + text[i+1:]
-	} else {
-		text += sections
-	}
-	text = strings.Replace(text, "\n.SH EXAMPLE\n", "\n.SH EXAMPLES\n", 1)
-	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
-	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666)
-}
-
-// withOptions replaces the options of a page by those in their groups, as --help has them.
-func withOptions(text string, cmd *cobra.Command) string {
-	i := strings.Index(text, "\n.SH OPTIONS\n")
-	if i < 0 {
-		return text
-	}
-	rest := ""
-	if j := strings.Index(text[i+1:], "\n.SH "); j >= 0 {
-		rest = text[i+1+j:]
-		for strings.HasPrefix(rest, "\n.SH OPTIONS INHERITED") {
-			rest = rest[1:]
-			rest = rest[max(strings.Index(rest, "\n.SH "), 0):]
-		}
-	}
-	var b strings.Builder
-	b.WriteString(text[:i] + "\n.SH OPTIONS\n")
+// groups returns the flags of a command as --help has them.
+func groups(cmd *cobra.Command) []manpages.Group {
+	var all []manpages.Group
 	for _, g := range groupsOf(cmd.Flags()) {
-		fmt.Fprintf(&b, ".SS %s\n", g.title)
-		g.flags.VisitAll(func(f *pflag.Flag) {
-			if f.Hidden {
-				return
-			}
-			value, usage := pflag.UnquoteUsage(f)
-			name := `\fB\-\-` + roff(f.Name) + `\fP`
-			if f.Shorthand != "" {
-				name = `\fB\-` + f.Shorthand + `\fP, ` + name
-			}
-			if value != "" && f.Value.Type() != "bool" {
-				name += ` \fI` + roff(value) + `\fP`
-			}
-			fmt.Fprintf(&b, ".TP\n%s\n%s.\n", name, roff(strings.TrimSuffix(usage, ".")))
-		})
+		all = append(all, manpages.Group{Title: g.title, Flags: g.flags})
 	}
-	return b.String() + rest
-}
-
-// roff returns text as it stands in a page.
-func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
-	if strings.HasPrefix(text, "'") || strings.HasPrefix(text, ".") {
-		text = `\&` + text
-	}
-	return text
+	return all
 }
 
 // manSections are what the help does not tell, in roff.

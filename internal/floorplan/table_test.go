@@ -118,6 +118,7 @@ var layers = []layer{
 			"github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
 		{packages: "cmd/urlget-queue", imports: public, modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 		{packages: "examples/...", imports: public, purpose: "small programs to copy from"},
+		{packages: "internal/manpages", modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 		{packages: "internal/release"},
 	}},
 
