@@ -33,14 +33,16 @@ type Page struct {
 func (p Page) Links(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		in := wire.NewReader(r, MaxLink)
-		verbatim := false
+		verbatim, last := false, false
 		for {
 			line, err := in.Line()
 			long := wire.IsLineCut(err)
 			switch {
 			case err == io.EOF:
 				return
-			case err != nil && err != io.ErrUnexpectedEOF && !long: // the last line may lack its end
+			case err == io.ErrUnexpectedEOF && !last: // the last line may lack its end
+				last = true
+			case err != nil && !long:
 				yield(fetch.Entry{}, err)
 				return
 			}

@@ -98,3 +98,36 @@ func FuzzLinks(f *testing.F) {
 		}
 	})
 }
+
+// A page may end in the middle of a line, of any length; a source that breaks off is an error.
+func TestEveryPageEnds(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 200<<10)
+	base := uri.MustParse("gemini://h/")
+	for name, tt := range map[string]struct {
+		in    io.Reader
+		links int
+		err   error
+	}{
+		"a long line":            {strings.NewReader("=> a\n" + long), 1, nil},
+		"a long link":            {strings.NewReader("=> a\n=> " + long), 2, nil},
+		"a link":                 {strings.NewReader("=> a\n=> b"), 2, nil},
+		"a source that breaks":   {io.MultiReader(strings.NewReader("=> a\n"), iotest.ErrReader(io.ErrUnexpectedEOF)), 1, io.ErrUnexpectedEOF},
+		"one in a line too long": {io.MultiReader(strings.NewReader("=> a\n"+long), iotest.ErrReader(io.ErrUnexpectedEOF)), 1, io.ErrUnexpectedEOF},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			links, failure := 0, error(nil)
+			for _, err := range (Page{Base: base}).Links(tt.in) {
+				if err != nil {
+					failure = err
+				} else if links++; links > 10 {
+					t.Fatal("there is no end")
+				}
+			}
+			if links != tt.links || failure != tt.err {
+				t.Errorf("%d links, %v; want %d, %v", links, failure, tt.links, tt.err)
+			}
+		})
+	}
+}

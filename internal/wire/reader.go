@@ -74,12 +74,13 @@ func (r *Reader) rawLine(max int) ([]byte, error) {
 	}
 }
 
-// skipLine discards everything up to and including the next LF.
+// skipLine discards everything up to and including the next LF. If the stream ends before that, it
+// says so once.
 func (r *Reader) skipLine() error {
 	for {
 		_, err := r.br.ReadSlice('\n')
+		r.skip = err != nil && err != io.EOF
 		if err == nil {
-			r.skip = false
 			return nil
 		}
 		if err != bufio.ErrBufferFull {

@@ -205,3 +205,17 @@ func TestLinesThatOthersCutOff(t *testing.T) {
 		}
 	}
 }
+
+// What remains of a line that was too long ends once, like any last line.
+func TestTheEndOfALineThatIsTooLongIsToldOnce(t *testing.T) {
+	t.Parallel()
+	r := NewReader(strings.NewReader(strings.Repeat("x", 200<<10)), 100)
+	if _, err := r.Line(); !IsLineCut(err) {
+		t.Fatalf("the line: %v", err)
+	}
+	for _, want := range []error{io.ErrUnexpectedEOF, io.EOF, io.EOF} {
+		if line, err := r.Line(); len(line) > 0 || err != want {
+			t.Errorf("%q, %v; want %v", line, err, want)
+		}
+	}
+}
