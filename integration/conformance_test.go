@@ -93,8 +93,8 @@ var servers = []struct {
 
 	{scheme: "nfs", server: "ganesha", features: "version 3", harness: nfsHarness},
 
-	{scheme: "z39.50s", why: "protocols/z3950 has a server of ours"},
-	{scheme: "z39.50r", why: "protocols/z3950 has a server of ours"},
+	{scheme: "z39.50s", server: "ztest", features: "version 3", why: "it serves records: TestYazRecords"},
+	{scheme: "z39.50r", server: "ztest", features: "version 3", why: "it serves records: TestYazRecords"},
 	{scheme: "cso", why: "no CSO server is packaged: protocols/cso plays conversations"},
 	{scheme: "data", why: "the URL is the document"},
 	{scheme: "ni", why: "retrieves by https, and checks: protocols/ni"},

@@ -71,6 +71,7 @@ var conversations = map[string]map[string][]step{
 		{send: "\xff\xfa\x18\x00IBM-3278-2\xff\xf0", want: "\xff\xfd\x19"}, {send: "\xff\xfb\x19\xff\xfd\x19\xff\xfb\x00\xff\xfd\x00", want: "\xff\xef"}}},
 	"fingerd": {"plain": {{send: "/W labuser\r\n", want: "To be fingered.\n"}}},
 	"whois":   {"plain": {{send: "referred.test\r\n", want: "refer: "}}},
+	"ztest":   {"plain": {{send: zInit, want: "GFS/YAZ"}}},
 	"dictd": {"plain": {{want: "220 "}, {send: "DEFINE * url\r\n", want: "Uniform Resource Locator"}, {send: "DEFINE * nothing\r\n", want: "552 "},
 		{send: "DEFINE testdict \"café\"\r\n", want: "A headword in UTF-8."}}},
 	"slapd": {

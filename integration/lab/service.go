@@ -53,6 +53,7 @@ var services = []*service{
 	whois,
 	dictd,
 	slapd,
+	ztest,
 	tinyproxy,
 	squid,
 	microsocks,
