@@ -1,0 +1,72 @@
+//go:build integration
+
+package integration
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/integration/lab"
+	"github.com/urlget/urlget/protocols"
+)
+
+// TestManyAtOnce asks each real server for the same 64 times at once, with one client. A server
+// that says that it has enough to do is asked again, as always.
+func TestManyAtOnce(t *testing.T) {
+	const crowd, file = 64, "65537.bin"
+	// These take few connections that they have not accepted yet. The kernel drops the others, which
+	// come again later and later: all 64 are whole after a minute.
+	patient := []string{"gopher, Gopher+", "dict"}
+	for _, row := range reliabilityRows {
+		t.Run(strings.ReplaceAll(row.name, ", ", "-"), func(t *testing.T) {
+			if slices.Contains(patient, row.name) {
+				t.Skip("takes a minute")
+			}
+			s := lab.Start(t, row.server)
+			config := row.config
+			if row.configFor != nil {
+				config = row.configFor(t, s)
+			}
+			c := fetch.New(labOptions(), protocols.With(config))
+			defer c.Close()
+			dir, err := os.OpenRoot(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer dir.Close()
+			d := download.Downloader{Client: c, Root: dir}
+			defer d.Flush()
+			url := strings.ReplaceAll(row.url(s), "large.bin", file)
+			get := func(name string) ([]byte, error) {
+				if _, err := d.Get(t.Context(), url, name, &download.Options{Wait: 50 * time.Millisecond}); err != nil {
+					return nil, err
+				}
+				return dir.ReadFile(name)
+			}
+			want, err := get("alone")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row.file != "" && strings.Contains(url, file) && !bytes.Equal(want, fixture(t, s, file)) {
+				t.Fatalf("%d bytes are not those of the file", len(want))
+			}
+			var wg sync.WaitGroup
+			for i := range crowd {
+				wg.Go(func() {
+					if got, err := get(fmt.Sprint("file", i)); err != nil || !bytes.Equal(got, want) {
+						t.Errorf("%d bytes of %d, %v", len(got), len(want), err)
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
