@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/urlget/urlget/bench/delay"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/protocols/ftp"
 )
@@ -158,7 +159,7 @@ func BenchmarkFTPDelay(b *testing.B) {
 	root := b.TempDir()
 	fillSmall(b, root, 200, 4<<10)
 	delayLink(b, 50*time.Millisecond)
-	url := "ftp://" + startVsftpd(b, root, near, distant) + "/many/"
+	url := "ftp://" + startVsftpd(b, root, delay.Near, delay.Distant) + "/many/"
 	compare(b, b.TempDir(), func(dir string) error { return saveAll(b.Context(), url, dir, 16, 200) }, []rival{
 		{name: "lftp", args: []string{"lftp", "-c", "mirror --parallel=16 " + url + " ."}},
 	})

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/urlget/urlget/bench/delay"
 	"github.com/urlget/urlget/bench/server"
 )
 
@@ -142,7 +143,7 @@ func BenchmarkManyDelay(b *testing.B) {
 	root := b.TempDir()
 	fillSmall(b, root, 200, 4<<10)
 	delayLink(b, 50*time.Millisecond)
-	base, _ := startNginx(b, root, near, distant)
+	base, _ := startNginx(b, root, delay.Near, delay.Distant)
 	l := writeList(b, base, 200)
 	b.Run("http", func(b *testing.B) {
 		compareLists(b, l, []string{"-j", "50", "--per-host", "50"}, []rival{
@@ -150,7 +151,7 @@ func BenchmarkManyDelay(b *testing.B) {
 			{name: "aria2", args: []string{"aria2c", "-q", "-j16", "-i", l.urls}},
 		})
 	})
-	l = writeList(b, "ftp://"+startVsftpd(b, root, near, distant), 200)
+	l = writeList(b, "ftp://"+startVsftpd(b, root, delay.Near, delay.Distant), 200)
 	b.Run("ftp", func(b *testing.B) {
 		compareLists(b, l, []string{"-j", "16", "--per-host", "16"}, []rival{curlZ(l, "8")})
 	})

@@ -4,7 +4,7 @@
 // the table in docs/benchmarks.md. It installs nothing: a program or server that is not there has no
 // row, and the table says so.
 //
-//	go run ./bench/side [-rounds N] [-only TEXT] [-disk DIR] [-print]
+//	go run ./bench/side [-rounds N] [-rows REGEXP] [-disk DIR] [-print]
 package main
 
 import (
@@ -15,24 +15,32 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"syscall"
+	"time"
 
+	"github.com/urlget/urlget/bench/delay"
 	"github.com/urlget/urlget/bench/server"
 )
 
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "how often each program runs, after once that does not count")
-	flag.StringVar(&o.only, "only", "", "measure only the rows whose name holds this, and write nothing")
+	only := flag.String("rows", "", "measure only the rows whose name matches this regular expression, and write nothing")
 	flag.StringVar(&o.memory, "memory", "/dev/shm", "a directory in memory, which servers and programs use")
-	flag.StringVar(&o.disk, "disk", ".", "a directory on a disk, for the row that needs one")
+	flag.StringVar(&o.disk, "disk", ".", "a directory on a disk, for the rows that need one")
 	flag.StringVar(&o.file, "file", "docs/benchmarks.md", "the document whose table is replaced")
 	show := flag.Bool("print", false, "print the table and write nothing")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	table, err := measure(ctx, o) // which leaves no files, when interrupted either
-	stop()
-	if err == nil && (*show || o.only != "") {
+	o.rounds = max(o.rounds, 1)
+	var table string
+	var err error
+	if o.rows, err = regexp.Compile(*only); err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		table, err = measure(ctx, o) // which leaves no files, when interrupted either
+		stop()
+	}
+	if err == nil && (*show || *only != "") {
 		fmt.Print(table)
 	} else if err == nil {
 		err = replace(o.file, table)
@@ -45,11 +53,12 @@ func main() {
 
 type options struct {
 	rounds             int
-	only, file         string
+	rows               *regexp.Regexp
+	file               string
 	memory, disk, work string
 }
 
-// measure runs all rows and returns the table.
+// measure runs the rows and returns the table.
 func measure(ctx context.Context, o options) (string, error) {
 	var err error
 	if o.work, err = os.MkdirTemp(o.memory, "side-"); err != nil {
@@ -70,21 +79,63 @@ func measure(ctx context.Context, o options) (string, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	s, err := begin(o.work)
-	if err != nil {
+	root := filepath.Join(o.work, "root")
+	if err := fill(root); err != nil {
 		return "", err
 	}
-	defer s.end()
 	t := newTable(o.rounds, program)
 	for _, name := range []string{"nginx", "vsftpd"} {
 		if found, err := server.Find(name); err == nil {
 			t.version(found, "-v")
 		}
 	}
-	for _, r := range rows(s, program, o) {
-		if err := t.add(ctx, r, o); err != nil {
-			return "", fmt.Errorf("%s: %w", r.work, err)
-		}
+	p := programs{urlget: program, memory: o.work, disk: o.disk}
+	at := server.Place{Root: root, Host: "127.0.0.1", SeenAs: "127.0.0.1"}
+	if err := t.measure(ctx, o, filepath.Join(o.work, "near"), at, many, p.nearRows); err != nil {
+		return "", err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- t.distant(ctx, o, root, p) }()
+	if err := <-ended; err != nil {
+		return "", err
 	}
 	return t.String(), nil
+}
+
+// distant measures the rows whose servers are 50 ms away. It must be called in a goroutine of its
+// own.
+func (t *table) distant(ctx context.Context, o options, root string, p programs) error {
+	at := server.Place{Root: root, Host: delay.Near, SeenAs: delay.Distant}
+	dir := filepath.Join(o.work, "distant")
+	err := delay.Namespace()
+	if err == nil {
+		var stop func()
+		if stop, err = delay.Link(50 * time.Millisecond); err == nil {
+			defer stop()
+			return t.measure(ctx, o, dir, at, few, p.distantRows)
+		}
+	}
+	fmt.Fprintln(os.Stderr, "side:", err)
+	for _, r := range p.distantRows(&site{}) {
+		r.needs = "link with a delay"
+		if err := t.add(ctx, r, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure starts servers and adds the rows that need them.
+func (t *table) measure(ctx context.Context, o options, dir string, at server.Place, count int, rows func(*site) []row) error {
+	s, err := begin(dir, at, count)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	for _, r := range rows(s) {
+		if err := t.add(ctx, r, o); err != nil {
+			return fmt.Errorf("%s: %w", r.work, err)
+		}
+	}
+	return nil
 }

@@ -2,134 +2,108 @@
 
 package main
 
-import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
-
-	"github.com/urlget/urlget/bench/server"
-)
-
 // A row is a piece of work that several programs do.
 type row struct {
 	work  string
-	needs string   // the server that is missing; "" if it is there
+	needs string   // what is missing; "" if nothing is
 	dir   string   // where files go
 	times int      // how often a program starts in one round
+	files int      // how many it leaves at least; 0 for one
+	again bool     // each program does the work once before, in the same directory, which does not count
 	ours  []string // the command and its arguments
-	peers [][]string
-	// Against the first peer: at most this much of its time by the clock and on the processors; 0 for
-	// no aim.
+	peak  float64  // the aim of its peak memory, in MiB; 0 for none
+	peers []peer
+}
+
+// A peer is another program. Wall and cpu are aims: at most this much of its time by the clock and
+// on the processors; 0 for none.
+type peer struct {
+	args      []string
 	wall, cpu float64
-	peak      float64 // MiB
 }
 
-// site is what the programs retrieve.
-type site struct {
-	http, https, ftp string // the roots; "" if there is no server
-	cert, urls, curl string // files
-	stop             []func()
-}
+// against returns a peer with an aim for the time by the clock, or 0.
+func against(wall float64, args ...string) peer { return peer{args: args, wall: wall} }
 
-const (
-	large = 1 << 30
-	many  = 5000
-)
+// programs are the command that is measured, and where it saves: in memory and on a disk.
+type programs struct{ urlget, memory, disk string }
 
-// begin makes the files and starts the servers.
-func begin(work string) (*site, error) {
-	s := &site{cert: filepath.Join(work, "nginx", "cert.pem"), urls: filepath.Join(work, "urls"), curl: filepath.Join(work, "curl")}
-	root := filepath.Join(work, "root")
-	for _, dir := range []string{"nginx", "vsftpd", "root", "root/many"} {
-		if err := os.Mkdir(filepath.Join(work, dir), 0o755); err != nil {
-			return nil, err
-		}
-	}
-	block := make([]byte, 1<<20)
-	for i := range block {
-		block[i] = byte(i * 7 >> 3)
-	}
-	f, err := os.Create(filepath.Join(root, "large"))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	for range large / len(block) {
-		if _, err := f.Write(block); err != nil {
-			return nil, err
-		}
-	}
-	if err := os.WriteFile(filepath.Join(root, "small"), []byte("123456789\n"), 0o644); err != nil {
-		return nil, err
-	}
-	for i := range many {
-		if err := os.WriteFile(fmt.Sprintf("%s/many/%04d", root, i), block[:4<<10], 0o644); err != nil {
-			return nil, err
-		}
-	}
-	at := server.Place{Root: root, Host: "127.0.0.1", SeenAs: "127.0.0.1"}
-	if http, https, stop, err := server.Nginx(filepath.Join(work, "nginx"), at); err == nil {
-		s.http, s.https, s.stop = http, https, append(s.stop, stop)
-	} else {
-		fmt.Fprintln(os.Stderr, "side:", err)
-	}
-	if address, stop, err := server.Vsftpd(filepath.Join(work, "vsftpd"), at); err == nil {
-		s.ftp, s.stop = "ftp://"+address, append(s.stop, stop)
-	} else {
-		fmt.Fprintln(os.Stderr, "side:", err)
-	}
-	var urls, curl strings.Builder
-	curl.WriteString("remote-name-all\n") // which holds for the URLs after it
-	for i := range many {
-		fmt.Fprintf(&urls, "%s/many/%04d\n", s.http, i)
-		fmt.Fprintf(&curl, "url = \"%s/many/%04d\"\n", s.http, i)
-	}
-	if err := os.WriteFile(s.urls, []byte(urls.String()), 0o600); err != nil {
-		return nil, err
-	}
-	return s, os.WriteFile(s.curl, []byte(curl.String()), 0o600)
-}
+func (p programs) ours(args ...string) []string { return append([]string{p.urlget, "-q"}, args...) }
 
-func (s *site) end() {
-	for _, stop := range s.stop {
-		stop()
+// one returns the programs that retrieve one URL. The aim is against curl.
+func (s *site) one(wall, cpu float64, url string) []peer {
+	return []peer{
+		{args: []string{"curl", "-s", "--cacert", s.cert, "-o", "out", url}, wall: wall, cpu: cpu},
+		against(0, "wget", "-q", "--ca-certificate", s.cert, "-O", "out", url),
+		against(0, "wget2", "-q", "--ca-certificate", s.cert, "-O", "out", url),
+		against(0, "aria2c", "-q", "--ca-certificate", s.cert, "-o", "out", url),
 	}
 }
 
-// rows returns all that is measured. The first peer is the one that aims are about.
-func rows(s *site, program string, o options) []row {
-	ours := func(args ...string) []string { return append([]string{program, "-q"}, args...) }
-	curl := func(args ...string) []string { return append([]string{"curl", "-s"}, args...) }
-	one := func(url string) [][]string {
-		return [][]string{
-			curl("--cacert", s.cert, "-o", "out", url),
-			{"wget", "-q", "--ca-certificate", s.cert, "-O", "out", url},
-			{"wget2", "-q", "--ca-certificate", s.cert, "-O", "out", url},
-			{"aria2c", "-q", "--ca-certificate", s.cert, "-o", "out", url},
-		}
-	}
-	trusted := func(args ...string) []string {
-		return ours(append([]string{"--ca-certificate", s.cert, "-O", "out"}, args...)...)
-	}
-	web, files := "", ""
+// parallel returns curl with a list, several files at once.
+func (s *site) parallel(wall float64, atOnce string, l list) peer {
+	return against(wall, "curl", "-s", "--cacert", s.cert, "-Z", "--parallel-max", atOnce, "-K", l.curl)
+}
+
+// missing returns what servers rows for http and ftp need that are not there.
+func (s *site) missing() (web, files string) {
 	if s.http == "" {
 		web = "nginx"
 	}
 	if s.ftp == "" {
 		files = "vsftpd"
 	}
+	return web, files
+}
+
+// nearRows returns the rows whose servers are on the same machine.
+func (p programs) nearRows(s *site) []row {
+	trusted := func(args ...string) []string {
+		return p.ours(append([]string{"--ca-certificate", s.cert, "-O", "out"}, args...)...)
+	}
+	web, files := s.missing()
+	tree := s.ftp + "/tree/"
+	mirror := p.ours("-m", "-j", "8", "--per-host", "8", tree)
+	lftp := []string{"lftp", "-c", "mirror -P8 " + tree + " ."}
+	listed := func(work, dir string) row {
+		return row{work: work, needs: web, dir: dir, files: many, ours: p.ours("-j", "8", "--per-host", "8", "-i", s.httpList.urls),
+			peers: []peer{s.parallel(0.9, "50", s.httpList), against(0, "wget2", "-q", "-i", s.httpList.urls)}}
+	}
 	return []row{
-		{work: "HTTP, 1 GiB to memory", needs: web, dir: o.work, ours: trusted(s.http + "/large"), peers: one(s.http + "/large"), wall: 0.60, cpu: 0.65},
-		{work: "HTTP, 1 GiB to disk", needs: web, dir: o.disk, ours: trusted(s.http + "/large"), peers: one(s.http + "/large"), wall: 0.55},
-		{work: "HTTPS, 1 GiB", needs: web, dir: o.work, ours: trusted(s.https + "/large"), peers: one(s.https + "/large"), wall: 0.92},
-		{work: "HTTPS, 1 GiB by HTTP/2", needs: web, dir: o.work, ours: trusted("--http2", s.https+"/large"),
-			peers: [][]string{curl("--http2", "--cacert", s.cert, "-o", "out", s.https+"/large")}, wall: 1},
-		{work: "FTP, 1 GiB", needs: files, dir: o.work, ours: ours("-O", "out", s.ftp+"/large"),
-			peers: [][]string{curl("-o", "out", s.ftp+"/large"), {"wget", "-q", "-O", "out", s.ftp + "/large"}}, wall: 0.70},
-		{work: "HTTP, 5,000 files of 4 KiB, one at a time", needs: web, dir: o.work, ours: ours("-j", "1", "-i", s.urls),
-			peers: [][]string{curl("-K", s.curl), {"wget", "-q", "-i", s.urls}, {"wget2", "-q", "--max-threads=1", "-i", s.urls}}, wall: 1},
-		{work: "HTTP, 10 bytes, 20 times", needs: web, dir: o.work, times: 20, ours: trusted(s.http + "/small"), peers: one(s.http + "/small"), wall: 0.70, peak: 12},
-		{work: "HTTPS, 10 bytes, 20 times", needs: web, dir: o.work, times: 20, ours: trusted(s.https + "/small"), peers: one(s.https + "/small"), wall: 0.70, peak: 12},
+		{work: "HTTP, 1 GiB to memory", needs: web, dir: p.memory, ours: trusted(s.http + "/large"), peers: s.one(0.60, 0.65, s.http+"/large")},
+		{work: "HTTP, 1 GiB to disk", needs: web, dir: p.disk, ours: trusted(s.http + "/large"), peers: s.one(0.55, 0, s.http+"/large")},
+		{work: "HTTPS, 1 GiB", needs: web, dir: p.memory, ours: trusted(s.https + "/large"), peers: s.one(0.92, 0, s.https+"/large")},
+		{work: "HTTPS, 1 GiB by HTTP/2", needs: web, dir: p.memory, ours: trusted("--http2", s.https+"/large"),
+			peers: []peer{against(1, "curl", "-s", "--http2", "--cacert", s.cert, "-o", "out", s.https+"/large")}},
+		{work: "FTP, 1 GiB", needs: files, dir: p.memory, ours: p.ours("-O", "out", s.ftp+"/large"),
+			peers: []peer{against(0.70, "curl", "-s", "-o", "out", s.ftp+"/large"), against(0, "wget", "-q", "-O", "out", s.ftp+"/large")}},
+		{work: "HTTP, 20 MiB at 1 MiB/s a connection, 16 segments", needs: web, dir: p.memory, ours: trusted("-s", "16", s.http+"/slow/limited"),
+			peers: []peer{against(1, "aria2c", "-q", "-x16", "-s16", "-k1M", "-o", "out", s.http+"/slow/limited")}},
+		{work: "HTTP, 10 bytes, 20 times", needs: web, dir: p.memory, times: 20, ours: trusted(s.http + "/small"), peak: 12, peers: s.one(0.70, 0, s.http+"/small")},
+		{work: "HTTPS, 10 bytes, 20 times", needs: web, dir: p.memory, times: 20, ours: trusted(s.https + "/small"), peak: 12, peers: s.one(0.70, 0, s.https+"/small")},
+		{work: "HTTP, 5,000 files of 4 KiB, one at a time", needs: web, dir: p.memory, files: many, ours: p.ours("-j", "1", "-i", s.httpList.urls),
+			peers: []peer{against(1, "curl", "-s", "-K", s.httpList.curl), against(0, "wget", "-q", "-i", s.httpList.urls),
+				against(0, "wget2", "-q", "--max-threads=1", "-i", s.httpList.urls)}},
+		listed("HTTP, 5,000 files of 4 KiB to memory", p.memory),
+		listed("HTTP, 5,000 files of 4 KiB to disk", p.disk),
+		{work: "HTTPS, 5,000 files of 4 KiB", needs: web, dir: p.memory, files: many, ours: p.ours("--ca-certificate", s.cert, "-j", "16", "-i", s.httpsList.urls),
+			peers: []peer{s.parallel(1, "50", s.httpsList), against(1, "wget2", "-q", "--ca-certificate", s.cert, "-i", s.httpsList.urls)}},
+		{work: "FTP, 5,000 files of 4 KiB", needs: files, dir: p.memory, files: many, ours: p.ours("-j", "4", "--per-host", "4", "-i", s.ftpList.urls),
+			peers: []peer{s.parallel(0.6, "8", s.ftpList)}},
+		{work: "HTTP, tree of 2,001 linked pages", needs: web, dir: p.memory, files: pages, ours: p.ours("-r", "-j", "5", "--per-host", "5", s.http+"/pages/index.html"),
+			peers: []peer{against(0.8, "wget2", "-q", "-r", "--max-threads=5", s.http+"/pages/index.html"), against(0, "wget", "-q", "-r", s.http+"/pages/index.html")}},
+		{work: "FTP, mirror of 10,000 files of 1 KiB", needs: files, dir: p.memory, files: dirs * dirs, ours: mirror, peers: []peer{against(0.6, lftp...)}},
+		{work: "FTP, the same mirror again", needs: files, dir: p.memory, files: dirs * dirs, again: true, ours: mirror, peers: []peer{against(0.3, lftp...)}},
+	}
+}
+
+// distantRows returns the rows whose servers are 50 ms away and back.
+func (p programs) distantRows(s *site) []row {
+	web, files := s.missing()
+	return []row{
+		{work: "HTTP, 200 files of 4 KiB, 50 ms away", needs: web, dir: p.memory, files: few, ours: p.ours("-j", "50", "--per-host", "50", "-i", s.httpList.urls),
+			peers: []peer{s.parallel(1, "50", s.httpList)}},
+		{work: "FTP, 200 files of 4 KiB, 50 ms away", needs: files, dir: p.memory, files: few, ours: p.ours("-j", "16", "--per-host", "16", "-i", s.ftpList.urls),
+			peers: []peer{s.parallel(0.35, "8", s.ftpList)}},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,10 @@ type usage struct {
 	wall, cpu time.Duration
 	peak      int64 // KiB, this process's own at least
 }
+
+func (u usage) clock() float64     { return u.wall.Seconds() }
+func (u usage) cores() float64     { return u.cpu.Seconds() }
+func (u usage) mebibytes() float64 { return float64(u.peak) / 1024 }
 
 // A table is the table while it is made.
 type table struct {
@@ -39,68 +44,94 @@ func newTable(rounds int, program string) *table {
 
 // add measures a row: its programs run in turn, each in an empty directory of its own.
 func (t *table) add(ctx context.Context, r row, o options) error {
-	if !strings.Contains(r.work, o.only) {
+	if !o.rows.MatchString(r.work) {
 		return nil
 	}
 	if r.needs != "" {
 		t.lines = append(t.lines, fmt.Sprintf("| %s | | | | | not measured: no %s here | |", r.work, r.needs))
 		return nil
 	}
-	programs := [][]string{r.ours}
-	for _, args := range r.peers {
-		if _, err := exec.LookPath(args[0]); err != nil {
-			t.note(&t.missing, args[0])
+	var there, missing []peer
+	for _, p := range r.peers {
+		if _, err := exec.LookPath(p.args[0]); err != nil {
+			t.note(&t.missing, p.args[0])
+			missing = append(missing, p)
 			continue
 		}
-		programs = append(programs, args)
-		t.version(args[0], "--version")
+		there = append(there, p)
+		t.version(p.args[0], "--version")
 	}
-	used := make([][]usage, len(programs))
+	var ours []usage
+	theirs := make([][]usage, len(there))
+	failed := make([]error, len(there))
 	for round := range t.rounds + 1 {
-		for i, args := range programs {
-			u, err := run(ctx, r, args)
-			if err != nil {
-				return err
-			}
-			if round > 0 { // the first pays for memory that the machine has not used yet
-				used[i] = append(used[i], u)
+		u, err := run(ctx, r, r.ours)
+		if err != nil {
+			return err
+		}
+		ours = append(ours, u)
+		for i, p := range there {
+			if failed[i] == nil {
+				u, failed[i] = run(ctx, r, p.args)
+				theirs[i] = append(theirs[i], u)
 			}
 		}
+		if round == 0 { // which pays for memory that the machine has not used yet
+			ours, theirs = nil, make([][]usage, len(there))
+		}
 	}
-	for i, args := range programs {
-		t.lines = append(t.lines, line(r, filepath.Base(args[0]), i == 0, used[i], used[0], len(programs) > 1 && i == 1))
+	t.lines = append(t.lines, ourLine(r, ours))
+	for i, p := range there {
+		if failed[i] != nil {
+			fmt.Fprintln(os.Stderr, "side:", failed[i])
+			t.lines = append(t.lines, notMeasured(p, "failed"))
+			continue
+		}
+		t.lines = append(t.lines, peerLine(p, theirs[i], ours))
 	}
-	return nil
+	for _, p := range missing {
+		if p.wall > 0 {
+			t.lines = append(t.lines, notMeasured(p, "not on the machine"))
+		}
+	}
+	return ctx.Err()
 }
 
-// line returns the line of one program: urlget itself (own), the one that aims are about (judge), or
-// another. Shares are of urlget's time in its.
-func line(r row, name string, own bool, used, ours []usage, judge bool) string {
-	wall := median(used, func(u usage) float64 { return u.wall.Seconds() })
-	cpu := median(used, func(u usage) float64 { return u.cpu.Seconds() })
-	peak := median(used, func(u usage) float64 { return float64(u.peak) / 1024 })
-	cells := []string{"", name, fmt.Sprintf("%.3f s", wall), fmt.Sprintf("%.3f s", cpu), fmt.Sprintf("%.1f MiB", peak), "", ""}
-	if own {
-		cells[0] = r.work
-		if r.peak > 0 {
-			cells[6] = verdict("peak", peak, r.peak)
-		}
-	} else {
-		clock := median(ours, func(u usage) float64 { return u.wall.Seconds() }) / wall
-		cores := median(ours, func(u usage) float64 { return u.cpu.Seconds() }) / cpu
-		cells[5] = fmt.Sprintf("%.2f, %.2f", clock, cores)
-		if judge {
-			var aims []string
-			if r.wall > 0 {
-				aims = append(aims, verdict("clock", clock, r.wall))
-			}
-			if r.cpu > 0 {
-				aims = append(aims, verdict("cores", cores, r.cpu))
-			}
-			cells[6] = strings.Join(aims, "; ")
-		}
+// notMeasured returns the line of a program that was not.
+func notMeasured(p peer, why string) string {
+	aim := ""
+	if p.wall > 0 {
+		aim = fmt.Sprintf("clock %.4g, not measured", p.wall)
 	}
-	return "| " + strings.Join(cells, " | ") + " |"
+	return fmt.Sprintf("|  | %s | | | | %s | %s |", p.args[0], why, aim)
+}
+
+// ourLine returns the line of urlget itself.
+func ourLine(r row, used []usage) string {
+	aim := ""
+	if r.peak > 0 {
+		aim = verdict("peak", median(used, usage.mebibytes), r.peak)
+	}
+	return tableLine(r.work, "urlget", used, "", aim)
+}
+
+// peerLine returns the line of another program. Shares are of urlget's time in its.
+func peerLine(p peer, used, ours []usage) string {
+	clock := median(ours, usage.clock) / median(used, usage.clock)
+	cores := median(ours, usage.cores) / median(used, usage.cores)
+	var aims []string
+	if p.wall > 0 {
+		aims = append(aims, verdict("clock", clock, p.wall))
+	}
+	if p.cpu > 0 {
+		aims = append(aims, verdict("cores", cores, p.cpu))
+	}
+	return tableLine("", p.args[0], used, fmt.Sprintf("%.2f, %.2f", clock, cores), strings.Join(aims, "; "))
+}
+
+func tableLine(work, program string, used []usage, shares, aims string) string {
+	return fmt.Sprintf("| %s | %s | %.3f s | %.3f s | %.1f MiB | %s | %s |", work, program,
+		median(used, usage.clock), median(used, usage.cores), median(used, usage.mebibytes), shares, aims)
 }
 
 func verdict(what string, got, aim float64) string {
@@ -127,21 +158,51 @@ func run(ctx context.Context, r row, args []string) (usage, error) {
 		return usage{}, err
 	}
 	defer os.RemoveAll(dir)
-	var u usage
+	if r.again {
+		if _, err := start(ctx, dir, args); err != nil {
+			return usage{}, err
+		}
+	}
+	var sum usage
 	for range max(r.times, 1) {
 		os.Remove(filepath.Join(dir, "out"))
-		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-		cmd.Dir = dir
-		begin := time.Now()
-		out, err := cmd.CombinedOutput()
-		u.wall += time.Since(begin)
+		u, err := start(ctx, dir, args)
 		if err != nil {
-			return u, fmt.Errorf("%s: %w\n%s", args[0], err, out)
+			return u, err
 		}
-		u.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		u.peak = max(u.peak, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+		sum = usage{sum.wall + u.wall, sum.cpu + u.cpu, max(sum.peak, u.peak)}
 	}
-	return u, nil
+	if left := count(dir); left < max(r.files, 1) {
+		return sum, fmt.Errorf("%s left %d files, and there are %d", args[0], left, r.files)
+	}
+	return sum, nil
+}
+
+// start runs a program once.
+func start(ctx context.Context, dir string, args []string) (usage, error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = dir
+	begin := time.Now()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return usage{}, fmt.Errorf("%s: %w\n%s", args[0], err, out)
+	}
+	s := cmd.ProcessState
+	return usage{time.Since(begin), s.UserTime() + s.SystemTime(), s.SysUsage().(*syscall.Rusage).Maxrss}, nil
+}
+
+// count returns how many files there are below dir, but for hidden ones.
+func count(dir string) (n int) {
+	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		switch {
+		case err == nil && e.IsDir() && strings.HasPrefix(e.Name(), "."):
+			return fs.SkipDir
+		case err == nil && e.Type().IsRegular():
+			n++
+		}
+		return nil
+	})
+	return n
 }
 
 // version notes the version of a program, once.

@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,21 +13,53 @@ import (
 
 func TestMissedAimsSaySo(t *testing.T) {
 	t.Parallel()
-	r := row{work: "work", wall: 0.5, cpu: 0.9, peak: 12}
 	ours := []usage{{3 * time.Second, 2 * time.Second, 11 << 10}, {time.Second, time.Second, 13 << 10}, {2 * time.Second, time.Second, 13 << 10}}
 	theirs := []usage{{2 * time.Second, 2 * time.Second, 1 << 10}}
-	for _, tt := range []struct {
-		name       string
-		own, judge bool
-		used       []usage
-		want       string
-	}{
-		{"urlget", true, false, ours, "| work | urlget | 2.000 s | 1.000 s | 13.0 MiB |  | peak 12, missed |"},
-		{"curl", false, true, theirs, "|  | curl | 2.000 s | 2.000 s | 1.0 MiB | 1.00, 0.50 | clock 0.5, missed; cores 0.9 |"},
-		{"wget", false, false, theirs, "|  | wget | 2.000 s | 2.000 s | 1.0 MiB | 1.00, 0.50 |  |"},
+	for got, want := range map[string]string{
+		ourLine(row{work: "work", peak: 12}, ours):                                "| work | urlget | 2.000 s | 1.000 s | 13.0 MiB |  | peak 12, missed |",
+		peerLine(peer{args: []string{"curl"}, wall: 0.5, cpu: 0.9}, theirs, ours): "|  | curl | 2.000 s | 2.000 s | 1.0 MiB | 1.00, 0.50 | clock 0.5, missed; cores 0.9 |",
+		peerLine(against(0, "wget"), theirs, ours):                                "|  | wget | 2.000 s | 2.000 s | 1.0 MiB | 1.00, 0.50 |  |",
 	} {
-		if got := line(r, tt.name, tt.own, tt.used, ours, tt.judge); got != tt.want {
-			t.Errorf("%s\nwant %s", got, tt.want)
+		if got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestAimsAgainstProgramsThatFailAreNotMeasured(t *testing.T) {
+	t.Parallel()
+	made := &table{rounds: 1}
+	r := row{work: "work", dir: t.TempDir(), ours: []string{"touch", "out"}, peers: []peer{
+		against(0.5, "urlget-no-such-program"), against(0.6, "false"), against(0, "true")}}
+	if err := made.add(t.Context(), r, options{rows: regexp.MustCompile("")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| urlget-no-such-program | | | | not on the machine | clock 0.5, not measured |",
+		"| false | | | | failed | clock 0.6, not measured |",
+		"| true | | | | failed |  |", // it leaves no file
+	} {
+		if got := made.String(); !strings.Contains(got, want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestProgramsThatLeaveTooFewFilesFail(t *testing.T) {
+	t.Parallel()
+	r := row{work: "work", dir: t.TempDir(), files: 2}
+	for _, tt := range []struct {
+		script string
+		again  bool
+		ok     bool
+	}{
+		{"touch a b", false, true},
+		{"touch a; mkdir .state; touch .state/b", false, false},
+		{"test -e a && touch b; touch a", true, true}, // it runs twice, in one directory
+	} {
+		r.again = tt.again
+		if _, err := run(t.Context(), r, []string{"sh", "-c", tt.script}); (err == nil) != tt.ok {
+			t.Errorf("%s: %v", tt.script, err)
 		}
 	}
 }
@@ -34,7 +67,7 @@ func TestMissedAimsSaySo(t *testing.T) {
 func TestRowWithoutServerSaysSo(t *testing.T) {
 	t.Parallel()
 	made := &table{}
-	if err := made.add(t.Context(), row{work: "work", needs: "nginx"}, options{}); err != nil {
+	if err := made.add(t.Context(), row{work: "work", needs: "nginx"}, options{rows: regexp.MustCompile("k$")}); err != nil {
 		t.Fatal(err)
 	}
 	if got := made.String(); !strings.Contains(got, "| work | | | | | not measured: no nginx here | |") {

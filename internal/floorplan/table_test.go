@@ -135,10 +135,11 @@ var layers = []layer{
 		{packages: "integration/...", imports: append(public[:len(public):len(public)], "integration/...", "internal/codec/..."),
 			modules: []string{"golang.org/x/sys"},
 			purpose: "tests against real servers, as containers or child processes, and over bad networks"},
-		{packages: "bench", imports: append(public[:len(public):len(public)], "bench/server"),
+		{packages: "bench", imports: append(public[:len(public):len(public)], "bench/delay", "bench/server"),
 			purpose: "measures urlget beside curl, wget and lftp"},
+		{packages: "bench/delay", modules: []string{"golang.org/x/sys"}},
 		{packages: "bench/server"},
-		{packages: "bench/side", imports: []string{"bench/server"}},
+		{packages: "bench/side", imports: []string{"bench/delay", "bench/server"}},
 		{packages: "internal/floorplan", purpose: "checks who imports whom, and draws this table"},
 	}},
 }

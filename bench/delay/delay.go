@@ -1,0 +1,116 @@
+//go:build linux
+
+// Package delay makes a link with a delay for benchmarks, where the kernel has no netem.
+package delay
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The two ends of the link. Whoever talks to Distant talks to a server on Near, and is taken for
+// Distant by it.
+const (
+	Near    = "198.18.0.1"
+	Distant = "198.18.0.2"
+)
+
+// ErrNone says that there can be no link: in a network with routes, or without a TUN device.
+var ErrNone = errors.New("no link with a delay")
+
+// Namespace locks the goroutine to its thread, and moves that into a network namespace of its own.
+// So are the programs that the goroutine starts, and its sockets. The thread ends with the
+// goroutine. The error is ErrNone.
+func Namespace() error {
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("%w: network namespace: %w", ErrNone, err)
+	}
+	return nil
+}
+
+// Link makes a device whose packets come back after half a round trip with their addresses
+// exchanged: a link to another machine. It lasts until stop is called. It refuses with ErrNone in a
+// network namespace that has a route anywhere else.
+func Link(roundTrip time.Duration) (stop func(), err error) {
+	if routes, err := os.ReadFile("/proc/thread-self/net/route"); err != nil || strings.Count(string(routes), "\n") > 1 {
+		return nil, fmt.Errorf("%w: not in a network namespace of its own", ErrNone)
+	}
+	tun, err := device("delay0")
+	if err != nil {
+		return nil, fmt.Errorf("%w: TUN device: %w", ErrNone, err)
+	}
+	for _, args := range []string{"link set lo up", "addr add " + Near + "/24 dev delay0", "link set delay0 mtu 1500 txqueuelen 10000 up"} {
+		if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
+			tun.Close()
+			return nil, fmt.Errorf("ip %s: %w: %s", args, err, out)
+		}
+	}
+	queue := make(chan packet, 1<<16)
+	go reflect(tun, queue, roundTrip/2)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for p := range queue {
+			time.Sleep(time.Until(p.due))
+			tun.Write(p.data)
+		}
+	}()
+	return func() {
+		tun.Close()
+		<-ended
+	}, nil
+}
+
+// device makes a TUN device.
+func device(name string) (*os.File, error) {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	req := struct {
+		name  [unix.IFNAMSIZ]byte
+		flags uint16
+		_     [22]byte
+	}{flags: unix.IFF_TUN | unix.IFF_NO_PI}
+	copy(req.name[:], name)
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TUNSETIFF, uintptr(unsafe.Pointer(&req))); errno != 0 {
+		unix.Close(fd)
+		return nil, errno
+	}
+	return os.NewFile(uintptr(fd), name), nil // not before it can be polled
+}
+
+type packet struct {
+	due  time.Time
+	data []byte
+}
+
+// reflect queues what comes from the device with its addresses exchanged, until that is closed.
+func reflect(tun *os.File, queue chan<- packet, delay time.Duration) {
+	defer close(queue)
+	for {
+		buf := make([]byte, 2048)
+		n, err := tun.Read(buf)
+		if err != nil {
+			return
+		}
+		p := buf[:n]
+		if n < 20 || p[0]>>4 != 4 {
+			continue
+		}
+		var from [4]byte
+		copy(from[:], p[12:16])
+		copy(p[12:16], p[16:20])
+		copy(p[16:20], from[:]) // sums over both stay right
+		queue <- packet{time.Now().Add(delay), p}
+	}
+}

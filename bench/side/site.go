@@ -1,0 +1,153 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/bench/server"
+)
+
+const (
+	large    = 1 << 30
+	limited  = 20 << 20 // of the server that gives each connection 1 MiB a second
+	many     = 5000
+	few      = 200 // from far away
+	sections = 50  // of the pages
+	pages    = 1 + sections*(1+39)
+	dirs     = 100 // of the tree, each with as many files
+)
+
+// fill makes the files that servers have, below root.
+func fill(root string) error {
+	f := files{root: root}
+	block := make([]byte, 1<<20)
+	for i := range block {
+		block[i] = byte(i * 7 >> 3)
+	}
+	f.write("small", []byte("123456789\n"))
+	f.write("limited", make([]byte, limited))
+	f.write("large", bytes.Repeat(block, large/len(block)))
+	for i := range many {
+		f.write(fmt.Sprintf("many/%04d", i), block[:4<<10])
+	}
+	for i := range dirs * dirs {
+		f.write(fmt.Sprintf("tree/%02d/%02d", i/dirs, i%dirs), block[:1<<10])
+	}
+	f.pages()
+	return f.err
+}
+
+// files writes files, until one fails.
+type files struct {
+	root string
+	err  error
+}
+
+func (f *files) write(name string, content []byte) {
+	path := filepath.Join(f.root, name)
+	if f.err == nil {
+		f.err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if f.err == nil {
+		f.err = os.WriteFile(path, content, 0o644)
+	}
+	if old := time.Now().Add(-24 * time.Hour); f.err == nil { // as what is mirrored mostly is
+		f.err = os.Chtimes(path, old, old)
+	}
+}
+
+// pages writes a page that leads to those of the sections, which lead to those below them. All have
+// some text, and lead back.
+func (f *files) pages() {
+	text := strings.Repeat("<p>All work and no play makes a long page of <em>it</em>.</p>\n", 50)
+	page := func(name string, links []string) {
+		var b strings.Builder
+		fmt.Fprintf(&b, "<!DOCTYPE html>\n<html><head><title>%s</title></head><body>\n<a href=\"index.html\">top</a>\n", name)
+		for _, link := range links {
+			fmt.Fprintf(&b, "<a href=\"%s\">%s</a>\n", link, link)
+		}
+		f.write("pages/"+name, []byte(b.String()+text+"</body></html>\n"))
+	}
+	var top []string
+	for i := range sections {
+		section := fmt.Sprintf("%02d.html", i)
+		var below []string
+		for j := range (pages-1)/sections - 1 {
+			below = append(below, fmt.Sprintf("%02d-%02d.html", i, j))
+			page(below[j], []string{section})
+		}
+		page(section, below)
+		top = append(top, section)
+	}
+	page("index.html", top)
+}
+
+// site is what the programs retrieve.
+type site struct {
+	http, https, ftp             string // the roots; "" if there is no server
+	cert                         string // a file
+	httpList, httpsList, ftpList list
+	stop                         []func()
+}
+
+// A list is a file with URLs, and one as curl reads it.
+type list struct{ urls, curl string }
+
+// begin starts the servers, and writes lists of a number of their small files.
+func begin(dir string, at server.Place, count int) (*site, error) {
+	web, files := filepath.Join(dir, "nginx"), filepath.Join(dir, "vsftpd")
+	for _, dir := range []string{dir, web, files} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	s := &site{cert: filepath.Join(web, "cert.pem")}
+	if http, https, stop, err := server.Nginx(web, at); err == nil {
+		s.http, s.https, s.stop = http, https, append(s.stop, stop)
+	} else {
+		fmt.Fprintln(os.Stderr, "side:", err)
+	}
+	if address, stop, err := server.Vsftpd(files, at); err == nil {
+		s.ftp, s.stop = "ftp://"+address, append(s.stop, stop)
+	} else {
+		fmt.Fprintln(os.Stderr, "side:", err)
+	}
+	for _, l := range []struct {
+		base string
+		list *list
+	}{{s.http, &s.httpList}, {s.https, &s.httpsList}, {s.ftp, &s.ftpList}} {
+		if err := l.list.write(dir, l.base, count); err != nil {
+			s.end()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// write writes the list of the small files below base.
+func (l *list) write(dir, base string, count int) error {
+	scheme, _, _ := strings.Cut(base, ":")
+	l.urls, l.curl = filepath.Join(dir, scheme+"-urls"), filepath.Join(dir, scheme+"-curl")
+	var urls, curl strings.Builder
+	curl.WriteString("remote-name-all\n") // which holds for the URLs after it
+	for i := range count {
+		fmt.Fprintf(&urls, "%s/many/%04d\n", base, i)
+		fmt.Fprintf(&curl, "url = \"%s/many/%04d\"\n", base, i)
+	}
+	if err := os.WriteFile(l.urls, []byte(urls.String()), 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(l.curl, []byte(curl.String()), 0o600)
+}
+
+func (s *site) end() {
+	for _, stop := range s.stop {
+		stop()
+	}
+}
