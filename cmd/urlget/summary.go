@@ -29,7 +29,7 @@ func (t *tally) add(res *job.Result) {
 	t.bytes += res.Received
 }
 
-// came counts bytes that were transferred before a failure.
+// came counts bytes that were transferred, before a failure too.
 func (t *tally) came(n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -251,6 +251,7 @@ func (a *app) mirror(ctx context.Context) error {
 	opts.Crawl.Enough = func() bool { return quota > 0 && received.Load() >= quota }
 	begun := time.Now()
 	report, err := mirror.Run(ctx, a.files, a.seeds, opts)
+	a.tally.came(report.Received)
 	if report.Kept != "" {
 		a.say("nothing was removed, as %s", report.Kept)
 	}
@@ -294,7 +295,6 @@ func (a *app) treeEnded(e mirror.Event) {
 	if e.Path != "" {
 		path = filepath.Join(cmp.Or(a.out.dir, "."), filepath.FromSlash(e.Path))
 	}
-	res := &job.Result{URL: url, Outcome: e.Outcome, Path: e.Path, Size: e.Size}
 	said := func() {
 		if a.set.verbose {
 			a.say("%s: %s", url, strings.ReplaceAll(string(e.Outcome), "_", " "))
@@ -302,7 +302,6 @@ func (a *app) treeEnded(e mirror.Event) {
 	}
 	switch e.Outcome {
 	case job.Saved:
-		res.Received = e.Size
 		a.emit(render.Saved(url, path, e.Size, "", e.Elapsed))
 		a.say("saved %s (%s)", fetch.Printable(path), sizeText(e.Size))
 	case mirror.Deleted:
@@ -325,5 +324,5 @@ func (a *app) treeEnded(e mirror.Event) {
 		a.emit(render.Skipped(url, path, reason, e.Elapsed))
 		said()
 	}
-	a.tally.add(res)
+	a.tally.add(&job.Result{Outcome: e.Outcome})
 }

@@ -156,6 +156,14 @@ func (f *toFile) search(ctx context.Context) error {
 
 func (f *toFile) searchPart(ctx context.Context) error {
 	p, rec, size, err := openPart(f.dir, f.d.Sync, f.name)
+	if f.asked == "" && (err != nil || rec.URL != f.url()) {
+		if n, r, s := f.numberedPart(); n != nil {
+			if err == nil {
+				p.file.Close()
+			}
+			p, rec, size, err = n, r, s, nil
+		}
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == errEmpty:
 		return nil
@@ -179,6 +187,26 @@ func (f *toFile) searchPart(ctx context.Context) error {
 	p.file.Close()
 	f.restart(reason)
 	return nil
+}
+
+// numberedPart looks for the part of the URL that got a number, because another URL of an earlier run
+// had the same name. That name with its number is then the file's. It returns nil if there is none.
+func (f *toFile) numberedPart() (p *part, rec *record, size int64) {
+	for n := 1; n < maxNumber; n++ {
+		name := numbered(f.name, n)
+		p, rec, size, err := openPart(f.dir, f.d.Sync, name)
+		if err == nil && rec.URL == f.url() {
+			f.name = name
+			return p, rec, size
+		}
+		if err == nil {
+			p.file.Close()
+		}
+		if _, missing := f.dir.lstat(name); missing != nil && errors.Is(err, fs.ErrNotExist) {
+			break // nobody got this number
+		}
+	}
+	return nil, nil, 0
 }
 
 func (f *toFile) restart(reason string) {

@@ -88,6 +88,8 @@ type Event struct {
 type Report struct {
 	Saved, Unchanged, Listed, Deleted, Failed, Left int64
 	Bytes                                           int64 // that were saved
+	// Received is how many bytes came for files, also for those that were broken off or failed.
+	Received int64
 	// Continued says that it went on with an interrupted one.
 	Continued bool
 	// Kept says why nothing was deleted although that was asked for; or "".
@@ -245,6 +247,12 @@ func (m *mirror) ended(p *crawl.Page, err error) {
 		m.report.Listed++
 	}
 	m.tell(e)
+}
+
+func (m *mirror) received(n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.report.Received += n
 }
 
 func (m *mirror) tell(e Event) {

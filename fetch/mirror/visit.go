@@ -214,6 +214,9 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 		opts.Progress = func(done, total int64) { m.Progress(ctx, now.Path, done, total) }
 	}
 	res, err := m.d.Do(ctx, req, now.Path, opts)
+	if res != nil {
+		m.received(res.Written)
+	}
 	switch {
 	case errors.Is(err, errListed):
 		m.state.Disclaim(fileName + now.Path)
