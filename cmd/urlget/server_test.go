@@ -291,7 +291,8 @@ func newProxy() *httptest.Server {
 	}))
 }
 
-// tunnel connects to a host and passes bytes on.
+// tunnel connects to a host and passes bytes on. It answers once the connection is its own, for what
+// the client sends after that the server must not have begun to read.
 func tunnel(w http.ResponseWriter, r *http.Request) {
 	there, err := net.Dial("tcp", r.Host)
 	if err != nil {
@@ -299,12 +300,12 @@ func tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer there.Close()
-	w.WriteHeader(http.StatusOK)
 	here, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
 	}
 	defer here.Close()
+	io.WriteString(here, "HTTP/1.1 200 Connected\r\n\r\n")
 	go func() {
 		io.Copy(there, here)
 		there.Close()
