@@ -32,17 +32,10 @@ type Page struct {
 // fetch.EntryError.
 func (p Page) Links(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		in := wire.NewReader(r, MaxLink)
-		verbatim, last := false, false
-		for {
-			line, err := in.Line()
+		verbatim := false
+		for line, err := range wire.NewReader(r, MaxLink).All() {
 			long := wire.IsLineCut(err)
-			switch {
-			case err == io.EOF:
-				return
-			case err == io.ErrUnexpectedEOF && !last: // the last line may lack its end
-				last = true
-			case err != nil && !long:
+			if err != nil && !long {
 				yield(fetch.Entry{}, err)
 				return
 			}

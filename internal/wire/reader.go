@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"iter"
 )
 
 const (
@@ -38,6 +39,28 @@ func NewReader(r io.Reader, maxLine int) *Reader {
 func (r *Reader) Line() ([]byte, error) {
 	line, err := r.RawLine()
 	return trimEnd(line), err
+}
+
+// All iterates over the lines that are left. The last one may lack its end. One that is too long
+// comes as its beginning and a *LineTooLongError, and the next follows it; after any other error
+// there is none. A line is valid until the next.
+func (r *Reader) All() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		ended := false
+		for {
+			line, err := r.Line()
+			if err == io.ErrUnexpectedEOF && !ended { // if it is the source that says so, it does again
+				ended = true
+				if len(line) == 0 {
+					continue // the end of a line that was too long
+				}
+				err = nil
+			}
+			if err == io.EOF || !yield(line, err) || err != nil && !IsLineCut(err) {
+				return
+			}
+		}
+	}
 }
 
 // RawLine is like Line but keeps the line ending.

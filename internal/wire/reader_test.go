@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -216,6 +217,48 @@ func TestTheEndOfALineThatIsTooLongIsToldOnce(t *testing.T) {
 	for _, want := range []error{io.ErrUnexpectedEOF, io.EOF, io.EOF} {
 		if line, err := r.Line(); len(line) > 0 || err != want {
 			t.Errorf("%q, %v; want %v", line, err, want)
+		}
+	}
+}
+
+func TestAllLinesAndOneError(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	elsewhere := fmt.Errorf("on the control connection: %w", &LineTooLongError{Max: 5})
+	tests := []struct {
+		text  string
+		end   error
+		lines []string // those that are too long with "..."
+		err   error
+	}{
+		{"", io.EOF, nil, nil},
+		{"one\r\ntwo\n", io.EOF, []string{"one", "two"}, nil},
+		{"one\n\ntwo", io.EOF, []string{"one", "", "two"}, nil},
+		{"1234567\nshort\n", io.EOF, []string{"12345...", "short"}, nil},
+		{"a\n1234567", io.EOF, []string{"a", "12345..."}, nil},
+		{"one\ntw", broken, []string{"one"}, broken},
+		{"one\ntw", elsewhere, []string{"one"}, elsewhere},
+		{"one\ntw", io.ErrUnexpectedEOF, []string{"one"}, io.ErrUnexpectedEOF},
+		{"a\n1234567", io.ErrUnexpectedEOF, []string{"a", "12345..."}, io.ErrUnexpectedEOF},
+	}
+	for _, tt := range tests {
+		var got []string
+		var last error
+		for line, err := range NewReader(io.MultiReader(strings.NewReader(tt.text), iotest.ErrReader(tt.end)), 5).All() {
+			if last != nil {
+				t.Fatalf("%q, %v: it goes on after %v", tt.text, tt.end, last)
+			}
+			switch {
+			case IsLineCut(err):
+				got = append(got, string(line)+"...")
+			case err != nil:
+				last = err
+			default:
+				got = append(got, string(line))
+			}
+		}
+		if !slices.Equal(got, tt.lines) || last != tt.err {
+			t.Errorf("%q, %v: %q, %v", tt.text, tt.end, got, last)
 		}
 	}
 }

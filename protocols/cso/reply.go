@@ -187,14 +187,9 @@ const maxRecord = 256 << 10
 // entries returns the records in r. A record ends at the first line of the next.
 func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		lines := wire.NewReader(r, maxLine)
 		var rec Record
 		size := 0
-		for {
-			line, err := lines.Line()
-			if err == io.EOF {
-				break
-			}
+		for line, err := range wire.NewReader(r, maxLine).All() {
 			if err != nil {
 				yield(fetch.Entry{}, err)
 				return

@@ -228,12 +228,7 @@ func (a *answer) definitions(r io.Reader) iter.Seq2[fetch.Entry, error] {
 // members yields an entry for each line of a list of matches or databases.
 func (q query) members(base uri.URI, r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		lines := wire.NewReader(r, maxLine)
-		for {
-			line, err := lines.Line()
-			if err == io.EOF {
-				return
-			}
+		for line, err := range wire.NewReader(r, maxLine).All() {
 			if err != nil {
 				yield(fetch.Entry{}, err)
 				return

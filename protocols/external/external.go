@@ -209,13 +209,9 @@ func (b *output) Read(p []byte) (int, error) {
 // show. A URL that ends with a slash is a listing.
 func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		lines, name := wire.NewReader(r, maxLine), ""
-		for {
-			raw, err := lines.Line()
-			if err == io.EOF {
-				return
-			}
-			if err != nil && err != io.ErrUnexpectedEOF {
+		name := ""
+		for raw, err := range wire.NewReader(r, maxLine).All() {
+			if err != nil {
 				yield(fetch.Entry{}, err)
 				return
 			}

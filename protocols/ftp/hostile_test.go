@@ -8,13 +8,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // TestSilence shows that a server which falls silent at any step is given up.
@@ -74,18 +72,19 @@ func TestNoLineEnd(t *testing.T) {
 func TestNoLineEndInListings(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+	dir := &task{}
 	n := 0
-	for line, err := range lines(io.MultiReader(strings.NewReader(endless), strings.NewReader("\r\nend"))) {
+	for e, err := range dir.entries(io.MultiReader(strings.NewReader(endless), strings.NewReader("\r\nend")), contentTypes["NLST"]) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n++; n == 1 && len(line) > maxListingLine || n == 2 && line != "end" {
-			t.Errorf("line %d has %d bytes", n, len(line))
+		if n++; n == 1 && len(e.Name) > maxListingLine || n == 2 && e.Name != "end" {
+			t.Errorf("entry %d has a name of %d bytes", n, len(e.Name))
 		}
 	}
 	runtime.ReadMemStats(&after)
 	if n != 2 {
-		t.Errorf("%d lines, want 2", n)
+		t.Errorf("%d entries, want 2", n)
 	}
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
 		t.Errorf("%d bytes allocated for a line without end", grown)
@@ -129,23 +128,6 @@ func TestCredentialsUnsafe(t *testing.T) {
 	for _, line := range s.Log() {
 		if strings.HasPrefix(line, "DELE") {
 			t.Errorf("the server was told %q", line)
-		}
-	}
-}
-
-// TestLinesPassErrors shows that a listing that breaks off does not end as if it were complete.
-func TestLinesPassErrors(t *testing.T) {
-	t.Parallel()
-	for _, broken := range []error{errors.New("broken"), &fetch.Error{Err: &wire.LineTooLongError{Max: 9}}} {
-		n, last := 0, error(nil)
-		for _, err := range lines(io.MultiReader(strings.NewReader("one\r\ntw"), iotest.ErrReader(broken))) {
-			if n++; n > 9 {
-				t.Fatal("it does not end")
-			}
-			last = err
-		}
-		if !errors.Is(last, broken) {
-			t.Errorf("the last error is %v", last)
 		}
 	}
 }

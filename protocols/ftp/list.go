@@ -64,12 +64,12 @@ func (t *task) entries(r io.Reader, contentType string) iter.Seq2[fetch.Entry, e
 	dir := t.dirURL()
 	return func(yield func(fetch.Entry, error) bool) {
 		found := false
-		for line, err := range lines(r) {
-			if err != nil {
+		for line, err := range wire.NewReader(r, maxListingLine).All() {
+			if err != nil && !wire.IsLineCut(err) {
 				yield(fetch.Entry{}, err)
 				return
 			}
-			e, ok := parse(line)
+			e, ok := parse(string(line))
 			if !ok || t.kind == match && !t.selects(e) {
 				continue
 			}
@@ -89,31 +89,8 @@ func (t *task) selects(e listing.Entry) bool {
 	return e.Kind != listing.Unparsed && matches(t.pattern, e.Name)
 }
 
-// lines iterates over the lines in r. One that is too long is cut off, not dropped.
-func lines(r io.Reader) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		reader := wire.NewReader(r, maxListingLine)
-		for {
-			line, err := reader.Line()
-			switch {
-			case err == nil, wire.IsLineCut(err):
-				if !yield(string(line), nil) {
-					return
-				}
-			case err == io.EOF:
-				return
-			case err == io.ErrUnexpectedEOF: // the last line has no end; the transfer is complete
-				yield(string(line), nil)
-				return
-			default:
-				yield("", err)
-				return
-			}
-		}
-	}
-}
-
-// maxListingLine bounds a line of a listing: a name may have some thousand bytes.
+// maxListingLine bounds a line of a listing, in bytes: a name may have some thousand. Of a line that
+// is longer, the beginning is read.
 const maxListingLine = 16 << 10
 
 // entry returns what the caller sees of an entry of a listing of dir.

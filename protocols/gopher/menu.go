@@ -71,28 +71,8 @@ func (m *menu) entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	}
 }
 
-// lines iterates over the lines of r. The last one may lack its end.
-func lines(r io.Reader) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		lr := wire.NewReader(r, maxLine)
-		for {
-			line, err := lr.Line()
-			switch {
-			case err == io.EOF:
-				return
-			case err == io.ErrUnexpectedEOF:
-				yield(line, nil)
-				return
-			case err != nil:
-				yield(nil, err)
-				return
-			}
-			if !yield(line, nil) {
-				return
-			}
-		}
-	}
-}
+// lines iterates over the lines of a menu, or of attributes.
+func lines(r io.Reader) iter.Seq2[[]byte, error] { return wire.NewReader(r, maxLine).All() }
 
 // entry returns the entry for a line of a menu, which is text if it makes no link.
 func (m *menu) entry(line string) fetch.Entry {

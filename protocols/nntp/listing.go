@@ -14,13 +14,8 @@ import (
 // none.
 func entries(r io.Reader, parse func(line []byte) (fetch.Entry, bool)) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		lines := wire.NewReader(r, maxLine)
-		for {
-			line, err := lines.Line()
-			switch {
-			case err == io.EOF:
-				return
-			case err != nil && !wire.IsLineCut(err):
+		for line, err := range wire.NewReader(r, maxLine).All() {
+			if err != nil && !wire.IsLineCut(err) {
 				yield(fetch.Entry{}, err)
 				return
 			}
