@@ -2,16 +2,13 @@
 package geminid
 
 import (
-	"cmp"
 	"crypto/tls"
 	"embed"
-	"fmt"
 	"io/fs"
 	"net/url"
-	"path"
-	"strings"
 
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/internal/smallnet"
 )
 
 // Options say what a server has and how it behaves.
@@ -68,15 +65,7 @@ func New(opts Options) (*Server, error) {
 			opts.Seen(c.ConnectionState())
 		}
 		header, body := s.answer(line)
-		if !strings.HasPrefix(header, "2") {
-			c.Reply("%s", header)
-			return
-		}
-		if b, ok := c.Content(int64(len(body))); ok {
-			c.Printf("%s", header)
-			b.Write(body)
-			b.End()
-		}
+		smallnet.Send(c, header, body)
 	})
 	return s, nil
 }
@@ -88,37 +77,8 @@ func (s *Server) answer(request string) (header string, body []byte) {
 		return "59 Bad request", nil
 	}
 	if reply, ok := s.opts.Replies[u.RequestURI()]; ok {
-		header, rest, _ := strings.Cut(reply, "\r\n")
-		return header, []byte(rest)
+		return smallnet.Split(reply)
 	}
-	name := strings.Trim(u.Path, "/")
-	info, err := fs.Stat(s.opts.Tree, cmp.Or(name, "."))
-	switch {
-	case err != nil:
-		return "51 Not found", nil
-	case info.IsDir() && !strings.HasSuffix(u.Path, "/"):
-		return "31 " + u.EscapedPath() + "/", nil
-	case info.IsDir():
-		return "20 text/gemini", []byte(s.page(cmp.Or(name, ".")))
-	}
-	content, err := fs.ReadFile(s.opts.Tree, name)
-	if err != nil {
-		return "40 " + err.Error(), nil
-	}
-	return "20 " + cmp.Or(s.opts.Types[path.Ext(name)], "application/octet-stream"), content
-}
-
-// page returns the page of a directory.
-func (s *Server) page(dir string) string {
-	var page strings.Builder
-	fmt.Fprintf(&page, "# %s\n", path.Base(dir))
-	entries, _ := fs.ReadDir(s.opts.Tree, dir)
-	for _, e := range entries {
-		slash := ""
-		if e.IsDir() {
-			slash = "/"
-		}
-		fmt.Fprintf(&page, "=> ./%s%s %s%s\n", url.PathEscape(e.Name()), slash, e.Name(), slash)
-	}
-	return page.String()
+	site := smallnet.Site{Tree: s.opts.Tree, Types: s.opts.Types, Success: "20", Redirect: "31", Missing: "51", Failed: "40"}
+	return site.Answer(u.Path, u.EscapedPath())
 }

@@ -4,12 +4,11 @@ package nexd
 import (
 	"cmp"
 	"embed"
-	"fmt"
 	"io/fs"
-	"net/url"
 	"strings"
 
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/internal/smallnet"
 )
 
 // Options say what a server has and how it behaves.
@@ -61,28 +60,17 @@ func (s *Server) answer(path string) []byte {
 		return []byte(text)
 	}
 	name := cmp.Or(strings.Trim(path, "/"), ".")
+	read := fs.ReadFile
 	if path == "" || strings.HasSuffix(path, "/") {
-		return s.directory(name)
+		read = directory
 	}
-	content, err := fs.ReadFile(s.opts.Tree, name)
+	content, err := read(s.opts.Tree, name)
 	if err != nil {
 		return []byte(missing)
 	}
 	return content
 }
 
-func (s *Server) directory(name string) []byte {
-	entries, err := fs.ReadDir(s.opts.Tree, name)
-	if err != nil {
-		return []byte(missing)
-	}
-	text := []byte("Members:\n")
-	for _, e := range entries {
-		slash := ""
-		if e.IsDir() {
-			slash = "/"
-		}
-		text = fmt.Appendf(text, "=> ./%s%s %s%s\n", url.PathEscape(e.Name()), slash, e.Name(), slash)
-	}
-	return text
+func directory(tree fs.FS, name string) ([]byte, error) {
+	return smallnet.Links([]byte("Members:\n"), tree, name)
 }

@@ -2,17 +2,15 @@
 package spartand
 
 import (
-	"cmp"
 	"embed"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/internal/smallnet"
 )
 
 // maxData bounds what a client may send, in bytes.
@@ -62,15 +60,7 @@ func New(opts Options) (*Server, error) {
 			return
 		}
 		header, body := s.answer(line, c)
-		if !strings.HasPrefix(header, "2") {
-			c.Reply("%s", header)
-			return
-		}
-		if b, ok := c.Content(int64(len(body))); ok {
-			c.Printf("%s", header)
-			b.Write(body)
-			b.End()
-		}
+		smallnet.Send(c, header, body)
 	})
 	return s, nil
 }
@@ -95,45 +85,12 @@ func (s *Server) answer(line string, r io.Reader) (header string, body []byte) {
 		request += "?" + string(data)
 	}
 	if reply, ok := s.opts.Replies[request]; ok {
-		header, rest, _ := strings.Cut(reply, "\r\n")
-		return header, []byte(rest)
+		return smallnet.Split(reply)
 	}
-	return s.file(parts[1])
-}
-
-func (s *Server) file(escaped string) (header string, body []byte) {
-	unescaped, err := url.PathUnescape(escaped)
+	path, err := url.PathUnescape(parts[1])
 	if err != nil {
 		return "4 Bad request", nil
 	}
-	name := strings.Trim(unescaped, "/")
-	info, err := fs.Stat(s.opts.Tree, cmp.Or(name, "."))
-	switch {
-	case err != nil:
-		return "4 Not found", nil
-	case info.IsDir() && !strings.HasSuffix(escaped, "/"):
-		return "3 " + escaped + "/", nil
-	case info.IsDir():
-		return "2 text/gemini", []byte(s.page(cmp.Or(name, ".")))
-	}
-	content, err := fs.ReadFile(s.opts.Tree, name)
-	if err != nil {
-		return "5 " + err.Error(), nil
-	}
-	return "2 " + cmp.Or(s.opts.Types[path.Ext(name)], "application/octet-stream"), content
-}
-
-// page returns the page of a directory.
-func (s *Server) page(dir string) string {
-	var page strings.Builder
-	fmt.Fprintf(&page, "# %s\n", path.Base(dir))
-	entries, _ := fs.ReadDir(s.opts.Tree, dir)
-	for _, e := range entries {
-		slash := ""
-		if e.IsDir() {
-			slash = "/"
-		}
-		fmt.Fprintf(&page, "=> ./%s%s %s%s\n", url.PathEscape(e.Name()), slash, e.Name(), slash)
-	}
-	return page.String()
+	site := smallnet.Site{Tree: s.opts.Tree, Types: s.opts.Types, Success: "2", Redirect: "3", Missing: "4", Failed: "5"}
+	return site.Answer(path, parts[1])
 }
