@@ -1,5 +1,6 @@
-// Package gemtext finds the links in pages of gemtext, the hypertext of Gemini and Spartan, and in
-// the directories of Nex, which have lines of the same form.
+// Package gemtext reads what Gemini and Spartan have in common: answers that begin with a status,
+// and the links in pages of gemtext, their hypertext. The directories of Nex have lines of the same
+// form.
 package gemtext
 
 import (

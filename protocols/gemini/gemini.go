@@ -27,10 +27,8 @@ import (
 
 const (
 	port = 1965
-	// maxURL bounds the URL in a request, and maxMeta the text after the status of a response, in
-	// bytes.
-	maxURL  = 1024
-	maxMeta = 1024
+	// maxURL bounds the URL in a request, in bytes.
+	maxURL = 1024
 )
 
 // Options configures the driver. The zero value is the default.
@@ -144,7 +142,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	if answer, ok := a.filledIn(req.Form); ok {
 		a.Close()
-		out.query, out.secret = "?"+uri.Escape(answer), a.status == sensitiveInput
+		out.query, out.secret = "?"+uri.Escape(answer), a.Status == sensitiveInput
 		if err := out.check(); err != nil {
 			return nil, err
 		}
@@ -152,16 +150,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 			return nil, err
 		}
 	}
-	resp, err := a.response(req)
-	if err != nil {
-		a.Close()
-		return nil, err
-	}
-	if req.Op == fetch.OpStat || len(resp.Location) > 0 {
-		a.Close()
-		resp.Body, resp.Parse = fetch.NoBody, nil
-	}
-	return resp, nil
+	return a.Respond(req, a.response)
 }
 
 // ask sends a request and reads the header of the response.
@@ -185,13 +174,13 @@ func (d *driver) ask(ctx context.Context, req request) (*answer, error) {
 	}
 	line := req.url + req.query + "\r\n"
 	question := fetch.Question{Addr: req.addr, TLS: cfg, Data: line, Shown: req.shown() + "\r\n"}
-	var a *answer
+	a := new(answer)
 	err := d.env.Ask(ctx, question, func(conn *fetch.Conn) (err error) {
 		if first {
 			// Only the completed handshake proves that the certificate is the server's own.
 			d.remember(req.addr, conn.TLS())
 		}
-		a, err = readAnswer(conn)
+		a.Answer, err = headers.Read(conn)
 		return err
 	})
 	if refusal != nil {
@@ -225,5 +214,5 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 var (
 	_ fetch.Driver    = (*driver)(nil)
 	_ fetch.Explainer = (*driver)(nil)
-	_ io.WriterTo     = (*answer)(nil)
+	_ io.WriterTo     = answer{}
 )

@@ -26,6 +26,7 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/gemtext"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -128,36 +129,36 @@ func TestRequests(t *testing.T) {
 func TestStatuses(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]fetch.Error{
-		"10 Your name?":                        {Code: fetch.ErrNeedSearch, Reply: fetch.Reply{Code: 10, Text: "Your name?"}, Hint: "add the words after a question mark: $URL?words"},
-		"12 What?":                             {Code: fetch.ErrNeedSearch, Reply: fetch.Reply{Code: 12, Text: "What?"}, Hint: "add the words after a question mark: $URL?words"},
-		"11 Word?":                             {Code: fetch.ErrNeedForm, Reply: fetch.Reply{Code: 11, Text: "Word?"}, Hint: "answer it"},
-		"30 http://[":                          {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 30, Text: "http://["}},
-		"30 ":                                  {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 30}},
-		"40 Later":                             {Code: fetch.ErrServer, Retry: true, Reply: fetch.Reply{Code: 40, Text: "Later"}},
-		"41 Full":                              {Code: fetch.ErrBusy, Retry: true, Reply: fetch.Reply{Code: 41, Text: "Full"}},
-		"42 CGI":                               {Code: fetch.ErrServer, Retry: true, Reply: fetch.Reply{Code: 42, Text: "CGI"}},
-		"43 Proxy":                             {Code: fetch.ErrServer, Retry: true, Reply: fetch.Reply{Code: 43, Text: "Proxy"}},
-		"44 12":                                {Code: fetch.ErrBusy, Retry: true, RetryAfter: 12 * time.Second, Reply: fetch.Reply{Code: 44, Text: "12"}},
-		"44 soon":                              {Code: fetch.ErrBusy, Retry: true, Reply: fetch.Reply{Code: 44, Text: "soon"}},
-		"44 9999999999999":                     {Code: fetch.ErrBusy, Retry: true, RetryAfter: maxDelay * time.Second, Reply: fetch.Reply{Code: 44, Text: "9999999999999"}},
-		"50 No":                                {Code: fetch.ErrServer, Reply: fetch.Reply{Code: 50, Text: "No"}},
-		"51 Nothing":                           {Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 51, Text: "Nothing"}},
-		"52":                                   {Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 52}},
-		"53 No proxy":                          {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 53, Text: "No proxy"}},
-		"59 Bad":                               {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 59, Text: "Bad"}},
-		"60 Who are you?":                      {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 60, Text: "Who are you?"}, Hint: "show one that it knows"},
-		"61 Not you":                           {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 61, Text: "Not you"}, Hint: "show another one"},
-		"62 Expired":                           {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 62, Text: "Expired"}, Hint: "show another one: perhaps its dates are wrong"},
-		"69 ?":                                 {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 69, Text: "?"}},
-		"70 What":                              {Code: fetch.ErrProtocol},
-		"200 OK":                               {Code: fetch.ErrProtocol},
-		"2 text/plain":                         {Code: fetch.ErrProtocol},
-		"20\ttext/plain":                       {Code: fetch.ErrProtocol},
-		"HTTP/1.1 200 OK":                      {Code: fetch.ErrProtocol},
-		"":                                     {Code: fetch.ErrProtocol},
-		"20 nonsense":                          {Code: fetch.ErrProtocol},
-		"51 a\x00b":                            {Code: fetch.ErrProtocol},
-		"50 " + strings.Repeat("x", maxMeta+1): {Code: fetch.ErrProtocol},
+		"10 Your name?":    {Code: fetch.ErrNeedSearch, Reply: fetch.Reply{Code: 10, Text: "Your name?"}, Hint: "add the words after a question mark: $URL?words"},
+		"12 What?":         {Code: fetch.ErrNeedSearch, Reply: fetch.Reply{Code: 12, Text: "What?"}, Hint: "add the words after a question mark: $URL?words"},
+		"11 Word?":         {Code: fetch.ErrNeedForm, Reply: fetch.Reply{Code: 11, Text: "Word?"}, Hint: "answer it"},
+		"30 http://[":      {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 30, Text: "http://["}},
+		"30 ":              {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 30}},
+		"40 Later":         {Code: fetch.ErrServer, Retry: true, Reply: fetch.Reply{Code: 40, Text: "Later"}},
+		"41 Full":          {Code: fetch.ErrBusy, Retry: true, Reply: fetch.Reply{Code: 41, Text: "Full"}},
+		"42 CGI":           {Code: fetch.ErrServer, Retry: true, Reply: fetch.Reply{Code: 42, Text: "CGI"}},
+		"43 Proxy":         {Code: fetch.ErrServer, Retry: true, Reply: fetch.Reply{Code: 43, Text: "Proxy"}},
+		"44 12":            {Code: fetch.ErrBusy, Retry: true, RetryAfter: 12 * time.Second, Reply: fetch.Reply{Code: 44, Text: "12"}},
+		"44 soon":          {Code: fetch.ErrBusy, Retry: true, Reply: fetch.Reply{Code: 44, Text: "soon"}},
+		"44 9999999999999": {Code: fetch.ErrBusy, Retry: true, RetryAfter: maxDelay * time.Second, Reply: fetch.Reply{Code: 44, Text: "9999999999999"}},
+		"50 No":            {Code: fetch.ErrServer, Reply: fetch.Reply{Code: 50, Text: "No"}},
+		"51 Nothing":       {Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 51, Text: "Nothing"}},
+		"52":               {Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 52}},
+		"53 No proxy":      {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 53, Text: "No proxy"}},
+		"59 Bad":           {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 59, Text: "Bad"}},
+		"60 Who are you?":  {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 60, Text: "Who are you?"}, Hint: "show one that it knows"},
+		"61 Not you":       {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 61, Text: "Not you"}, Hint: "show another one"},
+		"62 Expired":       {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 62, Text: "Expired"}, Hint: "show another one: perhaps its dates are wrong"},
+		"69 ?":             {Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 69, Text: "?"}},
+		"70 What":          {Code: fetch.ErrProtocol},
+		"200 OK":           {Code: fetch.ErrProtocol},
+		"2 text/plain":     {Code: fetch.ErrProtocol},
+		"20\ttext/plain":   {Code: fetch.ErrProtocol},
+		"HTTP/1.1 200 OK":  {Code: fetch.ErrProtocol},
+		"":                 {Code: fetch.ErrProtocol},
+		"20 nonsense":      {Code: fetch.ErrProtocol},
+		"51 a\x00b":        {Code: fetch.ErrProtocol},
+		"50 " + strings.Repeat("x", gemtext.MaxText+1): {Code: fetch.ErrProtocol},
 	} {
 		t.Run(header[:min(len(header), 20)], func(t *testing.T) {
 			t.Parallel()
@@ -473,8 +474,8 @@ func FuzzHeader(f *testing.F) {
 	f.Add("20 text/gemini; charset=utf-8")
 	f.Add("44 10")
 	f.Fuzz(func(t *testing.T, line string) {
-		status, meta, err := parseHeader(line)
-		if err == nil && (status < 10 || status > 69 || len(meta) > maxMeta || strings.ContainsAny(meta, "\r\n\x00")) {
+		status, meta, err := headers.Parse(line)
+		if err == nil && (status < 10 || status > 69 || len(meta) > gemtext.MaxText || strings.ContainsAny(meta, "\r\n\x00")) {
 			t.Errorf("%q: %d %q", line, status, meta)
 		}
 	})

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -23,10 +22,9 @@ import (
 
 const (
 	port = 300
-	// maxLine bounds the line of a request, and maxMeta the text after the status of a response, in
-	// bytes. The protocol has no limits; these are those of Gemini, whose servers many are.
+	// maxLine bounds the line of a request, in bytes. The protocol has no limit; this is that of
+	// Gemini, whose servers many are.
 	maxLine = 1024
-	maxMeta = 1024
 )
 
 // Load registers the scheme spartan.
@@ -103,25 +101,16 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("others may not have lines of text sent to a server"),
 			Hint: "open the URL itself, if the text is meant for that server"}
 	}
-	var a *answer
+	var a answer
 	question := fetch.Question{Addr: out.addr, Lines: []string{out.line}, Data: out.data}
 	err = d.env.Ask(ctx, question, func(conn *fetch.Conn) (err error) {
-		a, err = readAnswer(conn)
+		a.Answer, err = headers.Read(conn)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	resp, err := a.response(req)
-	if err != nil {
-		a.Close()
-		return nil, err
-	}
-	if req.Op == fetch.OpStat || len(resp.Location) > 0 {
-		a.Close()
-		resp.Body, resp.Parse = fetch.NoBody, nil
-	}
-	return resp, nil
+	return a.Respond(req, a.response)
 }
 
 // Explain implements fetch.Explainer.
@@ -143,5 +132,4 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 var (
 	_ fetch.Driver    = (*driver)(nil)
 	_ fetch.Explainer = (*driver)(nil)
-	_ io.WriterTo     = (*answer)(nil)
 )

@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/gemtext"
 	"github.com/urlget/urlget/internal/transcript"
 )
 
@@ -104,25 +105,25 @@ func TestRequests(t *testing.T) {
 func TestStatuses(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]fetch.Error{
-		"3 gemini://h.example/":                {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 3, Text: "gemini://h.example/"}},
-		"3 //h.example/":                       {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 3, Text: "//h.example/"}},
-		"3 beside":                             {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 3, Text: "beside"}},
-		"3 ":                                   {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 3}},
-		"4 File \"/x\" not found":              {Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 4, Text: "File \"/x\" not found"}},
-		"4 '/x' does not exist (no handler)":   {Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 4, Text: "'/x' does not exist (no handler)"}},
-		"4 Too long":                           {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 4, Text: "Too long"}},
-		"4":                                    {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 4}},
-		"5 Disk on fire":                       {Code: fetch.ErrServer, Retry: true, Reply: fetch.Reply{Code: 5, Text: "Disk on fire"}},
-		"1 What?":                              {Code: fetch.ErrProtocol},
-		"6 x":                                  {Code: fetch.ErrProtocol},
-		"20 text/plain":                        {Code: fetch.ErrProtocol},
-		"2\ttext/plain":                        {Code: fetch.ErrProtocol},
-		"HTTP/1.1 200 OK":                      {Code: fetch.ErrProtocol},
-		"":                                     {Code: fetch.ErrProtocol},
-		"2 nonsense":                           {Code: fetch.ErrProtocol},
-		"4 a\x00b":                             {Code: fetch.ErrProtocol},
-		"4 " + strings.Repeat("x", maxMeta+1):  {Code: fetch.ErrProtocol},
-		"3 /" + strings.Repeat("x", maxMeta+1): {Code: fetch.ErrProtocol},
+		"3 gemini://h.example/":              {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 3, Text: "gemini://h.example/"}},
+		"3 //h.example/":                     {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 3, Text: "//h.example/"}},
+		"3 beside":                           {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 3, Text: "beside"}},
+		"3 ":                                 {Code: fetch.ErrRedirect, Reply: fetch.Reply{Code: 3}},
+		"4 File \"/x\" not found":            {Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 4, Text: "File \"/x\" not found"}},
+		"4 '/x' does not exist (no handler)": {Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 4, Text: "'/x' does not exist (no handler)"}},
+		"4 Too long":                         {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 4, Text: "Too long"}},
+		"4":                                  {Code: fetch.ErrRefused, Reply: fetch.Reply{Code: 4}},
+		"5 Disk on fire":                     {Code: fetch.ErrServer, Retry: true, Reply: fetch.Reply{Code: 5, Text: "Disk on fire"}},
+		"1 What?":                            {Code: fetch.ErrProtocol},
+		"6 x":                                {Code: fetch.ErrProtocol},
+		"20 text/plain":                      {Code: fetch.ErrProtocol},
+		"2\ttext/plain":                      {Code: fetch.ErrProtocol},
+		"HTTP/1.1 200 OK":                    {Code: fetch.ErrProtocol},
+		"":                                   {Code: fetch.ErrProtocol},
+		"2 nonsense":                         {Code: fetch.ErrProtocol},
+		"4 a\x00b":                           {Code: fetch.ErrProtocol},
+		"4 " + strings.Repeat("x", gemtext.MaxText+1):  {Code: fetch.ErrProtocol},
+		"3 /" + strings.Repeat("x", gemtext.MaxText+1): {Code: fetch.ErrProtocol},
 	} {
 		t.Run(header[:min(len(header), 20)], func(t *testing.T) {
 			t.Parallel()
@@ -247,8 +248,8 @@ func FuzzHeader(f *testing.F) {
 	f.Add("2 text/gemini; charset=utf-8")
 	f.Add("4 Not found")
 	f.Fuzz(func(t *testing.T, line string) {
-		status, meta, err := parseHeader(line)
-		if err == nil && (status < success || status > serverError || len(meta) > maxMeta || strings.ContainsAny(meta, "\r\n\x00")) {
+		status, meta, err := headers.Parse(line)
+		if err == nil && (status < success || status > serverError || len(meta) > gemtext.MaxText || strings.ContainsAny(meta, "\r\n\x00")) {
 			t.Errorf("%q: %d %q", line, status, meta)
 		}
 	})
