@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -30,31 +29,7 @@ import (
 // page has one; what redirects leads elsewhere; what robots.txt forbids is not asked for, and without
 // failures each server is asked for it once.
 func TestCrawlSimulation(t *testing.T) {
-	t.Parallel()
-	first, last := uint64(1), uint64(1000)
-	switch {
-	case *replay != 0:
-		first, last = *replay, *replay
-	case *simulations != 0:
-		last = *simulations
-	case testing.Short():
-		last = 100
-	}
-	for part := range uint64(2) {
-		t.Run(fmt.Sprint(part), func(t *testing.T) {
-			t.Parallel()
-			for seed := first + part; seed <= last; seed += 2 {
-				synctest.Test(t, func(t *testing.T) {
-					defer func() { // a failure ends the test outside as well
-						if t.Failed() {
-							t.Logf("seed %d, to be had again by go test ./fetch/queue -run CrawlSimulation -seed %d", seed, seed)
-						}
-					}()
-					newSite(seed).run(t)
-				})
-			}
-		})
-	}
+	simulate(t, func(t *testing.T, seed uint64) { newSite(seed).run(t) })
 }
 
 // A site is a simulation whose resources lead to each other.

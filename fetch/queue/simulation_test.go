@@ -37,7 +37,13 @@ var (
 // are replaced. Each job ends with one result, each content is kept once, no host gets more than it
 // bears or is asked while it rests, and only what is poison becomes a dead letter.
 func TestSimulation(t *testing.T) {
+	simulate(t, func(t *testing.T, seed uint64) { newSimulation(seed).run(t) })
+}
+
+// simulate runs the worlds of all seeds, or of those that the flags ask for.
+func simulate(t *testing.T, run func(t *testing.T, seed uint64)) {
 	t.Parallel()
+	test := t.Name()
 	first, last := uint64(1), uint64(1000)
 	switch {
 	case *replay != 0:
@@ -54,10 +60,10 @@ func TestSimulation(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					defer func() { // a failure ends the test outside as well
 						if t.Failed() {
-							t.Logf("seed %d, to be had again by go test ./fetch/queue -run Simulation -seed %d", seed, seed)
+							t.Logf("seed %d, to be had again by go test ./fetch/queue -run '^%s$' -seed %d", seed, test, seed)
 						}
 					}()
-					newSimulation(seed).run(t)
+					run(t, seed)
 				})
 			}
 		})
