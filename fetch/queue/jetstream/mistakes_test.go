@@ -240,6 +240,17 @@ func TestAFullQueueIsToldAndTakesMoreWhenThereIsRoom(t *testing.T) {
 	})
 }
 
+// connect connects to a server beside the queue.
+func connect(t *testing.T, url string) *nats.Conn {
+	t.Helper()
+	conn, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
+}
+
 func full(t *testing.T, e *jetstream.Engine, key string) {
 	t.Helper()
 	_, err := e.Submit(t.Context(), queue.Normal, key, []byte(strings.Repeat(key, 1000)))
@@ -252,11 +263,7 @@ func TestAResultThatFindsNoRoomIsRefusedAndTakenWhenThereIs(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		s := start(t, withJetStream(t, ""))
 		e := open(t, jetstream.Options{URL: s.url})
-		conn, err := nats.Connect(s.url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
+		conn := connect(t, s.url)
 		js, err := natsjs.New(conn)
 		if err != nil {
 			t.Fatal(err)
@@ -290,11 +297,7 @@ func TestMessagesThatAreNoJobsBecomeDeadLetters(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		s := start(t, withJetStream(t, ""))
 		e := open(t, jetstream.Options{URL: s.url})
-		conn, err := nats.Connect(s.url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
+		conn := connect(t, s.url)
 		wrong := []string{"", "{", "\x00\xff", `{"v":1,"id":"x"}`, `{"v":2}`, strings.Repeat("[", 100_000)}
 		for _, text := range wrong {
 			if err := conn.Publish("urlget.jobs.normal", []byte(text)); err != nil {
