@@ -52,38 +52,27 @@ func TestConformance(t *testing.T) {
 
 func TestURLs(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		url, step string
-		code      fetch.Code
-	}{
-		{"finger://h.example/joe", `send "joe"`, ""},
-		{"finger://joe@h.example/", `send "joe"`, ""},
-		{"finger://joe@h.example", `send "joe"`, ""},
-		{"finger://h.example/", `send ""`, ""},
-		{"finger://h.example", `send ""`, ""},
-		{"finger://h.example//W%20joe", `send "/W joe"`, ""},
-		{"finger://h.example/%2FW%20joe", `send "/W joe"`, ""},
-		{"finger://h.example/W%20joe", `send "/W joe"`, ""},
-		{"finger://h.example//W", `send "/W"`, ""},
-		{"finger://h.example/W", `send "W"`, ""},
-		{"finger://h.example/joe@other.example", `send "joe@other.example"`, ""},
-		{"finger://h.example/joe?", `send "joe?"`, ""},
-		{"finger://h.example/joe%0D%0Ax", "", fetch.ErrURL},
-		{"finger://h.example/joe%00", "", fetch.ErrURL},
-		{"finger://jim@h.example/joe", "", fetch.ErrURL},
-		{"finger://jim:secret@h.example/", "", fetch.ErrURL},
-		{"finger:joe", "", fetch.ErrURL},
-	}
 	c := fetch.New(nil, Load)
 	defer c.Close()
-	for _, tt := range tests {
-		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(tt.url)})
-		if code := fetch.CodeOf(err); code != tt.code {
-			t.Errorf("%s: error %v, want class %q", tt.url, err, tt.code)
-		} else if err == nil && strings.Join(x.Steps, "; ") != tt.step {
-			t.Errorf("%s: steps %q, want %q", tt.url, x.Steps, tt.step)
-		}
-	}
+	fetchtest.RunExplain(t, c, map[string]string{
+		"finger://h.example/joe":               `send "joe"`,
+		"finger://joe@h.example/":              `send "joe"`,
+		"finger://joe@h.example":               `send "joe"`,
+		"finger://h.example/":                  `send ""`,
+		"finger://h.example":                   `send ""`,
+		"finger://h.example//W%20joe":          `send "/W joe"`,
+		"finger://h.example/%2FW%20joe":        `send "/W joe"`,
+		"finger://h.example/W%20joe":           `send "/W joe"`,
+		"finger://h.example//W":                `send "/W"`,
+		"finger://h.example/W":                 `send "W"`,
+		"finger://h.example/joe@other.example": `send "joe@other.example"`,
+		"finger://h.example/joe?":              `send "joe?"`,
+		"finger://h.example/joe%0D%0Ax":        "",
+		"finger://h.example/joe%00":            "",
+		"finger://jim@h.example/joe":           "",
+		"finger://jim:secret@h.example/":       "",
+		"finger:joe":                           "",
+	})
 }
 
 func TestLineEndsStayAsTheyAre(t *testing.T) {

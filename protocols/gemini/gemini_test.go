@@ -96,7 +96,7 @@ func TestRequests(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", maxURL-len("gemini://h.example/"))
 	c := newClient(t, nil, Load)
-	for url, want := range map[string]string{
+	requests := map[string]string{
 		"gemini://h.example":                 "gemini://h.example/",
 		"gemini://h.example?q":               "gemini://h.example/?q",
 		"gemini://h.example/a/b%20c?x%20y#z": "gemini://h.example/a/b%20c?x%20y",
@@ -110,20 +110,13 @@ func TestRequests(t *testing.T) {
 		"gemini://joe:secret@h.example/":     "",
 		"gemini:x":                           "",
 		"gemini:///x":                        "",
-	} {
-		u, err := uri.ParseRef(url)
-		if err != nil {
-			t.Errorf("%s: %v", url, err)
-			continue
-		}
-		x, err := c.Explain(&fetch.Request{URL: u})
-		switch {
-		case want == "" && fetch.CodeOf(err) != fetch.ErrURL:
-			t.Errorf("%s: error %v, want one of class %q", url, err, fetch.ErrURL)
-		case want != "" && (err != nil || x.Steps[1] != `send "`+want+`"`):
-			t.Errorf("%s: steps %q, %v, want %q", url, x.Steps, err, want)
+	}
+	for url, request := range requests {
+		if request != "" {
+			requests[url] = `start TLS, and compare the certificate with the one that is remembered; send "` + request + `"`
 		}
 	}
+	fetchtest.RunExplain(t, c, requests)
 }
 
 func TestStatuses(t *testing.T) {

@@ -58,7 +58,7 @@ func newClient(t testing.TB) *fetch.Client {
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
-	for url, want := range map[string]string{
+	fetchtest.RunExplain(t, c, map[string]string{
 		"nex://h.example":           `send ""`,
 		"nex://h.example/":          `send ""`,
 		"nex://h.example/a.txt":     `send "a.txt"`,
@@ -73,20 +73,7 @@ func TestRequests(t *testing.T) {
 		"nex://joe@h.example/":      "",
 		"nex:x":                     "",
 		"nex://h.example/" + strings.Repeat("x", 1+maxPath): "",
-	} {
-		u, err := uri.ParseRef(url)
-		if err != nil {
-			t.Errorf("%s: %v", url, err)
-			continue
-		}
-		x, err := c.Explain(&fetch.Request{URL: u})
-		switch {
-		case want == "" && fetch.CodeOf(err) != fetch.ErrURL:
-			t.Errorf("%s: error %v, want one of class %q", url, err, fetch.ErrURL)
-		case want != "" && (err != nil || strings.Join(x.Steps, "; ") != want):
-			t.Errorf("%s: steps %q, %v, want %q", url, x.Steps, err, want)
-		}
-	}
+	})
 }
 
 func TestTheNameTellsTheType(t *testing.T) {

@@ -67,7 +67,7 @@ func TestRequests(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", maxLine-len("h.example / 0"))
 	c := newClient(t, nil)
-	for url, want := range map[string]string{
+	fetchtest.RunExplain(t, c, map[string]string{
 		"spartan://h.example":                `send "h.example / 0"`,
 		"spartan://h.example/?":              `send "h.example / 0"`,
 		"spartan://h.example/a/b%20c#z":      `send "h.example /a/b%20c 0"`,
@@ -86,20 +86,7 @@ func TestRequests(t *testing.T) {
 		"spartan:///x":                       "",
 		"spartan://h.example/a%00b?%00":      `send "h.example /a%00b 1"; send 1 bytes of data: "\x00"`,
 		"spartan://h.example/a;b=c/../d?e=f": `send "h.example /a;b=c/../d 3"; send 3 bytes of data: "e=f"`,
-	} {
-		u, err := uri.ParseRef(url)
-		if err != nil {
-			t.Errorf("%s: %v", url, err)
-			continue
-		}
-		x, err := c.Explain(&fetch.Request{URL: u})
-		switch {
-		case want == "" && fetch.CodeOf(err) != fetch.ErrURL:
-			t.Errorf("%s: error %v, want one of class %q", url, err, fetch.ErrURL)
-		case want != "" && (err != nil || strings.Join(x.Steps, "; ") != want):
-			t.Errorf("%s: steps %q, %v, want %q", url, x.Steps, err, want)
-		}
-	}
+	})
 }
 
 func TestStatuses(t *testing.T) {
