@@ -17,8 +17,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/crawl"
-	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/queue"
 	"github.com/urlget/urlget/fetch/queue/queuetest"
 	"github.com/urlget/urlget/fetch/uri"
@@ -206,28 +204,9 @@ func (s *site) end(url string) string {
 }
 
 func (s *site) process(ctx context.Context, name string) (crashed bool) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	w := &worker{simulation: s.simulation, name: name, conn: s.model.Connect(name), kill: cancel, dead: make(chan struct{})}
-	client := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet}, Driver: &crawler{w, s}})
+	return s.work(ctx, name, queue.Worker{Tries: 30, Crashes: 100, Crawl: true}, func(w *worker) fetch.Scheme {
+		return fetch.Scheme{Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet}, Driver: &crawler{w, s}}
 	})
-	defer client.Close()
-	err := (&queue.Worker{
-		Engine: w.conn, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: w, Name: name,
-		Parallel: 1 + s.dice(6, name, "parallel"), PerHost: s.perHost, Tries: 30, Crashes: 100, Grace: -1, Crawl: true,
-	}).Run(ctx)
-	if err != nil {
-		s.mu.Lock()
-		s.wrong = append(s.wrong, err.Error())
-		s.mu.Unlock()
-	}
-	select {
-	case <-w.dead:
-		return true
-	default:
-		return false
-	}
 }
 
 func (s *site) run(t *testing.T) {

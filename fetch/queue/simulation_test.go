@@ -319,18 +319,21 @@ func (s *spool) Discard() {}
 
 // process runs a worker until it ends, and reports whether it crashed.
 func (s *simulation) process(ctx context.Context, name string) (crashed bool) {
+	return s.work(ctx, name, queue.Worker{Tries: 8, Crashes: 12}, func(w *worker) fetch.Scheme {
+		return fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: w}
+	})
+}
+
+// work runs a worker, which retrieves by one scheme, until it ends, and reports whether it crashed.
+func (s *simulation) work(ctx context.Context, name string, opts queue.Worker, scheme func(*worker) fetch.Scheme) (crashed bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := &worker{simulation: s, name: name, conn: s.model.Connect(name), kill: cancel, dead: make(chan struct{})}
-	client := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: w})
-	})
+	client := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) { reg.Register(scheme(w)) })
 	defer client.Close()
-	err := (&queue.Worker{
-		Engine: w.conn, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: w, Name: name,
-		Parallel: 1 + s.dice(6, name, "parallel"), PerHost: s.perHost, Tries: 8, Crashes: 12, Grace: -1,
-	}).Run(ctx)
-	if err != nil {
+	opts.Engine, opts.Runner, opts.Store = w.conn, queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), w
+	opts.Name, opts.Parallel, opts.PerHost, opts.Grace = name, 1+s.dice(6, name, "parallel"), s.perHost, -1
+	if err := opts.Run(ctx); err != nil {
 		s.mu.Lock()
 		s.wrong = append(s.wrong, err.Error())
 		s.mu.Unlock()
