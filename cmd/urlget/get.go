@@ -32,7 +32,9 @@ func (a *app) get(ctx context.Context, j *job.Job) ended {
 	if a.set.tree.force && j.Output == "" {
 		j.Output = a.set.tree.layout().Path(j.URL)
 	}
-	a.emit(render.Start(j.URL.Redacted(), time.Now()))
+	if a.events != nil {
+		a.emit(render.Start(j.URL.Redacted(), time.Now()))
+	}
 	if a.set.many.metalink {
 		if e, ok := a.metalink(ctx, j); ok {
 			return e
@@ -165,7 +167,10 @@ func (a *app) hooks(ctx context.Context, j *job.Job, t *transfer) *job.Hooks {
 	return &job.Hooks{
 		Writer: a.writer,
 		Response: func(resp *fetch.Response) error {
-			t.rename(a.barName(j, &resp.Meta))
+			a.makeRoom(&resp.Meta)
+			if t != nil {
+				t.rename(a.barName(j, &resp.Meta))
+			}
 			return a.response(j, resp)
 		},
 		Listing:  func(resp *fetch.Response) error { return a.printListing(j, resp) },
@@ -201,7 +206,9 @@ func (a *app) response(j *job.Job, resp *fetch.Response) error {
 	if err := a.set.extract(j.URL, resp); err != nil {
 		return err
 	}
-	a.emit(render.Response(j.URL.Redacted(), &resp.Meta))
+	if a.events != nil {
+		a.emit(render.Response(j.URL.Redacted(), &resp.Meta))
+	}
 	return nil
 }
 
@@ -240,7 +247,9 @@ func (a *app) report(j *job.Job, res *job.Result) {
 	name := fetch.Printable(path)
 	switch res.Outcome {
 	case job.Saved, job.NoContent, job.Listed, job.Skipped, job.Unchanged:
-		a.emit(res.Event(path))
+		if a.events != nil {
+			a.emit(res.Event(path))
+		}
 	}
 	switch {
 	case res.Outcome == job.Saved:

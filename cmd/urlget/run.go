@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -45,8 +46,9 @@ type app struct {
 	hosts  *schedule.Scheduler
 	batch  *batch
 	// inOrder says that there is one transfer at a time.
-	inOrder bool
-	tally   tally
+	inOrder    bool
+	processors atomic.Int32 // that there are, while one is used; else 0
+	tally      tally
 
 	seeds   []uri.URI // of a mirror
 	config  *config   // the configuration file; nil before it was read
