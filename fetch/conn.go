@@ -41,11 +41,12 @@ type Conn struct {
 	cause      error         // why the connection is dead: the bound context ended
 	writeError error         // the error of an earlier write
 
-	raw         *Conn       // below TLS, where the idle timeout is enforced; nil without TLS
-	above       *Conn       // the inverse of raw
-	place       place       // whether the peer is at a private address
-	ended       atomic.Bool // a read has returned the end of the stream
-	unannounced bool        // see EndsUnannounced
+	raw         *Conn                               // below TLS, where the idle timeout is enforced; nil without TLS
+	above       *Conn                               // the inverse of raw
+	place       place                               // whether the peer is at a private address
+	ended       atomic.Bool                         // a read has returned the end of the stream
+	unannounced bool                                // see EndsUnannounced
+	secured     atomic.Pointer[tls.ConnectionState] // see Secured
 	rec         atomic.Pointer[stream]
 }
 
@@ -392,11 +393,18 @@ func (c *Conn) upgrade(wrap func(net.Conn) *tls.Conn) *tls.Conn {
 	return t
 }
 
-// TLS returns the state of the TLS connection, or nil before [Env.Handshake].
+// Secured says that other code, which speaks QUIC over the socket of c, has authenticated the peer by
+// TLS. The recording of the connection is told so.
+func (c *Conn) Secured(state tls.ConnectionState) {
+	c.secured.Store(&state)
+	c.rec.Load().peer(c.RemoteAddr(), &state)
+}
+
+// TLS returns the state of the TLS connection, or nil before [Env.Handshake] and [Conn.Secured].
 func (c *Conn) TLS() *tls.ConnectionState {
 	t, ok := c.conn.(*tls.Conn)
 	if !ok {
-		return nil
+		return c.secured.Load()
 	}
 	state := t.ConnectionState()
 	return &state

@@ -25,9 +25,9 @@ type Recorder func(ctx context.Context, req *Request) *Exchange
 //
 // Sent and Received get the bytes of each connection in order, above TLS and below everything else.
 // Secrets that a driver sends are masked by asterisks, and what is typed into a session is left
-// out. HTTP/2 messages appear as HTTP/1.1 would have written them, without transfer coding. While
-// Received is set, the kernel cannot move bytes directly from a socket to a file. SFTP has only
-// lines, because SSH encrypts what its driver sends.
+// out. Messages of HTTP/2 and HTTP/3 appear as HTTP/1.1 would have written them, without transfer
+// coding. While Received is set, the kernel cannot move bytes directly from a socket to a file. SFTP
+// has only lines, because SSH encrypts what its driver sends.
 type Exchange struct {
 	// Peer is called when a connection, new or reused, begins to serve the exchange, and again when
 	// TLS begins on it. Connections are numbered from 1.

@@ -126,7 +126,8 @@ var foreigners = []foreign{
 
 	// The network.
 	{"curl", "-0 --http1.0 --http1.1", "--http1", ""},
-	{"curl", "--http2-prior-knowledge --http3-only", "", "HTTP/1.1 and, over TLS, HTTP/2 are spoken"},
+	{"curl", "--http2-prior-knowledge", "", "HTTP/1.1 and, over TLS, HTTP/2 are spoken"},
+	{"curl", "--http3-only", "", "builds with the tag http3 have --http3, and use TCP where that fails"},
 	{"curl", "--pinnedpubkey", "--pinned sha256//BASE64", ""},
 	{"curl", "--preproxy --proxy1.0", "--proxy URL", ""},
 	{"curl", "--noproxy", "--no-proxy", "with hosts as in --no-proxy=LIST"},
@@ -237,9 +238,9 @@ func isFlag(name, known string) bool {
 	return name == known
 }
 
-// unbuilt are flags that would make sense here, but there is nothing behind them.
+// unbuilt are flags that other builds of the command have.
 var unbuilt = map[string]usageError{
-	"--http3": {"--http3: HTTP/3 is not spoken here", "https speaks HTTP/2 where the server does; --http1 is for HTTP/1.1"},
+	"--http3": {"--http3: this build does not speak HTTP/3", "go install -tags http3 ./cmd/urlget makes one that does"},
 }
 
 // unknownFlag returns the error for an unknown flag: the equivalent if it is a flag of another

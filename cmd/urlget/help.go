@@ -30,7 +30,7 @@ var flagGroups = []flagGroup{
 	{"Request", "header user-agent referer data post-data post-file method form form-file cookies load-cookies save-cookies " +
 		"keep-session-cookies range view compressed text-line-ends head"},
 	{"Network", "tries timeout connect-timeout read-timeout max-time retry-max-wait max-redirect allow-redirect proxy no-proxy " +
-		"proxy-tunnel socks5 inet4-only inet6-only bind-address resolve http1 http2 gateway"},
+		"proxy-tunnel socks5 inet4-only inet6-only bind-address resolve http1 http2 http3 gateway"},
 	{"Trust", "insecure no-check-certificate ca-certificate certificate private-key pinned known-hosts tofu"},
 	{"Login", "user password password-file ask-password netrc netrc-file no-netrc identity allow-plaintext-login"},
 	{"Limits", "max-size allow-port allow-private"},

@@ -90,6 +90,8 @@ func (m *many) check(s *settings) error {
 		return usage("-Z means -j 8; one of them is enough")
 	case s.driver.web.HTTP1 && s.driver.web.HTTP2:
 		return usage("--http1 and --http2 exclude each other")
+	case s.driver.http3 && (s.driver.web.HTTP1 || s.driver.web.HTTP2):
+		return usage("--http3 excludes --http1 and --http2")
 	case m.metalink && (s.output == "-" || s.tree.on() || s.rng != "" || s.send.method != ""):
 		return usage("--metalink is for whole files that are saved: not with -O -, trees, --range or --method")
 	case m.randomWait && m.wait == 0:
@@ -151,7 +153,7 @@ func (a *app) meet(proxied func(uri.URI) bool) fetch.Recorder {
 			if ap, err := netip.ParseAddrPort(addr.String()); err == nil {
 				a.hosts.Met(host, ap.Addr().Unmap().String())
 			}
-			if state != nil && state.NegotiatedProtocol == "h2" && a.set.many.perHost == 0 {
+			if state != nil && (state.NegotiatedProtocol == "h2" || state.NegotiatedProtocol == "h3") && a.set.many.perHost == 0 {
 				a.hosts.SetLimits(host, schedule.Limits{Parallel: -1})
 			}
 		}}

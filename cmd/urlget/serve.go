@@ -33,7 +33,7 @@ type serveSettings struct {
 // serveFlags are the flags of other commands that serve has too: how the network is reached, whom
 // to trust, what is recorded.
 var serveFlags = strings.Fields(`quiet user-agent proxy no-proxy socks5 proxy-tunnel gateway no-default-gateways netrc netrc-file
-	no-netrc config no-config http1 http2 ftp-active ftp-account ftp-tls ftp-pipelining ftp-guess-type tofu news-server newest since
+	no-netrc config no-config http1 http2 http3 ftp-active ftp-account ftp-tls ftp-pipelining ftp-guess-type tofu news-server newest since
 	starttls allow-plaintext-login mailbox identity known-hosts no-ssh-config nfs-user nfs-mount-port driver timeout connect-timeout read-timeout insecure
 	no-check-certificate ca-certificate certificate pinned private-key max-size max-redirect resolve inet4-only inet6-only
 	bind-address limit-rate allow-port allow-redirect allow-private warc warc-file warc-max-size warc-cdx warc-dedup

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("no_proxy", "")
 			return nil
 		},
+		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve":  func(ts *testscript.TestScript, neg bool, args []string) { serve(t, ts, neg, args) },
 			"status": status,
@@ -68,6 +70,14 @@ func TestScripts(t *testing.T) {
 			"waitfor": waitfor,
 		},
 	})
+}
+
+// condition knows whether the command is built with the tag http3.
+func condition(name string) (bool, error) {
+	if name != "http3" {
+		return false, fmt.Errorf("there is no condition %q", name)
+	}
+	return overHTTP3 != nil, nil
 }
 
 // status runs a command and compares its exit status: status N command...
@@ -169,6 +179,11 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			s := newTLSSite(true)
 			ts.Defer(s.Close)
 			ts.Setenv("H2", s.URL)
+		case "h3":
+			s := newTLSSite(true)
+			ts.Defer(s.Close)
+			ts.Setenv("H3", s.URL)
+			ts.Check(addHTTP3(ts, s))
 		case "proxy":
 			s := newProxy()
 			ts.Defer(s.Close)

@@ -105,8 +105,8 @@ func (r *recording) webRecords(err error) []*warc.Draft {
 				continue // the failure says what there is to say
 			}
 			answer, protocol := r.answerRecord(m, err)
-			if s := r.peers[conn].state; s != nil && s.NegotiatedProtocol == "h2" {
-				protocol = "h2"
+			if s := r.peers[conn].state; s != nil && (s.NegotiatedProtocol == "h2" || s.NegotiatedProtocol == "h3") {
+				protocol = s.NegotiatedProtocol
 			}
 			r.addPeer(&answer.Header, conn, protocol)
 			h := r.header(warc.Request, "application/http;msgtype=request")

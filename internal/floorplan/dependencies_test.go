@@ -61,6 +61,7 @@ var apart = map[string][]string{
 	"fetch/queue/jetstream":          {"cmd/urlget-queue"},
 	"fetch/queue/jetstream/embedded": {"cmd/urlget-queue"},
 	"fetch/queue/s3":                 {"cmd/urlget-queue"},
+	"protocols/http/http3":           nil, // the command, with the tag http3
 }
 
 func TestPackagesApartStayApart(t *testing.T) {

@@ -58,6 +58,7 @@ var layers = []layer{
 		{packages: "fetch/message", modules: []string{"golang.org/x/net/html", "golang.org/x/text"}},
 		{packages: "internal/mailbox", imports: []string{"fetch/message"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "internal/gemtext", imports: []string{"fetch", "fetch/uri", "internal/wire"}},
+		{packages: "protocols/http/http3", imports: []string{"fetch"}, modules: []string{"github.com/quic-go/quic-go", "github.com/quic-go/qpack", "golang.org/x/net"}},
 		{packages: "protocols/http/...", imports: lines, modules: []string{"golang.org/x/net",
 			"github.com/icholy/digest", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
 		{packages: "protocols/ldap/...", imports: lines, modules: []string{"github.com/go-ldap/ldap",

@@ -88,12 +88,17 @@ func (b *responseBody) WriteTo(w io.Writer) (int64, error) {
 
 // explain classifies what net/http says of a broken body.
 func (b *responseBody) explain(err error) error {
-	var netErr net.Error
+	var (
+		own    *fetch.Error
+		netErr net.Error
+	)
 	switch {
 	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	case b.ctx.Err() != nil:
 		return context.Cause(b.ctx)
+	case errors.As(err, &own): // from HTTP/3, which knows
+		return err
 	case isTrailer(err):
 		return io.EOF
 	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed):

@@ -1,5 +1,6 @@
 // Package http retrieves http and https URLs, and through forward proxies those of other schemes:
-// one exchange at a time, over net/http's Transport (RFC 9110, RFC 9112, RFC 9113).
+// one exchange at a time, over net/http's Transport (RFC 9110, RFC 9112, RFC 9113). Package http3, which a
+// program has to name, adds HTTP/3.
 package http
 
 import (
@@ -36,6 +37,10 @@ type Options struct {
 	Jar http.CookieJar
 	// Transport answers requests in place of servers, as an archive does. Nil means the network.
 	Transport http.RoundTripper
+	// HTTP3 returns what asks servers of https by HTTP/3, and by tcp those that it cannot reach so. The
+	// function Over of package protocols/http/http3 is one. Nil means that HTTP/3 is not spoken. It
+	// makes no difference if HTTP1, HTTP2 or Transport is set.
+	HTTP3 func(env *fetch.Env, tcp http.RoundTripper) http.RoundTripper
 }
 
 // Load registers the driver with its defaults.
@@ -57,7 +62,8 @@ type driver struct {
 	Options
 	env      *fetch.Env
 	logins   logins
-	closings atomic.Int64 // calls of CloseIdleConnections
+	closings atomic.Int64      // calls of CloseIdleConnections
+	http3    http.RoundTripper // nil if HTTP/3 is not spoken
 
 	mu         sync.Mutex
 	transports map[string]*http.Transport // by Env.Scope
@@ -68,7 +74,11 @@ func newDriver(env *fetch.Env, opts Options) *driver {
 		// The error is always nil.
 		opts.Jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
 	}
-	return &driver{Options: opts, env: env}
+	d := &driver{Options: opts, env: env}
+	if opts.HTTP3 != nil && !opts.HTTP1 && !opts.HTTP2 && opts.Transport == nil {
+		d.http3 = opts.HTTP3(env, overTCP{d})
+	}
+	return d
 }
 
 // Open performs one exchange, and answers challenges on the way.

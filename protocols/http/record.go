@@ -3,7 +3,6 @@ package http
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"maps"
@@ -20,8 +19,8 @@ import (
 const mask = "xxxxx"
 
 // A record tells the client's Recorder about one exchange. Over HTTP/1.1 the connection does that
-// with the bytes as they are, and the record finds the lines of the heads in them. HTTP/2 has no
-// such bytes: its messages are recorded as HTTP/1.1 would have written them. A nil record does
+// with the bytes as they are, and the record finds the lines of the heads in them. HTTP/2 and HTTP/3
+// have no such bytes: their messages are recorded as HTTP/1.1 would have written them. A nil record does
 // nothing.
 //
 // An exchange may take several requests, for which follow begins anew.
@@ -33,9 +32,9 @@ type record struct {
 	target  *target
 	request *http.Request
 	conn    int    // the number of the connection
-	end     func() // of the record of an HTTP/1.1 connection; nil for HTTP/2
+	end     func() // of the record of an HTTP/1.1 connection; nil for HTTP/2 and later
 	head    []byte // what was received before the head of the answer was complete
-	sent    bool   // the head of the request was recorded, for HTTP/2
+	sent    bool   // the head of the request was recorded, for HTTP/2 and later
 	shown   bool   // the request line was
 	done    bool   // the head has come
 }
@@ -79,7 +78,7 @@ func (r *record) follow(req *http.Request, t *target) *http.Request {
 	return out
 }
 
-// A recordedUpload records the content of a request over HTTP/2, as it is read to be sent. The
+// A recordedUpload records the content of a request over HTTP/2 and later, as it is read to be sent. The
 // connections of HTTP/1.1 do that themselves.
 type recordedUpload struct {
 	io.ReadCloser
@@ -113,7 +112,7 @@ func (r *record) connected(info httptrace.GotConnInfo) {
 	m := &masker{from: r.target.passwordFrom, to: r.target.passwordTo}
 	number, end := conn.Record(r.ctx, fetch.Taps{Mask: m.mask, Received: r.received})
 	r.conn = number
-	if _, multiplexed := info.Conn.(*tls.Conn); !multiplexed {
+	if s := conn.TLS(); s == nil || s.NegotiatedProtocol != "h2" && s.NegotiatedProtocol != "h3" {
 		r.end = end
 	}
 }
@@ -141,7 +140,7 @@ func (r *record) wroteField(name string, values []string) {
 	}
 }
 
-// wroteHead records the head of a request over HTTP/2, once for each connection. Net/http may say
+// wroteHead records the head of a request over HTTP/2 and later, once for each connection. Net/http may say
 // that it was written only after the answer has come.
 func (r *record) wroteHead() {
 	r.mu.Lock()

@@ -28,10 +28,20 @@ const (
 
 // roundTripper returns what answers a request.
 func (d *driver) roundTripper(ctx context.Context) http.RoundTripper {
-	if d.Transport != nil {
+	switch {
+	case d.Transport != nil:
 		return d.Transport
+	case d.http3 != nil:
+		return d.http3
 	}
 	return d.transport(ctx)
+}
+
+// overTCP sends requests by HTTP/1.1 or HTTP/2.
+type overTCP struct{ d *driver }
+
+func (t overTCP) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.d.transport(req.Context()).RoundTrip(req)
 }
 
 // transport returns the connections that a request may use: those made under the same policy and
@@ -165,5 +175,8 @@ func (d *driver) closeIdle() {
 	defer d.mu.Unlock()
 	for _, t := range d.transports {
 		t.CloseIdleConnections()
+	}
+	if c, ok := d.http3.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
 	}
 }

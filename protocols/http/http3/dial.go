@@ -1,0 +1,90 @@
+package http3
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/quic-go/quic-go"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+const (
+	// patience is how long a server may take for the handshake, which needs one round trip. Many
+	// networks drop all of QUIC.
+	patience = time.Second
+	// defaultIdle is how long a peer may be silent if the client has no idle timeout: it is pinged
+	// meanwhile.
+	defaultIdle = 30 * time.Second
+	// maxServerStreams is more than the control stream and the two of QPACK (RFC 9114, section 6.2).
+	maxServerStreams = 16
+)
+
+// dial connects under the policy of ctx.
+func (t *transport) dial(ctx context.Context, key connKey) (*conn, error) {
+	socket, err := t.env.Dial(ctx, "udp", key.addr)
+	if err != nil {
+		return nil, err
+	}
+	cfg := t.env.TLSConfig(key.origin.host)
+	cfg.NextProtos = []string{"h3"}
+	cfg.MinVersion = max(cfg.MinVersion, tls.VersionTLS13) // RFC 9001, section 4.2
+	c, err := handshake(ctx, socket, cfg, t.env.Timeouts())
+	if err != nil {
+		socket.Close()
+		return nil, err
+	}
+	c.key = key
+	return c, nil
+}
+
+func handshake(ctx context.Context, socket *fetch.Conn, cfg *tls.Config, timeouts fetch.Timeouts) (*conn, error) {
+	limit := patience
+	if timeouts.Connect > 0 {
+		limit = min(limit, timeouts.Connect)
+	}
+	// The connection lives longer than the request that ctx belongs to, and must not hold it.
+	dialing, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("no QUIC within %v", limit))
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	idle := timeouts.Idle
+	if idle == 0 {
+		idle = defaultIdle
+	}
+	q := &quic.Transport{Conn: packetConn(socket.NetConn())}
+	peer, err := q.Dial(dialing, socket.RemoteAddr(), cfg, &quic.Config{
+		HandshakeIdleTimeout:  limit,
+		MaxIdleTimeout:        idle,
+		KeepAlivePeriod:       idle / 2,
+		MaxIncomingStreams:    -1,
+		MaxIncomingUniStreams: maxServerStreams,
+	})
+	if err != nil {
+		q.Close()
+		return nil, err
+	}
+	socket.Secured(peer.ConnectionState().TLS)
+	c := &conn{quic: peer, transport: q, socket: socket}
+	if err := c.begin(); err != nil {
+		c.close(errNone)
+		return nil, err
+	}
+	return c, nil
+}
+
+// lost reports whether the network or the peer ended the connection, and what to say of it.
+func lost(err error) bool {
+	var (
+		stream *quic.StreamError
+		app    *quic.ApplicationError
+		quicly *quic.TransportError
+		reset  *quic.StatelessResetError
+		netErr net.Error
+	)
+	return errors.As(err, &stream) || errors.As(err, &app) || errors.As(err, &quicly) || errors.As(err, &reset) ||
+		errors.As(err, &netErr) || errors.Is(err, net.ErrClosed)
+}

@@ -1,0 +1,43 @@
+package http3
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// FuzzAnswerHead decodes whatever a server may send as the fields of an answer.
+func FuzzAnswerHead(f *testing.F) {
+	for _, seed := range []string{
+		"\x00\x00\xd9",                         // :status: 200
+		"\x00\x00\xd9\x54\x012",                // content-length: 2
+		"\x00\x00\xd9\x23x-y\x01z",             // a name of its own
+		"\x00\x00\xd9" + "\xc1\xc1\xc1",        // :path, which is for requests
+		"\x00\x00\x5f\x09\x03103",              // another status
+		"\x02\x00\x80",                         // of a table that there is not
+		"\x00\x00\xff\xff\xff\xff\xff\xff\xff", // an index without end
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, block []byte) {
+		resp, err := answerHead(block)
+		if err != nil {
+			return
+		}
+		if resp.StatusCode < 100 || resp.StatusCode > 999 || resp.ContentLength < -1 {
+			t.Errorf("%d, %d bytes", resp.StatusCode, resp.ContentLength)
+		}
+		size := 0
+		for name, values := range resp.Header {
+			for _, v := range values {
+				size += len(name) + len(v)
+				if strings.ContainsAny(name+v, "\r\n\x00") || name != http.CanonicalHeaderKey(name) {
+					t.Errorf("%q: %q", name, v)
+				}
+			}
+		}
+		if size > maxHead {
+			t.Errorf("%d bytes of fields", size)
+		}
+	})
+}

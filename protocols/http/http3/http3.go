@@ -1,0 +1,157 @@
+// Package http3 carries the requests of package http over QUIC (RFC 9114), for programs that want it.
+// They set it as an option:
+//
+//	http.With(http.Options{HTTP3: http3.Over})
+//
+// QUIC itself (RFC 9000) and the compression of fields (RFC 9204) are quic-go's. The messages are
+// written and read here, so that a stream that ends within a frame is not taken for a whole content,
+// and so that nothing of a request outlives its response.
+//
+// A server of https is first asked by HTTP/3, at the port that it named by Alt-Svc (RFC 7838) or else
+// at that of the URL. One that cannot be reached so within a second is asked by TCP, and for five
+// minutes no other attempt is made. Behind a proxy there is no HTTP/3.
+package http3
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"os"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// maxTries bounds the connections that one request may take.
+const maxTries = 3
+
+// Over returns what asks servers of https by HTTP/3, and by tcp those that cannot be reached so. It is
+// for the option HTTP3 of package http.
+func Over(env *fetch.Env, tcp http.RoundTripper) http.RoundTripper {
+	// Quic-go writes to the standard logger that the system does not allow large buffers, unless the
+	// environment says otherwise.
+	os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true")
+	return &transport{env: env, tcp: tcp, services: newServices()}
+}
+
+type transport struct {
+	env      *fetch.Env
+	tcp      http.RoundTripper
+	services *services
+	pool     pool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if _, proxied := t.env.Proxy(req.Context()); proxied || req.URL.Scheme != "https" {
+		return t.tcp.RoundTrip(req)
+	}
+	o := originOf(req.URL)
+	resp, err := t.roundTrip(req, o)
+	if errors.Is(err, errNoHTTP3) {
+		resp, err = t.tcp.RoundTrip(req)
+	}
+	if err == nil {
+		t.services.learn(o, resp.Header)
+	}
+	return resp, err
+}
+
+// errNoHTTP3 says that nothing of the request was sent, as the server cannot be reached by HTTP/3.
+var errNoHTTP3 = errors.New("the server cannot be reached by HTTP/3")
+
+func (t *transport) roundTrip(req *http.Request, o origin) (*http.Response, error) {
+	for try := 1; ; try++ {
+		c, reused, err := t.connect(req.Context(), o)
+		if err != nil {
+			if err != errNoHTTP3 && req.Body != nil {
+				req.Body.Close()
+			}
+			return nil, err
+		}
+		if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.GotConn != nil {
+			trace.GotConn(httptrace.GotConnInfo{Conn: c.socket, Reused: reused})
+		}
+		resp, err := c.roundTrip(req, func() { t.pool.release(c) })
+		if err == nil || req.Context().Err() != nil {
+			return resp, err
+		}
+		lost := (*lostError)(nil)
+		if !errors.As(err, &lost) || try == maxTries || !(lost.unseen || reused && isSafe(req.Method)) || !rewind(req) {
+			return nil, err
+		}
+		t.pool.retire(c)
+		if lost.fallBack {
+			t.services.fail(o, c.key.addr)
+			return nil, errNoHTTP3
+		}
+	}
+}
+
+// isSafe reports whether a method only asks (RFC 9110, section 9.2.1).
+func isSafe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// rewind makes a request ready to be sent again, and reports whether it could.
+func rewind(req *http.Request) bool {
+	switch {
+	case req.Body == nil || req.Body == http.NoBody:
+		return true
+	case req.GetBody == nil:
+		return false
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return false
+	}
+	req.Body = body
+	return true
+}
+
+// connect returns a connection on which to ask, or errNoHTTP3.
+func (t *transport) connect(ctx context.Context, o origin) (c *conn, reused bool, err error) {
+	addr, ok := t.services.at(o)
+	if !ok {
+		return nil, false, errNoHTTP3
+	}
+	key := connKey{scope: t.env.Scope(ctx), origin: o, addr: addr}
+	c, reused, err = t.pool.get(ctx, key, func() (*conn, error) { return t.dial(ctx, key) })
+	switch refused := fetch.CodeOf(err) == fetch.ErrPolicy; {
+	case err == nil:
+		return c, reused, nil
+	case ctx.Err() != nil:
+		return nil, false, context.Cause(ctx)
+	case refused && addr == o.addr() && !isProxy(err):
+		return nil, false, err
+	case !refused: // what is refused to this request may be allowed to others
+		t.services.fail(o, addr)
+	}
+	t.env.Logger().Debug("no HTTP/3", "server", addr, "error", err)
+	return nil, false, errNoHTTP3
+}
+
+// isProxy reports whether err is about a proxy, which datagrams do not pass.
+func isProxy(err error) bool {
+	var own *fetch.Error
+	return errors.As(err, &own) && own.Reason.Kind == fetch.ReasonProxy
+}
+
+// CloseIdleConnections closes the connections that serve no request, and the others as soon as they
+// no longer do.
+func (t *transport) CloseIdleConnections() { t.pool.closeIdle() }
+
+// An origin is a host and its port.
+type origin struct{ host, port string }
+
+func (o origin) addr() string { return net.JoinHostPort(o.host, o.port) }
+
+func originOf(u *url.URL) origin {
+	o := origin{host: u.Hostname(), port: u.Port()}
+	if o.port == "" {
+		o.port = "443"
+	}
+	return o
+}

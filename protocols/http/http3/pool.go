@@ -1,0 +1,164 @@
+package http3
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// idleTime is how long a connection is kept that serves no request.
+const idleTime = time.Minute
+
+// A connKey names what a connection may be used for.
+type connKey struct {
+	scope  string // see fetch.Env.Scope
+	origin origin
+	addr   string // of the server that is asked, "host:port"
+}
+
+// A pool keeps one connection for each key. Many requests may share it.
+type pool struct {
+	mu      sync.Mutex
+	entries map[connKey]*entry
+}
+
+// An entry is a connection, or the attempt to make one.
+type entry struct {
+	ready  chan struct{} // closed when the attempt has ended
+	conn   *conn         // nil before, and if it failed
+	err    error
+	gaveUp bool // who made the attempt no longer wants it
+}
+
+// get returns a connection, and makes it by dial if there is none. Whoever gets one must release it.
+func (p *pool) get(ctx context.Context, key connKey, dial func() (*conn, error)) (c *conn, reused bool, err error) {
+	for {
+		p.mu.Lock()
+		e := p.entries[key]
+		if e != nil && e.conn != nil && e.conn.unusable() {
+			p.mu.Unlock()
+			p.retire(e.conn)
+			continue
+		}
+		if e == nil {
+			e = &entry{ready: make(chan struct{})}
+			if p.entries == nil {
+				p.entries = make(map[connKey]*entry)
+			}
+			p.entries[key] = e
+			p.mu.Unlock()
+			c, err := dial()
+			e.gaveUp = ctx.Err() != nil
+			p.dialed(key, e, c, err)
+			return c, false, err
+		}
+		if e.conn != nil {
+			e.conn.users++
+			e.conn.timer.Stop()
+			p.mu.Unlock()
+			return e.conn, true, nil
+		}
+		p.mu.Unlock()
+		select {
+		case <-e.ready:
+			if e.err != nil && !e.gaveUp {
+				return nil, false, e.err
+			}
+		case <-ctx.Done():
+			return nil, false, context.Cause(ctx)
+		}
+	}
+}
+
+// dialed ends an attempt to connect, for the first user of the connection.
+func (p *pool) dialed(key connKey, e *entry, c *conn, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer close(e.ready)
+	if err != nil {
+		e.err = err
+		if p.entries[key] == e {
+			delete(p.entries, key)
+		}
+		return
+	}
+	c.users = 1
+	c.timer = time.AfterFunc(idleTime, func() { p.expire(c) })
+	c.timer.Stop()
+	if p.entries[key] == e {
+		e.conn = c
+	} else {
+		c.retired = true // closeIdle came meanwhile
+	}
+}
+
+// release ends the use of a connection by one request.
+func (p *pool) release(c *conn) {
+	p.mu.Lock()
+	c.users--
+	last := c.users == 0
+	end := last && (c.retired || c.unusable())
+	if end {
+		p.drop(c)
+	} else if last {
+		c.timer.Reset(idleTime)
+	}
+	p.mu.Unlock()
+	if end {
+		c.close(errNone)
+	}
+}
+
+// expire closes a connection that was idle for too long.
+func (p *pool) expire(c *conn) {
+	p.mu.Lock()
+	idle := c.users == 0 && !c.retired
+	if idle {
+		p.drop(c)
+	}
+	p.mu.Unlock()
+	if idle {
+		c.close(errNone)
+	}
+}
+
+// retire keeps a connection from serving other requests.
+func (p *pool) retire(c *conn) {
+	p.mu.Lock()
+	p.drop(c)
+	idle := c.users == 0
+	p.mu.Unlock()
+	if idle {
+		c.close(errNone)
+	}
+}
+
+// drop removes a connection. P.mu is held.
+func (p *pool) drop(c *conn) {
+	c.retired = true
+	c.timer.Stop()
+	if e := p.entries[c.key]; e != nil && e.conn == c {
+		delete(p.entries, c.key)
+	}
+}
+
+// closeIdle closes what serves no request, and retires the rest.
+func (p *pool) closeIdle() {
+	p.mu.Lock()
+	var idle []*conn
+	for key, e := range p.entries {
+		delete(p.entries, key)
+		if e.conn == nil {
+			continue // its attempt finds that it was dropped
+		}
+		e.conn.retired = true
+		e.conn.timer.Stop()
+		if e.conn.users == 0 {
+			idle = append(idle, e.conn)
+		}
+	}
+	p.mu.Unlock()
+	for _, c := range idle {
+		c.close(errNone)
+	}
+}
