@@ -133,48 +133,18 @@ func copied(b *testing.B, r io.Reader, least int) {
 // replier returns the address of a server that answers lines from memory, and hangs up after the
 // first answer if once is true.
 func replier(b *testing.B, greeting string, answer func(line string) []byte, once bool) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
+	return listen(b, func(conn net.Conn) {
+		io.WriteString(conn, greeting)
+		lines := bufio.NewScanner(conn)
+		for lines.Scan() {
+			if _, err := conn.Write(answer(lines.Text())); err != nil || once {
 				return
 			}
-			go func() {
-				defer conn.Close()
-				io.WriteString(conn, greeting)
-				lines := bufio.NewScanner(conn)
-				for lines.Scan() {
-					if _, err := conn.Write(answer(lines.Text())); err != nil || once {
-						return
-					}
-				}
-			}()
 		}
-	}()
-	return l.Addr().String()
+	})
 }
 
 // bareSender returns an address that sends content to whoever connects.
 func bareSender(b *testing.B, content []byte) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			conn.Write(content)
-			conn.Close()
-		}
-	}()
-	return l.Addr().String()
+	return listen(b, func(conn net.Conn) { conn.Write(content) })
 }

@@ -17,27 +17,14 @@ import (
 // relayed returns an address from which everything comes half a round trip later, in both
 // directions, and as fast as it goes.
 func relayed(b *testing.B, addr string, roundTrip time.Duration) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			near, err := l.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", addr)
-			if err != nil {
-				near.Close()
-				continue
-			}
-			go relay(far, near, roundTrip/2)
-			go relay(near, far, roundTrip/2)
+	return listen(b, func(near net.Conn) {
+		far, err := net.Dial("tcp", addr)
+		if err != nil {
+			return
 		}
-	}()
-	return l.Addr().String()
+		go relay(far, near, roundTrip/2)
+		relay(near, far, roundTrip/2)
+	})
 }
 
 func relay(to, from net.Conn, delay time.Duration) {
