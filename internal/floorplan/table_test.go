@@ -136,7 +136,7 @@ var layers = []layer{
 		{packages: "integration/...", imports: append(public[:len(public):len(public)], "integration/...", "internal/codec/..."),
 			modules: []string{"golang.org/x/sys"},
 			purpose: "tests against real servers, as containers or child processes, and over bad networks"},
-		{packages: "bench", imports: append(public[:len(public):len(public)], "bench/delay", "bench/server"),
+		{packages: "bench", imports: append(public[:len(public):len(public)], "bench/delay", "bench/server", "internal/codec/..."),
 			purpose: "measures urlget beside curl, wget and lftp"},
 		{packages: "bench/delay", modules: []string{"golang.org/x/sys"}},
 		{packages: "bench/server"},
