@@ -1,6 +1,7 @@
 package ardp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ type Exchange struct {
 	next     uint16            // number of the packet to deliver next
 	total    uint16            // 0 until known
 	early    map[uint16][]byte // packets that came before their turn
-	ready    []byte            // what is not yet read of packet next-1
+	ready    []byte            // what is not yet read of packet next-1; it may be a part of packet
 	received int64
 	packet   [2048]byte
 	wait     time.Duration // between the last repetition and the next
@@ -101,6 +102,7 @@ func (x *Exchange) Read(p []byte) (int, error) {
 			x.err = x.advance()
 		}
 		if x.err != nil {
+			x.ready = nil
 			return 0, x.err
 		}
 	}
@@ -122,7 +124,7 @@ func (x *Exchange) advance() error {
 		if x.total != 0 && x.next > x.total {
 			return io.EOF
 		}
-		if err := x.receive(); err != nil {
+		if err := x.receive(); err != nil || len(x.ready) > 0 {
 			return err
 		}
 	}
@@ -173,7 +175,8 @@ func (x *Exchange) receive() error {
 	return nil
 }
 
-// accept keeps the payload of a packet, if it is new and not far ahead.
+// accept keeps the payload of a packet, if it is new and not far ahead. That of the next packet is
+// ready at once.
 func (x *Exchange) accept(h Header, payload []byte) error {
 	switch {
 	case h.Total != 0 && x.total != 0 && h.Total != x.total:
@@ -192,8 +195,14 @@ func (x *Exchange) accept(h Header, payload []byte) error {
 	if x.received += int64(len(payload)); x.received > x.limit {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, x.limit)
 	}
-	x.early[h.Seq] = append([]byte(nil), payload...)
 	x.heard()
+	if h.Seq == x.next { // it is read before the next packet is received
+		x.next++
+		x.ready = payload
+		x.until = time.Now().Add(x.timing.Limit)
+		return nil
+	}
+	x.early[h.Seq] = bytes.Clone(payload)
 	return nil
 }
 
