@@ -2,8 +2,8 @@ package ldap
 
 import (
 	"bufio"
-	"bytes"
 	"io"
+	"slices"
 
 	"github.com/urlget/urlget/internal/wire"
 )
@@ -52,15 +52,13 @@ func (d *decoder) more() bool { return d.err == nil && len(d.rest) > 0 }
 
 // next reads an element.
 func (d *decoder) next() element {
-	r := bytes.NewReader(d.rest)
-	tag, n, err := readHeader(r)
-	if d.err == nil && (err != nil || n > r.Len()) {
+	tag, start, n, err := parseHeader(d.rest)
+	if d.err == nil && (err != nil || n > len(d.rest)-start) {
 		d.err = violation("an element has no end")
 	}
 	if d.err != nil {
 		return element{}
 	}
-	start := len(d.rest) - r.Len()
 	e := element{tag, d.rest[start : start+n]}
 	d.rest = d.rest[start+n:]
 	return e
@@ -94,38 +92,61 @@ func (d *decoder) integer(tag byte) int64 {
 	return n
 }
 
-// readHeader reads the tag and the length of an element.
-func readHeader(r io.ByteReader) (tag byte, n int, err error) {
-	if tag, err = r.ReadByte(); err != nil {
-		return 0, 0, err
+// parseHeader parses the tag and the length of an element at the beginning of b. If b ends before
+// the content begins, the error is io.ErrUnexpectedEOF, and start how many bytes it takes to know
+// more.
+func parseHeader(b []byte) (tag byte, start, n int, err error) {
+	if len(b) < 2 {
+		return 0, 2, 0, io.ErrUnexpectedEOF
 	}
-	first, err := r.ReadByte()
-	if err != nil {
-		return 0, 0, unexpected(err)
+	tag, length := b[0], int(b[1])
+	if length < 0x80 {
+		return tag, 2, length, nil
 	}
-	if first < 0x80 {
-		return tag, int(first), nil
-	}
-	length := int(first & 0x7f)
+	length &= 0x7f
 	if tag&0x1f == 0x1f || length == 0 || length > 4 {
-		return 0, 0, violation("what the server sent is not LDAP")
+		return 0, 0, 0, violation("what the server sent is not LDAP")
 	}
-	for range length {
-		c, err := r.ReadByte()
-		if err != nil {
-			return 0, 0, unexpected(err)
-		}
+	start = 2 + length
+	if len(b) < start {
+		return 0, start, 0, io.ErrUnexpectedEOF
+	}
+	for _, c := range b[2:start] {
 		n = n<<8 | int(c)
 	}
 	if n > maxMessage {
-		return 0, 0, violation("a message of %d bytes is announced, the limit is %d", n, maxMessage)
+		return 0, 0, 0, violation("a message of %d bytes is announced, the limit is %d", n, maxMessage)
 	}
-	return tag, n, nil
+	return tag, start, n, nil
 }
 
-// readMessage reads the content of the next message. The error is io.EOF only if the stream ended
-// before the message.
-func readMessage(r *bufio.Reader) ([]byte, error) {
+// readHeader reads the tag and the length of an element.
+func readHeader(r *bufio.Reader) (tag byte, n int, err error) {
+	for start := 2; ; {
+		b, err := r.Peek(start)
+		switch {
+		case len(b) == 0:
+			return 0, 0, err
+		case err != nil:
+			return 0, 0, unexpected(err)
+		}
+		if tag, start, n, err = parseHeader(b); err != io.ErrUnexpectedEOF {
+			r.Discard(start)
+			return tag, n, err
+		}
+	}
+}
+
+// isBuffered reports whether the next message can be read without waiting for the server.
+func isBuffered(r *bufio.Reader) bool {
+	b, _ := r.Peek(r.Buffered())
+	_, start, n, err := parseHeader(b)
+	return err == nil && n <= len(b)-start
+}
+
+// readMessage reads the content of the next message, into b if that has room for it. The error is
+// io.EOF only if the stream ended before the message.
+func readMessage(r *bufio.Reader, b []byte) ([]byte, error) {
 	tag, n, err := readHeader(r)
 	if err != nil {
 		return nil, err
@@ -133,11 +154,16 @@ func readMessage(r *bufio.Reader) ([]byte, error) {
 	if tag != tagSequence {
 		return nil, violation("what the server sent is not LDAP")
 	}
-	var b bytes.Buffer // grows with what arrives, not with the announced length
-	if _, err := io.CopyN(&b, r, int64(n)); err != nil {
-		return nil, unexpected(err)
+	for b = b[:0]; len(b) < n; { // memory grows with what arrives, not with the announced length
+		if len(b) == cap(b) {
+			b = slices.Grow(b, min(n-len(b), max(len(b), 32<<10)))
+		}
+		got, err := io.ReadFull(r, b[len(b):min(n, cap(b))])
+		if b = b[:len(b)+got]; err != nil {
+			return nil, unexpected(err)
+		}
 	}
-	return b.Bytes(), nil
+	return b, nil
 }
 
 func unexpected(err error) error {

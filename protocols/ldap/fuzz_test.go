@@ -50,7 +50,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add(envelope(0, ending(24, 52, "dc=t", "bye", "ldap://h/")))
 	f.Add([]byte{0x30, 0x84, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		content, err := readMessage(bufio.NewReader(bytes.NewReader(data)))
+		content, err := readMessage(bufio.NewReader(bytes.NewReader(data)), nil)
 		if err != nil {
 			return
 		}

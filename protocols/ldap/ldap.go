@@ -66,12 +66,12 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	done()
 	resp := &fetch.Response{Meta: fetch.Meta{ContentType: "text/x-ldif", Size: -1, Name: fetch.SafeName(q.dn + ".ldif")}}
-	resp.Body, resp.Parse = fetch.NewListing(b.parts(req.URL), b.Close)
-	if req.Op == fetch.OpList {
-		resp.Kind = fetch.KindListing
-	} else {
-		resp.Parse = nil // LDIF was asked for, which is a document
+	if req.Op != fetch.OpList {
+		resp.Body = newDocument(b)
+		return resp, nil
 	}
+	resp.Kind = fetch.KindListing
+	resp.Body, resp.Parse = fetch.NewListing(b.parts(req.URL), b.Close)
 	return resp, nil
 }
 

@@ -2,6 +2,7 @@ package ldap
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"slices"
 
 	"github.com/urlget/urlget/fetch"
@@ -16,67 +17,107 @@ const header = "version: 1\n"
 // maxPart is the approximate amount of LDIF to generate at once, in bytes.
 const maxPart = 64 << 10
 
-// ldif yields the LDIF of a record, after an empty line, in parts. References are written as
-// comments, because LDIF does not provide for them.
-func (rec record) ldif(yield func([]byte) bool) {
-	b := []byte{'\n'}
-	for _, u := range rec.references {
-		b = appendFolded(b, []byte("# search reference: "+fetch.Printable(u)))
-	}
-	if rec.references == nil {
-		b = appendValue(b, "dn", []byte(rec.dn))
-	}
-	for _, a := range rec.attributes {
-		for _, v := range a.values {
-			if b = appendValue(b, a.name, v); len(b) > maxPart {
-				if !yield(b) {
-					return
-				}
-				b = b[:0]
-			}
+// A text is a record on its way to LDIF.
+type text struct {
+	record
+	begun            bool
+	attribute, value int // to be written next
+}
+
+// append appends what is left of the LDIF, after an empty line, until there is more than maxPart,
+// and reports whether that was all. References are written as comments, because LDIF does not
+// provide for them.
+func (t *text) append(b []byte) (_ []byte, all bool) {
+	if !t.begun {
+		t.begun = true
+		b = append(b, '\n')
+		for _, u := range t.references {
+			b = appendFolded(b, "# search reference", ": ", []byte(fetch.Printable(u)))
+		}
+		if t.references == nil {
+			b = appendValue(b, "dn", []byte(t.dn))
 		}
 	}
-	if len(b) > 0 {
-		yield(b)
+	for t.attribute < len(t.attributes) {
+		a := &t.attributes[t.attribute]
+		switch {
+		case t.value == len(a.values):
+			t.attribute, t.value = t.attribute+1, 0
+		case len(b) > maxPart:
+			return b, false
+		default:
+			b = appendValue(b, a.name, a.values[t.value])
+			t.value++
+		}
+	}
+	return b, true
+}
+
+// ldif yields the LDIF of a record in parts.
+func (rec record) ldif(yield func([]byte) bool) {
+	t := text{record: rec}
+	var b []byte
+	for all := false; !all; {
+		if b, all = t.append(b[:0]); !yield(b) {
+			return
+		}
 	}
 }
 
 // appendValue appends an attribute with one value.
 func appendValue(b []byte, name string, value []byte) []byte {
-	if len(value) == 0 || isSafe(value) {
-		line := append([]byte(name), ':')
-		if len(value) > 0 {
-			line = append(append(line, ' '), value...)
-		}
-		return appendFolded(b, line)
+	switch {
+	case len(value) == 0:
+		return appendFolded(b, name, ":", nil)
+	case isSafe(value):
+		return appendFolded(b, name, ": ", value)
 	}
-	// A large value is not held in a third form, in base64 without line breaks.
 	l := newLine(b, len(name)+base64.StdEncoding.EncodedLen(len(value)))
-	l.Write([]byte(name + ":: "))
-	enc := base64.NewEncoder(base64.StdEncoding, l)
-	enc.Write(value)
-	enc.Close()
+	l.write([]byte(name))
+	l.write([]byte(":: "))
+	// A large value is not held in a third form, in base64 without line breaks.
+	var chunk [4 << 10]byte
+	for part := range slices.Chunk(value, base64.StdEncoding.DecodedLen(len(chunk))) {
+		n := base64.StdEncoding.EncodedLen(len(part))
+		base64.StdEncoding.Encode(chunk[:n], part)
+		l.write(chunk[:n])
+	}
 	return append(l.b, '\n')
 }
 
 // isSafe reports whether a value can be written without base64 (RFC 2849, SAFE-STRING and note 8).
+// Some that could are not, because they are unsafe on terminals.
 func isSafe(value []byte) bool {
 	switch value[0] {
 	case ' ', ':', '<':
 		return false
 	}
-	for _, c := range value {
-		if c < ' ' || c > '~' {
-			return false // allowed, but unsafe on terminals
+	return isPrintable(value) && value[len(value)-1] != ' '
+}
+
+// isPrintable reports whether b is all from ' ' to '~'. It looks at eight bytes at once: taking away
+// ' ' or adding 1 sets the highest bit of those that are not.
+func isPrintable(b []byte) bool {
+	const each = 0x0101010101010101
+	for ; len(b) >= 8; b = b[8:] {
+		if x := binary.LittleEndian.Uint64(b); (x|(x-each*' ')|(x+each))&(each<<7) != 0 {
+			return false
 		}
 	}
-	return value[len(value)-1] != ' '
+	for _, c := range b {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // appendFolded appends a line.
-func appendFolded(b, text []byte) []byte {
-	l := newLine(b, len(text))
-	l.Write(text)
+func appendFolded(b []byte, name, separator string, value []byte) []byte {
+	l := newLine(b, len(name)+len(separator)+len(value))
+	l.write([]byte(name))
+	l.write([]byte(separator))
+	l.write(value)
 	return append(l.b, '\n')
 }
 
@@ -88,18 +129,17 @@ type line struct {
 }
 
 // newLine begins a line of about size bytes.
-func newLine(b []byte, size int) *line {
-	return &line{b: slices.Grow(b, size+2*(size/(maxColumn-1)+2))} // once, because lines may be large
+func newLine(b []byte, size int) line {
+	return line{b: slices.Grow(b, size+2*(size/(maxColumn-1)+2))} // once, because lines may be large
 }
 
-func (l *line) Write(p []byte) (int, error) {
-	for rest := p; len(rest) > 0; {
+func (l *line) write(p []byte) {
+	for len(p) > 0 {
 		if l.column == maxColumn {
 			l.b, l.column = append(l.b, "\n "...), 1
 		}
-		n := min(maxColumn-l.column, len(rest))
-		l.b, l.column = append(l.b, rest[:n]...), l.column+n
-		rest = rest[n:]
+		n := min(maxColumn-l.column, len(p))
+		l.b, l.column = append(l.b, p[:n]...), l.column+n
+		p = p[n:]
 	}
-	return len(p), nil
 }

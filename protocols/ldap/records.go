@@ -77,7 +77,9 @@ func (b *records) receiveRecord() (record, error) {
 		switch op.tag {
 		case tagEntry:
 			rec, err := parseEntry(op.content)
-			b.trace(false, "entry %q with %d attributes", rec.dn, len(rec.attributes))
+			if b.conn.Trace() != nil {
+				b.trace(false, "entry %q with %d attributes", rec.dn, len(rec.attributes))
+			}
 			return rec, err
 		case tagReference:
 			urls, err := parseReferences(op.content)

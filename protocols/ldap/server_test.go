@@ -43,7 +43,7 @@ var errLost = errors.New("the connection is lost")
 
 // answer answers a request.
 func answer(c *servers.Conn, find finder) error {
-	content, err := readMessage(bufio.NewReaderSize(c, 16)) // a request is sent when the one before is answered
+	content, err := readMessage(bufio.NewReaderSize(c, 16), nil) // a request is sent when the one before is answered
 	if err != nil {
 		return err
 	}

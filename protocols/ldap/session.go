@@ -18,12 +18,13 @@ import (
 type session struct {
 	conn *fetch.Conn
 	r    *bufio.Reader
+	last []byte        // the message that was received last
 	id   int64         // of the last request
 	time time.Duration // for a response that consists only of a result; 0 for any
 }
 
 func newSession(conn *fetch.Conn, limit time.Duration) *session {
-	return &session{conn: conn, r: bufio.NewReaderSize(conn, 32<<10), time: limit}
+	return &session{conn: conn, r: bufio.NewReaderSize(conn, 64<<10), time: limit}
 }
 
 func (s *session) trace(sent bool, format string, args ...any) {
@@ -48,13 +49,13 @@ func (s *session) message(op *ber.Packet) []byte {
 	return p.Bytes()
 }
 
-// receive returns the next response to the request.
+// receive returns the next response to the request. It is valid until the one after it.
 func (s *session) receive() (element, error) {
-	content, err := readMessage(s.r)
-	if err != nil {
+	var err error
+	if s.last, err = readMessage(s.r, s.last); err != nil {
 		return element{}, err
 	}
-	id, op, err := parseMessage(content)
+	id, op, err := parseMessage(s.last)
 	switch {
 	case err != nil:
 		return op, err

@@ -1,0 +1,72 @@
+package ldap
+
+import "io"
+
+// A document is the LDIF of all records of a search. What the server has sent is given out without
+// waiting for more.
+type document struct {
+	*records
+	text text   // the record that is being written
+	part []byte // what was written last
+	rest []byte // of it, to be read
+	err  error  // after rest; io.EOF at the end
+}
+
+// newDocument returns the document of a search that has begun.
+func newDocument(b *records) *document {
+	return &document{records: b, text: text{begun: true}, rest: []byte(header)}
+}
+
+// Read implements io.Reader.
+func (d *document) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if err := d.fill(); err != nil {
+		return 0, err
+	}
+	n := copy(p, d.rest)
+	d.rest = d.rest[n:]
+	return n, nil
+}
+
+// WriteTo implements io.WriterTo.
+func (d *document) WriteTo(w io.Writer) (written int64, err error) {
+	for {
+		if err := d.fill(); err == io.EOF {
+			return written, nil
+		} else if err != nil {
+			return written, err
+		}
+		n, err := w.Write(d.rest)
+		written += int64(n)
+		d.rest = d.rest[n:]
+		if err != nil {
+			return written, err
+		}
+	}
+}
+
+// fill sees to it that there is something to read, if there is more.
+func (d *document) fill() error {
+	if len(d.rest) > 0 {
+		return nil
+	}
+	all := false
+	for d.part = d.part[:0]; d.err == nil; {
+		if d.part, all = d.text.append(d.part); !all || len(d.part) > maxPart {
+			break
+		}
+		if len(d.part) > 0 && d.ahead == nil && !isBuffered(d.r) {
+			break
+		}
+		var rec record
+		if rec, d.err = d.next(); d.err == nil {
+			d.text = text{record: rec}
+		}
+	}
+	if d.rest = d.part; len(d.rest) == 0 {
+		return d.err
+	}
+	return nil
+}
