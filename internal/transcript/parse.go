@@ -109,11 +109,17 @@ func parseStep(text string) (step, error) {
 		}
 		st.data = []byte(raw)
 	case '<':
-		raw, err := hex.DecodeString(strings.Join(strings.Fields(rest), ""))
-		if err != nil {
-			return step{}, fmt.Errorf("%w: %w", bad, err)
+		for _, word := range strings.Fields(rest) {
+			if name, ok := strings.CutPrefix(word, "{"); ok && strings.HasSuffix(name, "}") {
+				st.numbers = append(st.numbers, number{len(st.data), word})
+				word = "00000000"
+			}
+			raw, err := hex.DecodeString(word)
+			if err != nil {
+				return step{}, fmt.Errorf("%w: %w", bad, err)
+			}
+			st.data = append(st.data, raw...)
 		}
-		st.data = raw
 	case '!':
 		word, name, named := strings.Cut(rest, " ")
 		st.action, st.wait = map[string]action{"close": closeConn, "reset": reset, "stall": stall, "wait": wait}[word], name

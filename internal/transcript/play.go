@@ -20,15 +20,16 @@ const (
 
 // A player plays one side of one script on one connection.
 type player struct {
-	conv   *Conversation
-	script *script
-	client bool // it plays the client
-	conn   net.Conn
-	r      *bufio.Reader
-	vars   func(name, script string) string // the value of a variable
-	learn  func(step, []byte) bool          // takes variables from a line that has the form of a step
-	wait   func(script string)              // waits until a script has been played
-	done   func()                           // says that this one has; for servers
+	conv    *Conversation
+	script  *script
+	client  bool // it plays the client
+	conn    net.Conn
+	r       *bufio.Reader
+	vars    func(name, script string) string // the value of a variable
+	learn   func(step, []byte) bool          // takes variables from a line that has the form of a step
+	wait    func(script string)              // waits until a script has been played
+	done    func()                           // says that this one has; for servers
+	numbers map[string][]byte                // that the client chose
 
 	mu     sync.Mutex
 	ending bool // the test is over
@@ -108,7 +109,7 @@ func (p *player) expect(st step) string {
 			p.r.Discard(len(p.expand(st)))
 		}
 	case st.action == say:
-		return p.expectBytes(p.expand(st))
+		return p.expectBytes(st)
 	case st.action == wait:
 		p.wait(st.wait)
 	case st.action == closeConn, st.action == reset:
@@ -122,16 +123,27 @@ func (p *player) expect(st step) string {
 	return ""
 }
 
-func (p *player) expectBytes(want []byte) string {
+// expectBytes reads the bytes of a step, in which numbers that the client chooses may be any.
+func (p *player) expectBytes(st step) string {
+	want := p.expand(st)
 	for i := range want {
 		p.await()
 		b, err := p.r.ReadByte()
 		if err != nil {
 			return p.gone(want[:i], err)
 		}
+		if st.client && st.chosen(i) {
+			want[i] = b
+		}
 		if b != want[i] {
 			return p.display(append(bytes.Clone(want[:i]), b))
 		}
+	}
+	for _, n := range st.numbers {
+		if p.numbers == nil {
+			p.numbers = make(map[string][]byte)
+		}
+		p.numbers[n.name] = want[n.at : n.at+numberSize]
 	}
 	return ""
 }
@@ -225,6 +237,13 @@ func (p *player) abort() {
 
 // expand returns the bytes of a step.
 func (p *player) expand(st step) []byte {
+	if st.numbers != nil {
+		data := bytes.Clone(st.data)
+		for _, n := range st.numbers {
+			copy(data[n.at:], p.numbers[n.name])
+		}
+		return data
+	}
 	if !st.vars {
 		return st.data
 	}

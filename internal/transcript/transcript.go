@@ -11,6 +11,8 @@
 //	S"raw\xff\n"        the server does
 //	C< 0d 0a            the client sends exactly these bytes, in hexadecimal
 //	S< ff fb01          the server does
+//	C< 01 {id}          the four bytes in place of {id} may be any
+//	S< 02 {id}          the server sends those again
 //	C? QUIT             the client sends this line, or does not
 //	C!close             the client closes its side of the connection
 //	S!close             the server closes the connection; whatever the client still sends is lost
@@ -46,6 +48,7 @@
 package transcript
 
 import (
+	"fmt"
 	"os"
 	"strings"
 )
@@ -71,7 +74,26 @@ type step struct {
 	data     []byte // for say: with the line end, before variables are replaced
 	vars     bool   // variables are to be replaced in data
 	optional bool
+	numbers  []number
 	wait     string // the name of a script
+}
+
+// A number is some bytes that the client chooses.
+type number struct {
+	at   int    // in the data of the step
+	name string // with its braces
+}
+
+const numberSize = 4
+
+// chosen reports whether the i-th byte belongs to a number.
+func (s step) chosen(i int) bool {
+	for _, n := range s.numbers {
+		if i >= n.at && i < n.at+numberSize {
+			return true
+		}
+	}
+	return false
 }
 
 // An action is what the side does whose step it is.
@@ -133,5 +155,20 @@ func (s step) String() string {
 	if s.optional {
 		return side + "? " + strings.TrimSuffix(string(s.data), "\r\n")
 	}
+	if s.numbers != nil {
+		return side + "<" + s.hex()
+	}
 	return side + quote(s.data, s.vars)
+}
+
+// hex returns the data of the step in hexadecimal, after a space, with the names of its numbers.
+func (s step) hex() string {
+	var b strings.Builder
+	at := 0
+	for _, n := range s.numbers {
+		fmt.Fprintf(&b, " %x %s", s.data[at:n.at], n.name)
+		at = n.at + numberSize
+	}
+	fmt.Fprintf(&b, " %x", s.data[at:])
+	return b.String()
 }

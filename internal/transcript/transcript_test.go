@@ -150,6 +150,7 @@ func TestServerReportsDeviations(t *testing.T) {
 		{"closes within a line", hello, says("USER"), `\+ C"USER", then closed the connection`},
 		{"says something instead of closing", "-- c --\nC!close\n", says("x\r\n"), `- C!close\n\t\+ C: x`},
 		{"other bytes", "-- c --\nC< 01 02 03\n", says("\x01\x02\x04"), `- C"\\x01\\x02\\x03"\n\t\+ C"\\x01\\x02\\x04"`},
+		{"other bytes than a number", "-- c --\nC< 01 {id} 03\nS< 02 {id}\n", says("\x01abcd\x04"), `- C< 01 \{id\} 03\n\t\+ C"\\x01abcd\\x04"`},
 		{"another word for QUIT", "-- c --\nC? QUIT\n", says("ABOR\r\n"), `\+ C: ABOR`},
 		{"no second connection", "-- c --\nS: hi\nS!close\n-- d --\nS: hi\n", says(""), `no connection for "d"`},
 	}
@@ -262,6 +263,7 @@ func TestParseErrors(t *testing.T) {
 		{"-- c --\nC!stall\n", "not a step"},
 		{"-- c --\nC\"x\n", "not a step"},
 		{"-- c --\nC< 0\n", "not a step"},
+		{"-- c --\nC< {id\n", "not a step"},
 		{"-- c --\nS: \xff$PORT\n", "UTF-8"},
 		{"-- c --\nS!close\nS: ok\n", "t:3: nothing can follow S!close"},
 		{"-- c --\nS!wait d\n", `t:2: there is no other script "d"`},
@@ -304,4 +306,40 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestNumbersOfTheClientComeBack(t *testing.T) {
+	t.Parallel()
+	conn := dial(t, Server(t, parse(t, "-- c --\nC< 01 {a} {b}\nS< 02 {b} 03 {a}\nS!close\n")))
+	defer conn.Close()
+	io.WriteString(conn, "\x01aaaabbbb")
+	if got, err := io.ReadAll(conn); string(got) != "\x02bbbb\x03aaaa" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	const script = "-- c --\nS: 220 ready\nC: QUIT\nS: 221 bye\nS!close\n"
+	addr, pieces := Record(t, Server(t, parse(t, script)))
+	conn := dial(t, addr)
+	io.ReadFull(conn, make([]byte, len("220 ready\r\n")))
+	io.WriteString(conn, "QUIT\r\n")
+	io.Copy(io.Discard, conn)
+	conn.Close()
+	var got strings.Builder
+	for _, p := range pieces() {
+		fmt.Fprintf(&got, "%t %q\n", p.Client, p.Data)
+	}
+	if want := "false \"220 ready\\r\\n\"\ntrue \"QUIT\\r\\n\"\nfalse \"221 bye\\r\\n\"\n"; got.String() != want {
+		t.Errorf("%s\nwant\n%s", got.String(), want)
+	}
+}
+
+func TestBytesAreWrittenInLines(t *testing.T) {
+	t.Parallel()
+	p := Piece{Client: true, Data: []byte("0123456789abcdef0123456789abcdef!")}
+	if got, want := p.String(), "C< 3031323334353637 3839616263646566 3031323334353637 3839616263646566\nC< 21\n"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
 }
