@@ -95,6 +95,8 @@ var servers = []struct {
 
 	{scheme: "z39.50s", server: "ztest", features: "version 3", why: "it serves records: TestYazRecords"},
 	{scheme: "z39.50r", server: "ztest", features: "version 3", why: "it serves records: TestYazRecords"},
+	{scheme: "z39.50s", server: "zebra", features: "version 3", why: "it serves records: TestZebraRecords"},
+	{scheme: "z39.50r", server: "zebra", features: "version 3", why: "it serves records: TestZebraRecords"},
 	{scheme: "cso", why: "no CSO server is packaged: protocols/cso plays conversations"},
 	{scheme: "data", why: "the URL is the document"},
 	{scheme: "ni", why: "retrieves by https, and checks: protocols/ni"},

@@ -22,6 +22,7 @@ fi
 # Installed: servers without rivals, and the tools of the tests and benchmarks.
 installed=(
 	nginx-light pygopherd python3-pyftpdlib python3-openssl dictd dictfmt dictzip yaz
+	idzebra-2.0-common idzebra-2.0-utils libidzebra-2.0-mod-grs-marc
 	slapd tinyproxy squid microsocks hercules samba smbclient dovecot-pop3d dovecot-imapd
 	rpcbind socat openssl curl wget lftp iproute2 procps ca-certificates
 )

@@ -106,6 +106,8 @@ var reliabilityRows = []struct {
 		url: func(s *lab.Server) string { return "ldaps://" + s.Addr("tls") + "/dc=lab,dc=test??sub" }},
 	{name: "z39.50", server: "ztest",
 		url: func(s *lab.Server) string { return "z39.50s://" + s.Addr("plain") + "/Default?24;item=3" }},
+	{name: "z39.50 from Zebra", server: "zebra",
+		url: func(s *lab.Server) string { return "z39.50s://" + s.Addr("plain") + "/Library?plums;item=1" }},
 	{name: "finger", server: "fingerd",
 		url: func(s *lab.Server) string { return "finger://" + s.Addr("plain") + "/labuser" }},
 	{name: "whois", server: "whois",

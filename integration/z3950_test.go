@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -66,4 +67,52 @@ func TestYazRecords(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestZebraRecords has Zebra find the records of config/library.mrc by their words and titles.
+func TestZebraRecords(t *testing.T) {
+	s := lab.Start(t, "zebra")
+	c := directoryClient(t, z3950.Load)
+	base := "z39.50s://" + s.Addr("plain") + "/"
+	library, err := os.ReadFile("lab/config/library.mrc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := strings.SplitAfter(string(library), "\x1d")[:3]
+	// As MARC, the server writes a record anew, and says in its leader how long the parts of the
+	// directory are: "4504", as yaz-client saves it too. As data, it sends what was put in.
+	saved := strings.Replace(records[1], "4500", "4504", 1)
+	for url, want := range map[string]string{
+		"Library?plums;item=1":                                 saved,
+		"Library?@attr+1=4+plums;item=1":                       saved,
+		"Library?plums;esn=zebra::data;rs=xml;item=1":          records[1],
+		"Library?@attr+1=4+saws;esn=zebra::data;rs=xml;item=1": records[2],
+	} {
+		if got, err := text(t, c, base+url); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", url, got, err, want)
+		}
+	}
+	byID := strings.Replace(base, "z39.50s", "z39.50r", 1)
+	if got, err := text(t, c, byID+"Library?lab1"); !errors.Is(err, fetch.ErrRefused) {
+		t.Errorf("by docid, which Debian's rules have no index of: %q, %v", got, err)
+	}
+	for url, code := range map[string]fetch.Code{
+		"Library?plums;item=2": fetch.ErrNotFound, "Library?figs;item=1": fetch.ErrNotFound, "Nowhere?plums;item=1": fetch.ErrNotFound,
+	} {
+		if _, err := text(t, c, base+url); !errors.Is(err, code) {
+			t.Errorf("%s: %v, want %v", url, err, code)
+		}
+	}
+	for query, want := range map[string]int{"the": 1, "@or+plums+saws": 2, "figs": 0} {
+		n := 0
+		for e, err := range c.List(t.Context(), base+"Library?"+query) {
+			if err != nil || e.URL.IsZero() {
+				t.Fatal(query, e, err)
+			}
+			n++
+		}
+		if n != want {
+			t.Errorf("%s finds %d records, want %d", query, n, want)
+		}
+	}
 }

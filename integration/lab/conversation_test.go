@@ -72,6 +72,7 @@ var conversations = map[string]map[string][]step{
 	"fingerd": {"plain": {{send: "/W labuser\r\n", want: "To be fingered.\n"}}},
 	"whois":   {"plain": {{send: "referred.test\r\n", want: "refer: "}}},
 	"ztest":   {"plain": {{send: zInit, want: "GFS/YAZ"}}},
+	"zebra":   {"plain": {{send: zInit, want: "Zebra Information Server"}}},
 	"dictd": {"plain": {{want: "220 "}, {send: "DEFINE * url\r\n", want: "Uniform Resource Locator"}, {send: "DEFINE * nothing\r\n", want: "552 "},
 		{send: "DEFINE testdict \"café\"\r\n", want: "A headword in UTF-8."}}},
 	"slapd": {

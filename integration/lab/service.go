@@ -54,6 +54,7 @@ var services = []*service{
 	dictd,
 	slapd,
 	ztest,
+	zebra,
 	tinyproxy,
 	squid,
 	microsocks,
