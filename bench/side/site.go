@@ -3,7 +3,7 @@
 package main
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,8 +31,8 @@ func fill(root string) error {
 		block[i] = byte(i * 7 >> 3)
 	}
 	f.write("small", []byte("123456789\n"))
-	f.write("limited", make([]byte, limited))
-	f.write("large", bytes.Repeat(block, large/len(block)))
+	f.repeat("limited", block, limited/len(block))
+	f.repeat("large", block, large/len(block))
 	for i := range many {
 		f.write(fmt.Sprintf("many/%04d", i), block[:4<<10])
 	}
@@ -49,13 +49,26 @@ type files struct {
 	err  error
 }
 
-func (f *files) write(name string, content []byte) {
+func (f *files) write(name string, content []byte) { f.repeat(name, content, 1) }
+
+// repeat writes the same content several times. It is never held in memory as a whole: that would
+// count as the peak of the programs that this one starts.
+func (f *files) repeat(name string, content []byte, times int) {
 	path := filepath.Join(f.root, name)
 	if f.err == nil {
 		f.err = os.MkdirAll(filepath.Dir(path), 0o755)
 	}
+	var file *os.File
 	if f.err == nil {
-		f.err = os.WriteFile(path, content, 0o644)
+		file, f.err = os.Create(path)
+	}
+	for range times {
+		if f.err == nil {
+			_, f.err = file.Write(content)
+		}
+	}
+	if file != nil {
+		f.err = errors.Join(f.err, file.Close())
 	}
 	if old := time.Now().Add(-24 * time.Hour); f.err == nil { // as what is mirrored mostly is
 		f.err = os.Chtimes(path, old, old)

@@ -208,7 +208,7 @@ func count(dir string) (n int) {
 // version notes the version of a program, once.
 func (t *table) version(program, flag string) {
 	out, _ := exec.Command(program, flag).CombinedOutput()
-	first, _, _ := strings.Cut(string(out), "\n")
+	first, _, _ := strings.Cut(strings.ReplaceAll(string(out), "| ", ""), "\n")
 	if words := strings.Fields(first); len(words) > 3 {
 		first = strings.Join(words[:3], " ")
 	}
