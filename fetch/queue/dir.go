@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -10,20 +11,33 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 )
 
 // A Dir is a Store in a directory: the content with digest abcd… is the file sha256/ab/abcd…, and
-// what is on its way is below tmp. Several workers may share one, over a network file system too.
+// what is on its way is below tmp, without a name if the system can. Several workers may share one, over a network file system too.
 type Dir struct {
 	name string
 	root *os.Root
+	// nameless says that a file can be made without a name, and be given one: what a worker that is
+	// killed had begun to write then vanishes with it.
+	nameless bool
+
+	mu      sync.Mutex
+	shelves map[string]*os.File // open directories, by the beginning of the digests of their files
 }
+
+const (
+	onTheirWay = "tmp"
+	kept       = "sha256"
+)
 
 // OpenDir opens a directory as a store, and makes it if it is not there.
 func OpenDir(name string) (*Dir, error) {
-	for _, dir := range []string{"tmp", "sha256"} {
+	for _, dir := range []string{onTheirWay, kept} {
 		if err := os.MkdirAll(filepath.Join(name, dir), 0o777); err != nil {
 			return nil, err
 		}
@@ -32,19 +46,130 @@ func OpenDir(name string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{name, root}, nil
+	d := &Dir{name: name, root: root, shelves: map[string]*os.File{}}
+	d.nameless = d.linksNameless()
+	d.sweep()
+	return d, nil
 }
 
 // Close closes the directory.
-func (d *Dir) Close() error { return d.root.Close() }
+func (d *Dir) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, shelf := range d.shelves {
+		shelf.Close()
+	}
+	d.shelves = nil
+	return d.root.Close()
+}
+
+// linksNameless reports whether a file without a name can be given one here.
+func (d *Dir) linksNameless() bool {
+	f, err := nameless(filepath.Join(d.name, onTheirWay))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	dir, err := d.root.Open(onTheirWay)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	name := rand.Text()
+	defer d.root.Remove(path.Join(onTheirWay, name))
+	return link(f, dir, name) == nil
+}
 
 // Begin implements Store.
 func (d *Dir) Begin() (Spool, error) {
-	f, err := os.CreateTemp(filepath.Join(d.name, "tmp"), "")
+	dir := filepath.Join(d.name, onTheirWay)
+	if d.nameless {
+		f, err := nameless(dir)
+		if err != nil {
+			return nil, err
+		}
+		return &dirSpool{File: f, dir: d}, nil
+	}
+	for {
+		f, err := os.CreateTemp(dir, "")
+		if err != nil {
+			return nil, err
+		}
+		s := &dirSpool{File: f, dir: d, temporary: path.Join(onTheirWay, filepath.Base(f.Name()))}
+		if lock(f) != nil {
+			return s, nil // others have to go by its age
+		}
+		there, err := os.Lstat(f.Name())
+		if own, errOwn := f.Stat(); err == nil && errOwn == nil && os.SameFile(there, own) {
+			return s, nil
+		}
+		f.Close() // somebody took it for a leftover before it was locked
+	}
+}
+
+// leftAfter is how long nothing may have been written to a file on its way until it may count as
+// left behind.
+const leftAfter = time.Hour
+
+// sweep removes what killed workers left: what nobody has locked and has written to for long.
+func (d *Dir) sweep() {
+	dir, err := d.root.Open(onTheirWay)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	for {
+		list, err := dir.ReadDir(1000)
+		for _, e := range list {
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftAfter {
+				d.sweepOne(path.Join(onTheirWay, e.Name()))
+			}
+		}
+		if err != nil || len(list) == 0 {
+			return
+		}
+	}
+}
+
+func (d *Dir) sweepOne(name string) {
+	f, err := d.root.Open(name)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if lock(f) == nil {
+		d.root.Remove(name)
+	}
+}
+
+// shelf returns the directory of the files whose digests begin like one, and makes it if it is not
+// there. It stays open.
+func (d *Dir) shelf(sum string) (*os.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if shelf := d.shelves[sum[:2]]; shelf != nil {
+		return shelf, nil
+	}
+	if d.shelves == nil {
+		return nil, os.ErrClosed
+	}
+	name := path.Join(kept, sum[:2])
+	if err := d.root.MkdirAll(name, 0o777); err != nil {
+		return nil, err
+	}
+	above, err := d.root.Open(kept)
 	if err != nil {
 		return nil, err
 	}
-	return &dirSpool{File: f, dir: d}, nil
+	defer above.Close()
+	if err := syncDir(above); err != nil {
+		return nil, err
+	}
+	shelf, err := d.root.Open(name)
+	if err == nil {
+		d.shelves[sum[:2]] = shelf
+	}
+	return shelf, err
 }
 
 // Get returns the content with a digest.
@@ -77,13 +202,14 @@ func (d *Dir) List() (paths []string, err error) {
 
 // ArtefactPath returns the path of the content with a digest in a store, with slashes.
 func ArtefactPath(sha256 string) string {
-	return path.Join("sha256", sha256[:2], sha256)
+	return path.Join(kept, sha256[:2], sha256)
 }
 
 type dirSpool struct {
 	*os.File
-	dir  *Dir
-	over bool
+	dir       *Dir
+	temporary string // its name; "" if it has none
+	over      bool
 }
 
 // Reader implements Spool.
@@ -114,29 +240,28 @@ func (s *dirSpool) Commit(ctx context.Context, sum string) (string, error) {
 	if err := s.Chmod(0o644); err != nil {
 		return "", err
 	}
-	if err := s.dir.root.MkdirAll(path.Dir(name), 0o777); err != nil {
+	shelf, err := s.dir.shelf(sum)
+	if err != nil {
 		return "", err
 	}
-	if err := s.dir.root.Rename(s.temporary(), name); err != nil {
+	if s.temporary == "" {
+		err = link(s.File, shelf, sum)
+		if errors.Is(err, fs.ErrExist) {
+			err = nil // another worker was faster
+		}
+	} else {
+		err = s.dir.root.Rename(s.temporary, name)
+	}
+	if err != nil {
 		return "", err
 	}
-	return name, s.dir.sync(path.Dir(name))
+	return name, syncDir(shelf)
 }
 
-func (s *dirSpool) temporary() string { return path.Join("tmp", filepath.Base(s.Name())) }
-
-// sync makes the names in a directory, and its own, outlast a power failure.
-func (d *Dir) sync(name string) error {
-	for _, dir := range []string{name, path.Dir(name)} {
-		f, err := d.root.Open(dir)
-		if err != nil {
-			return err
-		}
-		err = f.Sync()
-		f.Close()
-		if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
-			return err
-		}
+// syncDir makes the names in a directory outlast a power failure.
+func syncDir(f *os.File) error {
+	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
+		return err
 	}
 	return nil
 }
@@ -148,5 +273,7 @@ func (s *dirSpool) Discard() {
 	}
 	s.over = true
 	s.Close()
-	s.dir.root.Remove(s.temporary()) // unless it has its name; what cannot be removed is only in the way
+	if s.temporary != "" {
+		s.dir.root.Remove(s.temporary) // unless it has its name; what cannot be removed is only in the way
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -22,9 +23,13 @@ type hosts struct {
 	perHost int
 	delay   time.Duration // between two transfers in one place
 	waited  func(time.Duration)
+	most    int            // places, of all hosts together; those in use may be more
+	freed   func()         // is called when a place may be used again
+	ending  sync.WaitGroup // leases that are being ended
 
 	mu    sync.Mutex
 	known map[string]*hostPlaces
+	doubt map[string]bool // keys that may be leased without a place, as an answer was lost
 }
 
 // hostPlaces are the places at one host.
@@ -43,6 +48,7 @@ type place struct {
 	free     time.Time // since when nobody uses it
 	used     bool
 	lost     bool
+	dropping bool        // its lease is being ended
 	expiry   *time.Timer // calls end when the lease may be somebody else's
 	end      context.CancelCauseFunc
 }
@@ -52,7 +58,7 @@ const (
 	placeWait = 2 * time.Second
 	// idlePlace is for how long a place is kept that nobody uses, and oldPlace for how long one is
 	// that is always used: then another worker may have it.
-	idlePlace = time.Second
+	idlePlace = 250 * time.Millisecond
 	oldPlace  = 10 * time.Second
 )
 
@@ -62,8 +68,8 @@ var (
 )
 
 func newHosts(v Values, ttl time.Duration, perHost int, delay time.Duration, holder string) *hosts {
-	return &hosts{values: v, holder: holder, ttl: ttl, perHost: perHost, delay: delay, known: map[string]*hostPlaces{},
-		waited: func(time.Duration) {}}
+	return &hosts{values: v, holder: holder, ttl: ttl, perHost: perHost, delay: delay, known: map[string]*hostPlaces{}, doubt: map[string]bool{}, most: math.MaxInt,
+		waited: func(time.Duration) {}, freed: func() {}}
 }
 
 // hostKey returns what a host is called in keys.
@@ -80,15 +86,11 @@ func (h *hosts) take(ctx context.Context, host string) (_ context.Context, give 
 	}
 	begun := time.Now()
 	defer func() { h.waited(time.Since(begun)) }()
-	h.mu.Lock()
-	hp := h.known[host]
-	if hp == nil {
-		hp = &hostPlaces{asking: make(chan struct{}, 1), places: map[*place]bool{}}
-		hp.asking <- struct{}{}
-		h.known[host] = hp
+	hp := h.enter(host)
+	if p := h.use(hp); p != nil {
+		held, give := h.hold(ctx, host, hp, p)
+		return held, give, nil
 	}
-	hp.users++
-	h.mu.Unlock()
 	select {
 	case <-hp.asking:
 	case <-ctx.Done():
@@ -98,32 +100,108 @@ func (h *hosts) take(ctx context.Context, host string) (_ context.Context, give 
 	defer func() { hp.asking <- struct{}{} }()
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		p, err := h.try(ctx, host, hp)
+		if err == nil && p != nil {
+			held, give := h.hold(ctx, host, hp, p)
+			return held, give, nil
+		}
+		if err == nil && time.Since(begun) > placeWait+h.delay {
+			err = errNoPlace
+		}
+		if err == nil && sleep(ctx, wait/2+rand.N(wait)) != nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			h.leave(host, hp)
 			return nil, nil, err
 		}
-		if p != nil {
-			ctx, cancel := context.WithCancelCause(ctx)
-			h.mu.Lock()
-			p.end = cancel
-			if p.lost {
-				cancel(errLost)
+	}
+}
+
+// reserve asks once for a place at a host that is then kept for a while, and reports whether there
+// is one.
+func (h *hosts) reserve(ctx context.Context, host string) bool {
+	hp := h.enter(host)
+	defer h.leave(host, hp)
+	select {
+	case <-hp.asking:
+	default:
+		return false // somebody asks
+	}
+	defer func() { hp.asking <- struct{}{} }()
+	p, err := h.try(ctx, host, hp)
+	if err != nil || p == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p.used, p.free = false, time.Now()
+	return true
+}
+
+// count returns how many places at a host could be used now, and how many are.
+func (h *hosts) count(host string) (spare, used int) {
+	now := time.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if hp := h.known[host]; hp != nil {
+		for p := range hp.places {
+			switch {
+			case p.used:
+				used++
+			case p.usable(now):
+				spare++
 			}
-			h.mu.Unlock()
-			return ctx, func(rest time.Duration) {
-				cancel(nil)
-				h.give(p, rest)
-				h.leave(host, hp)
-			}, nil
 		}
-		if time.Since(begun) > placeWait+h.delay {
-			h.leave(host, hp)
-			return nil, nil, errNoPlace
+	}
+	return spare, used
+}
+
+// usable reports whether nothing speaks against the use of a place. The hosts are locked.
+func (p *place) usable(now time.Time) bool {
+	return !p.used && !p.lost && !now.Before(p.ready) && now.Sub(p.since) < oldPlace
+}
+
+// enter notes that somebody wants something of a host.
+func (h *hosts) enter(host string) *hostPlaces {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	hp := h.known[host]
+	if hp == nil {
+		hp = &hostPlaces{asking: make(chan struct{}, 1), places: map[*place]bool{}}
+		hp.asking <- struct{}{}
+		h.known[host] = hp
+	}
+	hp.users++
+	return hp
+}
+
+// use begins the use of a place that this worker has; nil if there is none.
+func (h *hosts) use(hp *hostPlaces) *place {
+	now := time.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for p := range hp.places {
+		if p.usable(now) {
+			p.used = true
+			return p
 		}
-		if sleep(ctx, wait/2+rand.N(wait)) != nil {
-			h.leave(host, hp)
-			return nil, nil, context.Cause(ctx)
-		}
+	}
+	return nil
+}
+
+// hold returns what take does for a place.
+func (h *hosts) hold(ctx context.Context, host string, hp *hostPlaces, p *place) (context.Context, func(time.Duration)) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	h.mu.Lock()
+	p.end = cancel
+	if p.lost {
+		cancel(errLost)
+	}
+	h.mu.Unlock()
+	return ctx, func(rest time.Duration) {
+		cancel(nil)
+		h.give(host, hp, p, rest)
+		h.leave(host, hp)
 	}
 }
 
@@ -144,16 +222,13 @@ func (h *hosts) forget(host string, hp *hostPlaces) {
 // try returns a place that this worker has and does not use, or leases one; nil if there is none
 // now.
 func (h *hosts) try(ctx context.Context, host string, hp *hostPlaces) (*place, error) {
-	now := time.Now()
+	if p := h.use(hp); p != nil {
+		return p, nil
+	}
 	mine := map[string]bool{}
 	h.mu.Lock()
 	for p := range hp.places {
 		mine[p.key] = true
-		if !p.used && !p.lost && !now.Before(p.ready) && now.Sub(p.since) < oldPlace {
-			p.used = true
-			h.mu.Unlock()
-			return p, nil
-		}
 	}
 	h.mu.Unlock()
 	first := rand.IntN(h.perHost)
@@ -183,10 +258,30 @@ func (h *hosts) try(ctx context.Context, host string, hp *hostPlaces) (*place, e
 func (h *hosts) lease(ctx context.Context, key string) (revision uint64, asked time.Time, err error) {
 	asked = time.Now()
 	revision, err = h.values.Create(ctx, key, []byte(h.holder))
-	if !errors.Is(err, ErrExists) {
-		return revision, asked, err
+	if errors.Is(err, ErrExists) && h.doubts(key) {
+		revision, asked, err = h.takeOver(ctx, key)
 	}
-	return h.takeOver(ctx, key)
+	h.doubtful(key, err)
+	return revision, asked, err
+}
+
+// doubts reports whether an answer about a key was lost, so that its lease may be this worker's.
+func (h *hosts) doubts(key string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.doubt[key]
+}
+
+// doubtful notes how a request about a key ended: whether the engine answered.
+func (h *hosts) doubtful(key string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case err == nil, errors.Is(err, ErrExists), errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound):
+		delete(h.doubt, key)
+	case len(h.doubt) < maxPauses:
+		h.doubt[key] = true // else it ends by itself
+	}
 }
 
 // takeOver renews a lease that is this worker's, whatever its revision: the answer to an earlier
@@ -214,43 +309,96 @@ func (h *hosts) lose(p *place) {
 	}
 }
 
-func (h *hosts) give(p *place, rest time.Duration) {
+// give ends the use of a place. One that this worker has had for long is for others, and so is the
+// one that was not used for longest if there are many.
+func (h *hosts) give(host string, hp *hostPlaces, p *place, rest time.Duration) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	p.used, p.end = false, nil
 	p.free = time.Now()
 	p.ready = p.free.Add(max(h.delay, rest))
+	rest = p.ready.Sub(p.free)
+	if p.lost || rest > 0 || p.free.Sub(p.since) < oldPlace {
+		host, hp, p = h.surplus()
+	}
+	if p != nil {
+		p.lost, p.dropping = true, true // so that nobody takes it meanwhile
+	}
+	h.mu.Unlock()
+	if p != nil {
+		h.ending.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), h.ttl/2)
+			defer cancel()
+			h.drop(ctx, host, hp, p)
+		})
+	}
+	if rest > 0 {
+		time.AfterFunc(rest, h.freed)
+		return
+	}
+	h.freed()
 }
 
-// keep renews the leases of places in use and ends those of others. It is called again and again,
-// several times within the life of a lease.
-func (h *hosts) keep(ctx context.Context) {
-	type held struct {
-		host string
-		of   *hostPlaces
-		p    *place
-		drop bool
+// surplus returns the place that was not used for longest if this worker has too many; p is nil if it
+// has not. The hosts are locked.
+func (h *hosts) surplus() (host string, hp *hostPlaces, p *place) {
+	n, now := 0, time.Now()
+	for name, of := range h.known {
+		for one := range of.places {
+			if one.lost {
+				continue
+			}
+			n++
+			if one.usable(now) && (p == nil || one.free.Before(p.free)) {
+				host, hp, p = name, of, one
+			}
+		}
 	}
-	var list []held
+	if n <= h.most {
+		return "", nil, nil
+	}
+	return host, hp, p
+}
+
+// A heldPlace is a place and where it is.
+type heldPlace struct {
+	host string
+	of   *hostPlaces
+	p    *place
+}
+
+// keep renews the leases of places. It is called again and again, several times within the life of a
+// lease.
+func (h *hosts) keep(ctx context.Context) {
+	var list []*place
+	h.mu.Lock()
+	for _, hp := range h.known {
+		for p := range hp.places {
+			list = append(list, p)
+		}
+	}
+	h.mu.Unlock()
+	for _, p := range list {
+		h.renew(ctx, p)
+	}
+}
+
+// tidy ends the leases of places that nobody uses, or that were lost.
+func (h *hosts) tidy(ctx context.Context) {
+	var list []heldPlace
 	now := time.Now()
 	h.mu.Lock()
 	for host, hp := range h.known {
 		for p := range hp.places {
 			idle := !p.used && !now.Before(p.ready)
-			drop := idle && (p.lost || now.Sub(p.free) >= idlePlace || now.Sub(p.since) >= oldPlace)
-			if drop {
-				p.lost = true // so that nobody takes it meanwhile
+			if idle && (p.lost && !p.dropping || !p.lost && (now.Sub(p.free) >= idlePlace || now.Sub(p.since) >= oldPlace)) {
+				p.lost, p.dropping = true, true // so that nobody takes it meanwhile
+				list = append(list, heldPlace{host, hp, p})
 			}
-			list = append(list, held{host, hp, p, drop})
 		}
 	}
 	h.mu.Unlock()
 	for _, l := range list {
-		if l.drop {
-			h.drop(ctx, l.host, l.of, l.p)
-			continue
-		}
-		h.renew(ctx, l.p)
+		h.drop(ctx, l.host, l.of, l.p)
 	}
 }
 
@@ -281,7 +429,7 @@ func (h *hosts) renew(ctx context.Context, p *place) {
 
 func (h *hosts) drop(ctx context.Context, host string, hp *hostPlaces, p *place) {
 	p.expiry.Stop()
-	h.values.Delete(ctx, p.key, p.revision) // or it ends by itself
+	h.doubtful(p.key, h.values.Delete(ctx, p.key, p.revision)) // or it ends by itself
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(hp.places, p)
@@ -290,6 +438,7 @@ func (h *hosts) drop(ctx context.Context, host string, hp *hostPlaces, p *place)
 
 // close ends all leases. Nobody may use a place any more.
 func (h *hosts) close(ctx context.Context) {
+	h.ending.Wait()
 	h.mu.Lock()
 	known := h.known
 	h.known = map[string]*hostPlaces{}

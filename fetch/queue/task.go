@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/fetch/schedule"
 )
 
 // A task is a delivery in hand.
@@ -25,6 +26,9 @@ type task struct {
 	record   *record // nil if it was not looked up
 	attempt  string  // the name of this attempt in it
 	visit    *visit  // nil if it is not a page of a crawl
+	came     time.Time
+	released bool // its place in the scheduler
+	handed   bool // to the scheduler, without a place yet; guarded by the run's mu
 
 	progress sync.Mutex // for those below
 	last     time.Time  // when something happened; zero if it does not run
@@ -32,7 +36,6 @@ type task struct {
 }
 
 var (
-	errEnd     = io.EOF // of a schedule.Source
 	errPaused  = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("the host is to be left alone")}
 	errStalled = &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("nothing has happened for too long")}
 )
@@ -88,6 +91,7 @@ func (t *task) do(ctx context.Context) *job.Result {
 		return nil
 	}
 	held, give, err := t.hosts.take(ctx, t.host)
+	t.placed()
 	if err != nil {
 		t.unbegun(ctx)
 		t.putOff(t)
@@ -111,8 +115,41 @@ func (t *task) do(ctx context.Context) *job.Result {
 	if spool != nil {
 		defer spool.Discard()
 	}
+	if res.Outcome != job.Failed { // else the scheduler has to know before the next one begins
+		select {
+		case t.settling <- struct{}{}:
+			defer func() { <-t.settling }()
+			t.release(ctx)
+		default:
+		}
+	}
 	t.settle(ctx, res, spool, us)
 	return res
+}
+
+// release gives the place in the scheduler to another job.
+func (t *task) release(ctx context.Context) {
+	if t.released {
+		return
+	}
+	t.released = true
+	schedule.Release(ctx)
+	t.slots.Add(-1)
+	t.pace.ended()
+	t.lobby.look()
+}
+
+// placed notes that the job has a place, or needs none.
+func (t *task) placed() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.handed {
+		return
+	}
+	t.handed = false
+	if t.run.handed[t.host]--; t.run.handed[t.host] == 0 {
+		delete(t.run.handed, t.host)
+	}
 }
 
 // work does what is to be done at the host. An error is one of the engine.

@@ -59,6 +59,13 @@ func Runner(r job.Runner) *job.Runner {
 	return &r
 }
 
+// settleAhead is how many jobs may be about to end, without a place at their host, for each that has
+// one.
+const settleAhead = 2
+
+// renewAtMost is how long leases are left alone at most.
+const renewAtMost = time.Second
+
 // operation bounds how long the engine may take for one thing.
 const operation = 10 * time.Second
 
@@ -73,12 +80,15 @@ type run struct {
 	amends   amends
 	sched    *schedule.Scheduler
 
+	lobby    *lobby
+	askers   sync.WaitGroup // goroutines that ask the engine for something
+	settling chan struct{}  // has a value for each job that ends without its place
 	running  atomic.Int32
-	began    chan struct{}  // holds a value when a job has begun
-	mu       sync.Mutex     // for all below but held
-	busy     map[string]int // how many jobs run, by host
+	slots    atomic.Int32 // of running, those that have not released their place in the scheduler
+	pace     pace
+	mu       sync.Mutex     // for all below
+	handed   map[string]int // how many jobs were handed to the scheduler and have no place yet, by host
 	hand     map[*task]bool // deliveries that have not ended
-	held     *task          // waits for room at its host
 	deferred map[string]deferrals
 }
 
@@ -86,7 +96,7 @@ type run struct {
 // queue, and those under way have Grace to end before they go back too. It returns nil then, or the
 // error of an engine that was closed. While the engine cannot be reached it waits.
 func (w *Worker) Run(ctx context.Context) error {
-	r := &run{Worker: *w, soft: ctx, began: make(chan struct{}, 1), busy: map[string]int{}, hand: map[*task]bool{}, deferred: map[string]deferrals{}}
+	r := &run{Worker: *w, soft: ctx, lobby: newLobby(), handed: map[string]int{}, hand: map[*task]bool{}, deferred: map[string]deferrals{}}
 	r.Parallel = cmp.Or(r.Parallel, 4)
 	r.PerHost = cmp.Or(r.PerHost, 2)
 	r.Tries, r.Crashes = cmp.Or(r.Tries, 5), cmp.Or(r.Crashes, 3)
@@ -101,12 +111,14 @@ func (w *Worker) Run(ctx context.Context) error {
 		r.Metrics = &Metrics{}
 	}
 	r.hosts = newHosts(r.Engine.Leases(), r.Engine.Limits().LeaseTTL, r.PerHost, r.Delay, r.Name+"/"+rand.Text())
-	r.hosts.waited = r.Metrics.leaseWait
+	r.hosts.most = r.Parallel + max(r.Parallel/2, 1)
+	r.hosts.waited, r.hosts.freed = r.Metrics.leaseWait, r.lobby.look
+	r.settling = make(chan struct{}, settleAhead*r.Parallel)
 	r.pauses = newPauses(r.Engine.Records())
 	if r.Crawl {
 		r.crawling = newCrawling(r.Engine, r.Runner.Downloader.Client)
 	}
-	r.sched = schedule.New(&schedule.Options{Parallel: r.Parallel, Host: schedule.Limits{Parallel: r.PerHost}, Waiting: max(r.Parallel, 2)})
+	r.sched = schedule.New(&schedule.Options{Parallel: r.Parallel, Host: schedule.Limits{Parallel: r.PerHost}, Waiting: 2})
 
 	hard, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer kill(nil)
@@ -135,6 +147,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	close(over)
 	stop()
 	helpers.Wait()
+	r.askers.Wait()
 	r.returnAll()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(operation, r.hosts.ttl))
 	defer cancel()
@@ -178,110 +191,16 @@ func (r *run) renewDeliveries(ctx context.Context) {
 
 // renewLeases looks after the places at hosts.
 func (r *run) renewLeases(ctx context.Context) {
-	every := min(r.hosts.ttl/6, idlePlace)
-	for sleep(ctx, every) == nil {
+	every := r.hosts.ttl / 6
+	for renewed := time.Now(); sleep(ctx, min(every, idlePlace)) == nil; {
 		short, cancel := context.WithTimeout(ctx, r.hosts.ttl/2)
-		r.hosts.keep(short)
-		r.amends.do(short, r.Engine.Records())
+		if time.Since(renewed) >= min(every, renewAtMost) {
+			renewed = time.Now()
+			r.hosts.keep(short)
+			r.amends.do(short, r.Engine.Records())
+		}
+		r.hosts.tidy(short)
 		cancel()
-	}
-}
-
-// Next implements schedule.Source: it takes a job from the queue.
-func (r *run) Next(_ context.Context, room func(string) bool) (schedule.Task, error) {
-	if t := r.held; t != nil {
-		r.held = nil
-		if r.soft.Err() != nil || r.keep(t, room) {
-			return r.schedule(t), nil
-		}
-		if r.held != nil {
-			return schedule.Task{}, schedule.ErrNone
-		}
-	}
-	for wait := 100 * time.Millisecond; ; {
-		if !r.goes() {
-			return schedule.Task{}, errEnd
-		}
-		d, err := r.Engine.Next(r.soft)
-		switch {
-		case r.soft.Err() != nil:
-			if err == nil {
-				d.Return(0)
-			}
-			return schedule.Task{}, errEnd
-		case errors.Is(err, ErrClosed):
-			return schedule.Task{}, err
-		case err != nil:
-			r.Metrics.trouble()
-			r.Logger.Warn("no jobs can be taken", "error", err)
-			if sleep(r.soft, wait/2+mrand.N(wait)) != nil {
-				return schedule.Task{}, errEnd
-			}
-			wait = min(2*wait, 5*time.Second)
-			continue
-		}
-		wait = 100 * time.Millisecond
-		r.Metrics.taken()
-		t := r.receive(d)
-		if t.wrong != nil || r.keep(t, room) {
-			return r.schedule(t), nil
-		}
-		if r.held != nil {
-			return schedule.Task{}, schedule.ErrNone
-		}
-	}
-}
-
-// beginWithin is how long the scheduler may take to begin a job that can begin.
-const beginWithin = 50 * time.Millisecond
-
-// keep reports whether there is room for a job, now or as soon as the scheduler has begun one that it
-// has already. Else the job is held, if another one would not begin either, or put off.
-func (r *run) keep(t *task, room func(string) bool) bool {
-	if room(t.host) {
-		return true
-	}
-	timer := time.NewTimer(beginWithin)
-	defer timer.Stop()
-	for late := false; ; {
-		r.mu.Lock()
-		full := r.busy[t.host] >= r.PerHost
-		r.mu.Unlock()
-		all := int(r.running.Load()) >= r.Parallel
-		switch {
-		case room(t.host):
-			return true
-		case all:
-			r.held = t
-			return false
-		case full, late, r.pauses.known(t.host):
-			r.putOff(t)
-			return false
-		}
-		select {
-		case <-r.began:
-		case <-timer.C:
-			late = true
-		case <-r.soft.Done():
-			late = true
-		}
-	}
-}
-
-// runs counts a job of a host that runs, or has ended.
-func (r *run) runs(host string, n int) {
-	r.running.Add(int32(n))
-	r.mu.Lock()
-	if r.busy[host] += n; r.busy[host] == 0 {
-		delete(r.busy, host)
-	}
-	r.mu.Unlock()
-	if n < 0 {
-		return
-	}
-	select {
-	case r.began <- struct{}{}:
-	default:
 	}
 }
 
@@ -325,9 +244,16 @@ func (r *run) receive(d Delivery) *task {
 }
 
 func (r *run) schedule(t *task) schedule.Task {
+	r.mu.Lock()
+	r.handed[t.host]++
+	t.handed = true
+	r.mu.Unlock()
 	return schedule.Task{Host: t.host, Do: func(ctx context.Context) *job.Result {
-		r.runs(t.host, 1)
-		defer r.runs(t.host, -1)
+		r.running.Add(1)
+		r.slots.Add(1)
+		defer r.running.Add(-1)
+		defer t.release(ctx)
+		defer t.placed()
 		return t.do(ctx)
 	}}
 }
@@ -354,7 +280,7 @@ func (r *run) putOff(t *task) {
 	}
 	r.deferred[t.host] = d
 	r.mu.Unlock()
-	most := min(time.Second+time.Duration(d.n)*50*time.Millisecond, maxDeferral)
+	most := min(time.Second+time.Duration(d.n)*5*time.Millisecond, maxDeferral)
 	r.Metrics.putOff()
 	t.giveBack(most/2 + mrand.N(most/2))
 }

@@ -102,7 +102,7 @@ var layers = []layer{
 		{packages: "fetch/mirror", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/job",
 			"fetch/crawl"}},
 		{packages: "fetch/queue", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/robots", "fetch/job",
-			"fetch/schedule", "fetch/crawl", "fetch/render"}},
+			"fetch/schedule", "fetch/crawl", "fetch/render"}, modules: []string{"golang.org/x/sys"}},
 		{packages: "fetch/queue/jetstream", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/nats-io/nats.go"}},
 		{packages: "fetch/queue/jetstream/embedded", imports: []string{"fetch"}, modules: []string{"github.com/nats-io/nats-server", "go.etcd.io/bbolt"}},
 		{packages: "fetch/queue/s3", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/minio/minio-go"}},

@@ -1,0 +1,234 @@
+//go:build linux
+
+package bench
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch/queue/jetstream/embedded"
+)
+
+// queueWorkers is how many workers share the transfers of one process.
+const queueWorkers = 3
+
+// BenchmarkQueue retrieves files of 4 KiB by one process and, in turn, by three workers of a queue
+// with as many transfers at once, with an embedded server that has its process. The aim is that the
+// workers do 0.9 of what the one process does in the same time.
+//
+//	TMPDIR=/dev/shm go test -run '^$' -bench Queue -benchtime 3x ./bench
+func BenchmarkQueue(b *testing.B) {
+	programs := b.TempDir()
+	if out, err := exec.Command("go", "build", "-o", programs, "../cmd/urlget", "../cmd/urlget-queue").CombinedOutput(); err != nil {
+		b.Fatalf("go build: %v\n%s", err, out)
+	}
+	for _, c := range []struct {
+		hosts, perHost, count int
+		takes                 time.Duration
+	}{
+		{12, 2, 5000, 0},
+		{12, 2, 5000, 20 * time.Millisecond},
+		{1, 12, 5000, 0},
+		{1, 12, 5000, 20 * time.Millisecond},
+		{1, 2, 1000, 20 * time.Millisecond},
+	} {
+		b.Run(fmt.Sprintf("hosts=%d/per-host=%d/takes=%v", c.hosts, c.perHost, c.takes), func(b *testing.B) {
+			urls := filepath.Join(b.TempDir(), "urls")
+			writeQueueList(b, urls, smallFiles(b, c.hosts, c.takes), c.count)
+			q := &queueBench{programs, urls, c.count, c.perHost}
+			var one, many queueUsage
+			round := func() {
+				one.add(b, q.one)
+				many.add(b, q.many)
+			}
+			round() // does not count
+			one, many = queueUsage{}, queueUsage{}
+			for b.Loop() {
+				round()
+			}
+			b.ReportMetric(0, "ns/op")
+			one.report(b, "one")
+			many.report(b, "workers")
+			b.ReportMetric(many.server.Seconds()/float64(many.runs), "cpu-server")
+			b.ReportMetric(one.wall.Seconds()/many.wall.Seconds(), "speed-of-one")
+			extra := (many.wall - one.wall) / time.Duration(many.runs*c.count)
+			b.ReportMetric(float64(extra.Microseconds()), "us-more-per-job")
+		})
+	}
+}
+
+// smallFiles serves files of 4 KiB, no two of which are the same, on addresses of loopback. Each
+// takes so long. It returns the base URLs.
+func smallFiles(b *testing.B, hosts int, takes time.Duration) (bases []string) {
+	b.Helper()
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(takes)
+		w.Header().Set("Content-Length", "4096")
+		line := fmt.Sprintf("%-64s", r.Host+r.URL.Path)
+		io.WriteString(w, strings.Repeat(line, 4096/len(line)))
+	})
+	for i := range hosts {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.%d:0", i+1))
+		if err != nil {
+			b.Fatal(err)
+		}
+		s := &http.Server{Handler: handler}
+		go s.Serve(l)
+		b.Cleanup(func() { s.Close() })
+		bases = append(bases, "http://"+l.Addr().String())
+	}
+	return bases
+}
+
+// writeQueueList writes a list of files, those of all hosts mixed by chance but the same each time.
+func writeQueueList(b *testing.B, name string, bases []string, count int) {
+	b.Helper()
+	lines := make([]string, count)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("%s/file-%05d\n", bases[i%len(bases)], i)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	r.Shuffle(count, func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+	if err := os.WriteFile(name, []byte(strings.Join(lines, "")), 0o600); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// queueUsage is what rounds took: by the clock, of the cores, and of the cores by the server of the
+// queue.
+type queueUsage struct {
+	runs              int
+	wall, cpu, server time.Duration
+}
+
+func (u *queueUsage) add(b *testing.B, f func(dir string) (queueUsage, error)) {
+	b.Helper()
+	dir, err := os.MkdirTemp(b.TempDir(), "run")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	got, err := f(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	u.runs++
+	u.wall += got.wall
+	u.cpu += got.cpu
+	u.server += got.server
+}
+
+func (u *queueUsage) report(b *testing.B, name string) {
+	b.ReportMetric(u.wall.Seconds()/float64(u.runs), "s-"+name)
+	b.ReportMetric(u.cpu.Seconds()/float64(u.runs), "cpu-"+name)
+}
+
+// A queueBench is a list of files that are to be retrieved.
+type queueBench struct {
+	programs, urls string
+	count, perHost int
+}
+
+// atOnce is how many transfers there are at once.
+const atOnce = 12
+
+func (q *queueBench) one(dir string) (u queueUsage, err error) {
+	cmd := exec.Command(filepath.Join(q.programs, "urlget"), "-q", "--no-config", "-P", dir, "-i", q.urls,
+		"-j", fmt.Sprint(atOnce), "--per-host", fmt.Sprint(q.perHost))
+	begun := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return u, fmt.Errorf("urlget: %w\n%s", err, out)
+	}
+	u.wall, u.cpu = time.Since(begun), used(cmd)
+	files, err := os.ReadDir(dir)
+	if len(files) != q.count {
+		return u, fmt.Errorf("%d files, want %d: %v", len(files), q.count, err)
+	}
+	return u, nil
+}
+
+func used(cmd *exec.Cmd) time.Duration {
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+}
+
+// many fills a queue and then lets workers empty it, until the last result is there.
+func (q *queueBench) many(dir string) (u queueUsage, err error) {
+	program, place := filepath.Join(q.programs, "urlget-queue"), filepath.Join(dir, "queue")
+	if out, err := exec.Command(program, "submit", "-q", "--embedded", place, "-i", q.urls).CombinedOutput(); err != nil {
+		return u, fmt.Errorf("submit: %w\n%s", err, out)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	server := exec.CommandContext(ctx, program, "queue", "results", "--embedded", place, "-f")
+	results, err := server.StdoutPipe()
+	if err != nil {
+		return u, err
+	}
+	if err := server.Start(); err != nil {
+		return u, err
+	}
+	defer func() {
+		end(server)
+		u.server = used(server)
+	}()
+	url := ""
+	for url == "" {
+		if url = embedded.Find(place); url == "" && ctx.Err() != nil {
+			return u, errors.New("the server does not start")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	begun := time.Now()
+	var workers []*exec.Cmd
+	defer func() {
+		for _, w := range workers {
+			end(w)
+			u.cpu += used(w)
+		}
+	}()
+	for i := range queueWorkers {
+		w := exec.CommandContext(ctx, program, "work", "--nats", url, "-j", fmt.Sprint(atOnce/queueWorkers),
+			"--per-host", fmt.Sprint(q.perHost), "--allow-private", "--artefacts", filepath.Join(dir, "kept"))
+		logs, err := os.Create(filepath.Join(dir, fmt.Sprint("log-", i)))
+		if err != nil {
+			return u, err
+		}
+		defer logs.Close()
+		w.Stderr = logs
+		if err := w.Start(); err != nil {
+			return u, err
+		}
+		workers = append(workers, w)
+	}
+	saved, lines := 0, bufio.NewScanner(results)
+	for n := 0; n < q.count && lines.Scan(); n++ {
+		if strings.Contains(lines.Text(), `"event":"saved"`) {
+			saved++
+		}
+	}
+	u.wall = time.Since(begun)
+	if saved != q.count {
+		log, _ := os.ReadFile(filepath.Join(dir, "log-0"))
+		return u, fmt.Errorf("%d files, want %d: %v\n%s", saved, q.count, lines.Err(), log[:min(len(log), 2000)])
+	}
+	return u, nil
+}
+
+// end asks a program to end, and waits for it.
+func end(cmd *exec.Cmd) {
+	cmd.Process.Signal(syscall.SIGTERM)
+	cmd.Wait()
+}
