@@ -221,33 +221,35 @@ func (tr trial) judge(t *testing.T) string {
 // docs/reliability.md. With URLGET_RELIABILITY=write it writes that file.
 func TestReliability(t *testing.T) {
 	const file = "../docs/reliability.md"
-	tables := map[int]*strings.Builder{1: {}, 0: {}}
-	complete := true
-	for _, row := range reliabilityRows {
-		complete = t.Run(strings.ReplaceAll(row.name, ", ", "-"), func(t *testing.T) {
-			ran := false
-			defer func() { complete = complete && ran }()
-			s := lab.Start(t, row.server)
-			tr := trial{url: row.url(s), config: row.config, verified: row.verified}
-			if row.configFor != nil {
-				tr.config = row.configFor(t, s)
-			}
-			_, p, got := tr.run(t)
-			if t.Failed() {
-				return
-			}
-			tr.want = got
-			if row.file != "" && !bytes.Equal(got, fixture(t, s, row.file)) {
-				t.Fatalf("%d bytes without any fault are not those of the file", len(got))
-			}
-			tr.fault.After, tr.fault.Delay = p.Longest()/2, 2*time.Millisecond
-			for limit, table := range tables {
-				fmt.Fprintf(table, "| %s | %s |\n", row.name, strings.Join(tr.faults(t, limit), " | "))
-			}
-			ran = true
-		}) && complete
+	rows := make([]struct{ once, always string }, len(reliabilityRows))
+	t.Run("rows", func(t *testing.T) { // some at once, as they mostly wait
+		for i, row := range reliabilityRows {
+			t.Run(strings.ReplaceAll(row.name, ", ", "-"), func(t *testing.T) {
+				t.Parallel()
+				s := lab.Start(t, row.server)
+				tr := trial{url: row.url(s), config: row.config, verified: row.verified}
+				if row.configFor != nil {
+					tr.config = row.configFor(t, s)
+				}
+				_, p, got := tr.run(t)
+				if t.Failed() {
+					return
+				}
+				tr.want = got
+				if row.file != "" && !bytes.Equal(got, fixture(t, s, row.file)) {
+					t.Fatalf("%d bytes without any fault are not those of the file", len(got))
+				}
+				tr.fault.After, tr.fault.Delay = p.Longest()/2, 2*time.Millisecond
+				rows[i].once, rows[i].always = tr.row(t, row.name, 1), tr.row(t, row.name, 0)
+			})
+		}
+	})
+	var once, always string
+	complete := !t.Failed()
+	for _, row := range rows {
+		once, always = once+row.once, always+row.always
+		complete = complete && row.always != ""
 	}
-	once, always := tables[1].String(), tables[0].String()
 	if os.Getenv("URLGET_RELIABILITY") == "write" {
 		if !complete {
 			t.Fatal("the table is not complete: nothing is written")
@@ -272,8 +274,8 @@ func TestReliability(t *testing.T) {
 	}
 }
 
-// faults returns the outcomes of all faults that happen on at most limit connections.
-func (tr trial) faults(t *testing.T, limit int) []string {
+// row returns a row of the table: the outcomes of all faults, each on at most limit connections.
+func (tr trial) row(t *testing.T, name string, limit int) string {
 	outcomes := make([]string, len(faultproxy.Kinds()))
 	free := make(chan struct{}, 6) // more at once would make waits too long
 	var wg sync.WaitGroup
@@ -287,7 +289,7 @@ func (tr trial) faults(t *testing.T, limit int) []string {
 		})
 	}
 	wg.Wait()
-	return outcomes
+	return fmt.Sprintf("| %s | %s |\n", name, strings.Join(outcomes, " | "))
 }
 
 // tableHead returns the first two lines of the tables.
