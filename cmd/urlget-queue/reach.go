@@ -52,7 +52,7 @@ const minAckWait = 5 * time.Second
 // open opens the queue. With --embedded, the server of another process is used if one runs there.
 func (r *reach) open(ctx context.Context, logger *slog.Logger) (e *jetstream.Engine, done func(), err error) {
 	opts := jetstream.Options{URL: r.url, Credentials: r.creds, NKey: r.nkey, Name: r.name, Replicas: r.replicas, MaxJobs: r.maxJobs, AckWait: r.ackWait,
-		Logger: logger, Crawl: r.crawl, Existing: r.existing}
+		Logger: logger, Crawl: r.crawl, Existing: r.existing, Wait: r.stays}
 	if r.ackWait < minAckWait {
 		return nil, nil, usage("--ack-wait: want %v or more", minAckWait)
 	}

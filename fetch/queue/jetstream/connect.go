@@ -163,6 +163,8 @@ func explain(o *Options, err error) error {
 	switch {
 	case fetch.CodeOf(err) != "":
 		return err
+	case errors.Is(err, ErrNoLeader):
+		return wrap(fetch.ErrServer, true, "%w", err)
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked),
 		errors.Is(err, nats.ErrAccountAuthExpired), strings.Contains(err.Error(), "Authorization Violation"):
 		return wrap(fetch.ErrAuth, false, "the NATS server refuses the credentials")
@@ -193,6 +195,14 @@ func explain(o *Options, err error) error {
 		return wrap(fetch.ErrServer, api.Code >= 500, "%s", api.Description)
 	}
 	return wrap(fetch.ErrServer, false, "%w", err)
+}
+
+// codeNotAvailable is the number of the error of a server whose cluster has no leader.
+const codeNotAvailable = 10008
+
+func isUnavailable(err error) bool {
+	var api *js.APIError
+	return errors.As(err, &api) && api.ErrorCode == codeNotAvailable
 }
 
 // codeStoreFailed is the number of the error that a message could not be stored, which has the

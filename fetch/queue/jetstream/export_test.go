@@ -1,6 +1,9 @@
 package jetstream
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Messages returns how many messages a stream has.
 func (e *Engine) Messages(ctx context.Context, stream string) int {
@@ -10,3 +13,6 @@ func (e *Engine) Messages(ctx context.Context, stream string) int {
 	}
 	return int(s.CachedInfo().State.Msgs)
 }
+
+// SetupWithin bounds how long it may take to make the queue.
+func SetupWithin(o *Options, d time.Duration) { o.setup = d }

@@ -59,9 +59,14 @@ type Options struct {
 	// of whoever makes the queue.
 	AckWait, LeaseTTL time.Duration
 
+	// Wait makes Open wait, for as long as its context lasts, while the servers can be reached but do
+	// not answer, as they have not agreed on who leads.
+	Wait bool
+
 	Logger *slog.Logger // nil discards
 
-	denied func(error) // is told that the server does not allow something
+	setup  time.Duration // bounds how long it may take to make the queue
+	denied func(error)   // is told that the server does not allow something
 }
 
 // MinVersion is the oldest version of the server that will do.
@@ -89,8 +94,16 @@ type Engine struct {
 // maxName is how long a name may be: it becomes part of names of files.
 const maxName = 60
 
-// setup bounds how long it may take to connect and to make the queue.
-const setup = 15 * time.Second
+const (
+	// setup bounds how long it may take to make the queue.
+	setup = 15 * time.Second
+	// askAgain is when servers without a leader are asked again.
+	askAgain = time.Second
+)
+
+// ErrNoLeader is the error of Open while the servers can be reached but do not answer. They may have
+// agreed on who leads within seconds, or when more of them are there.
+var ErrNoLeader = errors.New("the NATS servers do not answer: perhaps they have no leader yet")
 
 // Open connects to the servers, and makes the queue if it is not there. Its errors are
 // *fetch.Errors.
@@ -108,7 +121,27 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 			return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is no name of a queue: want letters, digits, - and _, %d at most", name, maxName)}
 		}
 	}
-	ctx, denied := context.WithCancelCause(ctx)
+	opts.setup = cmp.Or(opts.setup, setup)
+	for told := false; ; {
+		e, err := open(ctx, opts)
+		if !opts.Wait || !errors.Is(err, ErrNoLeader) {
+			return e, err
+		}
+		if !told {
+			opts.Logger.Warn("waiting", "for", opts.servers(), "error", err)
+			told = true
+		}
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
+			return nil, fetch.ContextError(ctx)
+		}
+	}
+}
+
+// open is one attempt of Open.
+func open(parent context.Context, opts Options) (*Engine, error) {
+	ctx, denied := context.WithCancelCause(parent)
 	defer denied(nil)
 	opts.denied = denied // what is not allowed is not answered either
 	conn, err := connect(ctx, &opts)
@@ -117,9 +150,12 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	}
 	e := &Engine{opts: opts, conn: conn, consumers: map[queue.Priority]js.Consumer{}}
 	e.ctx, e.stop = context.WithCancel(context.WithoutCancel(ctx))
-	ctx, cancel := context.WithTimeout(ctx, setup)
+	ctx, cancel := context.WithTimeout(ctx, opts.setup)
 	defer cancel()
 	if err := e.prepare(ctx); err != nil {
+		if parent.Err() == nil && conn.IsConnected() && (errors.Is(err, context.DeadlineExceeded) || isUnavailable(err)) {
+			err = fmt.Errorf("%w: %w", ErrNoLeader, err)
+		}
 		e.Close()
 		if why := context.Cause(ctx); errors.Is(why, nats.ErrPermissionViolation) {
 			err = why
