@@ -18,7 +18,8 @@ import (
 )
 
 // A Dir is a Store in a directory: the content with digest abcd… is the file sha256/ab/abcd…, and
-// what is on its way is below tmp, without a name if the system can. Several workers may share one, over a network file system too.
+// what is on its way is below tmp, without a name if the system can. Several workers may share one,
+// over a network file system too.
 type Dir struct {
 	name string
 	root *os.Root
