@@ -11,9 +11,10 @@ import (
 	"runtime"
 	"strings"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/urlget/urlget/internal/tun"
 )
 
 // The two ends of the link. Whoever talks to Distant talks to a server on Near, and is taken for
@@ -44,49 +45,30 @@ func Link(roundTrip time.Duration) (stop func(), err error) {
 	if routes, err := os.ReadFile("/proc/thread-self/net/route"); err != nil || strings.Count(string(routes), "\n") > 1 {
 		return nil, fmt.Errorf("%w: not in a network namespace of its own", ErrNone)
 	}
-	tun, err := device("delay0")
+	dev, err := tun.Open("delay0")
 	if err != nil {
 		return nil, fmt.Errorf("%w: TUN device: %w", ErrNone, err)
 	}
 	for _, args := range []string{"link set lo up", "addr add " + Near + "/24 dev delay0", "link set delay0 mtu 1500 txqueuelen 10000 up"} {
 		if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
-			tun.Close()
+			dev.Close()
 			return nil, fmt.Errorf("ip %s: %w: %s", args, err, out)
 		}
 	}
 	queue := make(chan packet, 1<<16)
-	go reflect(tun, queue, roundTrip/2)
+	go reflect(dev, queue, roundTrip/2)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for p := range queue {
 			time.Sleep(time.Until(p.due))
-			tun.Write(p.data)
+			dev.Write(p.data)
 		}
 	}()
 	return func() {
-		tun.Close()
+		dev.Close()
 		<-ended
 	}, nil
-}
-
-// device makes a TUN device.
-func device(name string) (*os.File, error) {
-	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	req := struct {
-		name  [unix.IFNAMSIZ]byte
-		flags uint16
-		_     [22]byte
-	}{flags: unix.IFF_TUN | unix.IFF_NO_PI}
-	copy(req.name[:], name)
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TUNSETIFF, uintptr(unsafe.Pointer(&req))); errno != 0 {
-		unix.Close(fd)
-		return nil, errno
-	}
-	return os.NewFile(uintptr(fd), name), nil // not before it can be polled
 }
 
 type packet struct {
@@ -95,11 +77,11 @@ type packet struct {
 }
 
 // reflect queues what comes from the device with its addresses exchanged, until that is closed.
-func reflect(tun *os.File, queue chan<- packet, delay time.Duration) {
+func reflect(dev *os.File, queue chan<- packet, delay time.Duration) {
 	defer close(queue)
 	for {
 		buf := make([]byte, 2048)
-		n, err := tun.Read(buf)
+		n, err := dev.Read(buf)
 		if err != nil {
 			return
 		}

@@ -23,9 +23,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/urlget/urlget/internal/tun"
 )
 
 // A Quality is what a link does to packets.
@@ -88,15 +89,15 @@ func Open(t testing.TB, q Quality) *Link {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("wan: ", err)
 	}
-	tun, err := openTUN()
-	for end := time.Now().Add(patience); err == unix.EBUSY && time.Now().Before(end); tun, err = openTUN() {
+	dev, err := tun.Open(device)
+	for end := time.Now().Add(patience); err == unix.EBUSY && time.Now().Before(end); dev, err = tun.Open(device) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	if err != nil {
 		t.Skip("wan: no TUN device: ", err)
 	}
 	l := &Link{
-		quality: q, tun: tun, queue: make(chan packet, 1<<14), ended: make(chan struct{}),
+		quality: q, tun: dev, queue: make(chan packet, 1<<14), ended: make(chan struct{}),
 		near: make(map[netip.Addr]netip.Addr), far: make(map[netip.Addr]netip.Addr), fresh: first,
 	}
 	// Servers listen on 127.0.0.1, which is a place on the other side of this device.
@@ -108,7 +109,7 @@ func Open(t testing.TB, q Quality) *Link {
 		err = ip(fmt.Sprintf("link set %s mtu %d txqueuelen 10000 up", device, q.MTU))
 	}
 	if err != nil {
-		tun.Close()
+		dev.Close()
 		t.Fatal("wan: ", err)
 	}
 	go l.receive()
@@ -121,24 +122,6 @@ func Open(t testing.TB, q Quality) *Link {
 func (l *Link) Close() {
 	l.tun.Close()
 	<-l.ended
-}
-
-func openTUN() (*os.File, error) {
-	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	req := struct {
-		name  [unix.IFNAMSIZ]byte
-		flags uint16
-		_     [22]byte
-	}{flags: unix.IFF_TUN | unix.IFF_NO_PI}
-	copy(req.name[:], device)
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TUNSETIFF, uintptr(unsafe.Pointer(&req))); errno != 0 {
-		unix.Close(fd)
-		return nil, errno
-	}
-	return os.NewFile(uintptr(fd), "tun"), nil // not before it can be polled
 }
 
 func ip(args string) error {

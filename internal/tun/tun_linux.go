@@ -1,0 +1,29 @@
+// Package tun opens network devices whose packets a program reads and writes.
+package tun
+
+import (
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Open makes a TUN device, which has no address and is not up. It is gone when the file is closed.
+// The error is unix.EBUSY if another program has one of that name.
+func Open(name string) (*os.File, error) {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	req := struct {
+		name  [unix.IFNAMSIZ]byte
+		flags uint16
+		_     [22]byte
+	}{flags: unix.IFF_TUN | unix.IFF_NO_PI}
+	copy(req.name[:], name)
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TUNSETIFF, uintptr(unsafe.Pointer(&req))); errno != 0 {
+		unix.Close(fd)
+		return nil, errno
+	}
+	return os.NewFile(uintptr(fd), name), nil // not before it can be polled
+}
