@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/urlget/urlget/internal/wire"
 )
 
 // A challenge is one of those in a WWW-Authenticate or Proxy-Authenticate field (RFC 9110, section
@@ -85,24 +87,12 @@ func (p *challengeParser) token() string {
 }
 
 // value reads a token or a quoted string.
-func (p *challengeParser) value() (string, bool) {
+func (p *challengeParser) value() (text string, ok bool) {
 	if !strings.HasPrefix(p.rest, `"`) {
 		return p.token(), true
 	}
-	var b strings.Builder
-	for i := 1; i < len(p.rest); i++ {
-		switch c := p.rest[i]; {
-		case c == '"':
-			p.rest = p.rest[i+1:]
-			return b.String(), true
-		case c == '\\' && i+1 < len(p.rest):
-			i++
-			b.WriteByte(p.rest[i])
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", false
+	text, p.rest, ok = wire.CutQuoted(p.rest)
+	return text, ok
 }
 
 func isToken68(r rune) bool {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/urlget/urlget/internal/wire"
 )
 
 const (
@@ -199,22 +201,10 @@ func (p *altParser) take(c byte) bool {
 
 // value reads a token or a quoted string (RFC 9110, section 5.6.4).
 func (p *altParser) value() (text string, ok bool) {
-	if !p.take('"') {
+	if !strings.HasPrefix(p.rest, `"`) {
 		text = p.upTo("; \t,")
 		return text, text != ""
 	}
-	var b strings.Builder
-	for i := 0; i < len(p.rest); i++ {
-		switch c := p.rest[i]; {
-		case c == '"':
-			p.rest = p.rest[i+1:]
-			return b.String(), true
-		case c == '\\' && i+1 < len(p.rest):
-			i++
-			b.WriteByte(p.rest[i])
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", false
+	text, p.rest, ok = wire.CutQuoted(p.rest)
+	return text, ok
 }
