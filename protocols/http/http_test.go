@@ -2,7 +2,6 @@ package http_test
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -24,75 +23,25 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/httpd"
 	"github.com/urlget/urlget/fetch/uri"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A treeServer serves a tree, and fails when it is told to.
-type treeServer struct {
-	tree fs.FS
-	done chan struct{} // closed when the server ends
-
-	mu    sync.Mutex
-	log   []string
-	fault *fetchtest.Fault
-}
-
-func (s *treeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.log = append(s.log, r.Method+" "+r.RequestURI)
-	fault := s.fault
-	s.fault = nil
-	s.mu.Unlock()
-	content, err := fs.ReadFile(s.tree, strings.TrimPrefix(r.URL.Path, "/"))
-	switch {
-	case fault != nil && *fault == fetchtest.Noise:
-		conn, _, _ := http.NewResponseController(w).Hijack()
-		io.WriteString(conn, "\x00\xff this is \r\n\r\n no answer\r\n")
-		conn.Close()
-	case err != nil:
-		http.Error(w, "no such file", http.StatusNotFound)
-	case fault != nil:
-		w.Write(content[:len(content)/2])
-		http.NewResponseController(w).Flush()
-		if *fault == fetchtest.Stall {
-			select {
-			case <-r.Context().Done():
-			case <-s.done:
-			}
-		}
-		panic(http.ErrAbortHandler)
-	default:
-		http.ServeContent(w, r, "x.bin", time.Unix(1e9, 0), bytes.NewReader(content))
-	}
-}
-
-func (s *treeServer) arm(f fetchtest.Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fault = &f
-}
-
-func (s *treeServer) requests() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.log...)
-}
-
 // startTree starts a server of one of the protocols: "" for plaintext HTTP/1.1, "http/1.1" and "h2"
 // over TLS.
 func startTree(t testing.TB, tree fs.FS, proto string, o *fetch.Options) fetchtest.Site {
-	s := &treeServer{tree: tree, done: make(chan struct{})}
-	srv := newServer(t, s, proto)
-	t.Cleanup(func() { close(s.done) })
+	h := httpd.New(tree)
+	srv := newServer(t, h, proto)
+	t.Cleanup(h.Close)
 	o.TLS = trust(srv)
 	return fetchtest.Site{
 		Load:    urlhttp.Load,
 		URL:     func(name string) string { return srv.URL + "/" + uri.Escape(name) },
-		Log:     s.requests,
-		Fault:   s.arm,
+		Log:     h.Log,
+		Fault:   h.Fail,
 		Escaped: true,
 	}
 }

@@ -1,7 +1,6 @@
 package http3_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,65 +23,23 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest"
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/httpd"
 	"github.com/urlget/urlget/fetch/uri"
 )
-
-// A treeServer serves a tree, and fails when it is told to.
-type treeServer struct {
-	tree fs.FS
-	done chan struct{} // closed when the server ends
-
-	mu    sync.Mutex
-	log   []string
-	fault *fetchtest.Fault
-}
-
-func (s *treeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.log = append(s.log, r.Method+" "+r.RequestURI)
-	fault := s.fault
-	s.fault = nil
-	s.mu.Unlock()
-	content, err := fs.ReadFile(s.tree, strings.TrimPrefix(r.URL.Path, "/"))
-	switch {
-	case err != nil:
-		http.Error(w, "no such file", http.StatusNotFound)
-	case fault != nil:
-		w.Write(content[:len(content)/2])
-		http.NewResponseController(w).Flush()
-		if *fault == fetchtest.Stall {
-			select {
-			case <-r.Context().Done():
-			case <-s.done:
-			}
-		}
-		panic(http.ErrAbortHandler)
-	default:
-		http.ServeContent(w, r, "x.bin", time.Unix(1e9, 0), bytes.NewReader(content))
-	}
-}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	h := fetchtest.Harness{Options: options(),
 		Skip: map[string]string{"Noise": "the server has no connection of its own for a stream"}}
 	h.Start = func(t testing.TB, tree fs.FS) fetchtest.Site {
-		s := &treeServer{tree: tree, done: make(chan struct{})}
-		rawURL := serve(t, udp(t), s)
-		t.Cleanup(func() { close(s.done) })
+		files := httpd.New(tree)
+		rawURL := serve(t, udp(t), files)
+		t.Cleanup(files.Close)
 		return fetchtest.Site{
-			Load: over,
-			URL:  func(name string) string { return rawURL + "/" + uri.Escape(name) },
-			Log: func() []string {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				return slices.Clone(s.log)
-			},
-			Fault: func(f fetchtest.Fault) {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				s.fault = &f
-			},
+			Load:    over,
+			URL:     func(name string) string { return rawURL + "/" + uri.Escape(name) },
+			Log:     files.Log,
+			Fault:   files.Fail,
 			Escaped: true,
 		}
 	}
