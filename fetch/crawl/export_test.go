@@ -1,5 +1,53 @@
 package crawl
 
+import (
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// SameSite is sameSite.
+func SameSite(a, b uri.URI) bool { return sameSite(a, b) }
+
+// AddEnd adds a URL and ends its visit, and writes between if write is true. It returns how many
+// changes of the queue are to be written then.
+func (s *State) AddEnd(u uri.URI, write bool) (left int, err error) {
+	s.mu.Lock()
+	s.written = time.Now().Add(time.Hour) // nothing is due
+	s.mu.Unlock()
+	it := &item{url: u, size: -1}
+	if _, err := s.add(it, -1, "", 0); err != nil {
+		return 0, err
+	}
+	if write {
+		s.mu.Lock()
+		err = s.write()
+		s.written = time.Now().Add(time.Hour)
+		s.mu.Unlock()
+		if err != nil {
+			return 0, err
+		}
+	}
+	err = s.end(it, done, nil, -1)
+	return len(s.changes[string(queueBucket)]), err
+}
+
+// Queued returns how many items the file has in its queue, once all is written.
+func (s *State) Queued() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.write() != nil {
+		return -1
+	}
+	s.db.View(func(tx *bolt.Tx) error {
+		n = tx.Bucket(queueBucket).Stats().KeyN
+		return nil
+	})
+	return n
+}
+
 // Crash closes the file of s as the end of the process would: what was not written is lost.
 func (s *State) Crash() {
 	s.mu.Lock()

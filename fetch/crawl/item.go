@@ -45,6 +45,15 @@ func Site(u uri.URI) string {
 	return strings.TrimSuffix(key, u.URLPath())
 }
 
+// sameSite reports whether two URLs have one Site.
+func sameSite(a, b uri.URI) bool {
+	if a.Host() != "" && a.Host() == b.Host() && a.Port(0) == b.Port(0) && a.Scheme() == b.Scheme() &&
+		strings.HasPrefix(a.URLPath(), "/") && strings.HasPrefix(b.URLPath(), "/") {
+		return true // as mostly, without writing either down
+	}
+	return Site(a) == Site(b)
+}
+
 // An item is a URL that waits to be visited, with how it was found.
 type item struct {
 	url, from uri.URI
@@ -58,6 +67,15 @@ type item struct {
 	guessed   bool // nobody has said that it is there
 
 	place []byte // its key in the queue
+	key   string // see id
+}
+
+// id returns the Key of the item's URL.
+func (it *item) id() string {
+	if it.key == "" {
+		it.key = Key(it.url)
+	}
+	return it.key
 }
 
 // marshal encodes the item but for its place.

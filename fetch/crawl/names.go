@@ -73,10 +73,12 @@ func (s *State) Names(prefix string) iter.Seq2[string, bool] {
 
 // Memo returns what the last visit of a URL left (see Page.Memo), and whether it ended well in this
 // crawl.
-func (s *State) Memo(u uri.URI) (memo []byte, now bool) {
+func (s *State) Memo(u uri.URI) (memo []byte, now bool) { return s.memo(Key(u)) }
+
+func (s *State) memo(key string) (memo []byte, now bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.record(Key(u))
+	r, err := s.record(key)
 	if err != nil || r == nil {
 		return nil, false
 	}

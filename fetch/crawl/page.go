@@ -41,7 +41,7 @@ func (c *crawl) page(it *item) *Page {
 		Save: it.save, crawl: c, item: it}
 	p.URL = it.url
 	p.URL = p.withLogin(it.url)
-	p.Memo, _ = c.State.Memo(it.url)
+	p.Memo, _ = c.State.memo(it.id())
 	return p
 }
 
@@ -49,7 +49,7 @@ func (p *Page) seedURL() uri.URI { return p.crawl.seed(p.item.seed) }
 
 // withLogin returns u with the login of the seed, if it is at the same server.
 func (p *Page) withLogin(u uri.URI) uri.URI {
-	if seed := p.seedURL(); Site(seed) == Site(u) {
+	if seed := p.seedURL(); sameSite(seed, u) {
 		return u.WithUserinfoOf(seed)
 	}
 	return u
@@ -119,7 +119,7 @@ func (p *Page) Move(to uri.URI) error {
 		return ErrElsewhere
 	}
 	it := *p.item
-	it.url, it.save = l.URL, keep && (p.Save || p.Depth == 0 && p.Rel == "")
+	it.url, it.key, it.save = l.URL, "", keep && (p.Save || p.Depth == 0 && p.Rel == "")
 	mine, err := c.State.claim(&it)
 	if err != nil {
 		return err

@@ -162,7 +162,7 @@ func (s *Scope) place(l Link, needed bool) Reason {
 	switch {
 	case under(host, s.ExcludeDomains):
 		return OtherDomain
-	case Site(l.URL) == Site(l.Seed):
+	case sameSite(l.URL, l.Seed):
 	case !s.SpanHosts && Family(l.URL) != Family(l.Seed):
 		return OtherScheme
 	case !s.SpanHosts:
@@ -170,7 +170,7 @@ func (s *Scope) place(l Link, needed bool) Reason {
 	case len(s.Domains) > 0 && !under(host, s.Domains):
 		return OtherDomain
 	}
-	if s.NoParent && !needed && !(Site(l.URL) == Site(l.Seed) && strings.HasPrefix(treePath(l.URL), Directory(l.Seed))) {
+	if s.NoParent && !needed && !(sameSite(l.URL, l.Seed) && strings.HasPrefix(treePath(l.URL), Directory(l.Seed))) {
 		return NotBelow
 	}
 	return Followed

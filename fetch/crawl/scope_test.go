@@ -134,3 +134,17 @@ func TestKey(t *testing.T) {
 		}
 	}
 }
+
+func TestSameSite(t *testing.T) {
+	t.Parallel()
+	urls := []string{"http://h/a", "http://u:p@H/b", "http://h:80/a", "http://h:81/a", "https://h/a", "https://h:443/", "http://h", "http://h?q",
+		"http://i/a", "ftp://h/a", "gopher://h/1/x", "gophers://h/1/x", "news:a@h", "news://h/g", "file:///a", "data:,x", "mailto:a@h"}
+	for _, a := range urls {
+		for _, b := range urls {
+			a, b := uri.MustParse(a), uri.MustParse(b)
+			if got, want := crawl.SameSite(a, b), crawl.Site(a) == crawl.Site(b); got != want {
+				t.Errorf("%s and %s: %t, want %t", a, b, got, want)
+			}
+		}
+	}
+}

@@ -64,6 +64,16 @@ func (c changes) put(bucket []byte, key string, value []byte) {
 	m[key] = value
 }
 
+// take removes a key that is written once at most: of one that is not in the file yet, nothing needs
+// to be written.
+func (c changes) take(bucket []byte, key string) {
+	if c[string(bucket)][key] != nil {
+		delete(c[string(bucket)], key)
+		return
+	}
+	c.put(bucket, key, nil)
+}
+
 func (c changes) len() (n int) {
 	for _, m := range c {
 		n += len(m)
@@ -357,7 +367,7 @@ const (
 func (s *State) add(it *item, limit int, form string, most int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := Key(it.url)
+	key := it.id()
 	r, err := s.record(key)
 	if err != nil {
 		return known, err
@@ -405,7 +415,7 @@ func (s *State) enqueue(it *item) {
 func (s *State) claim(to *item) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := Key(to.url)
+	key := to.id()
 	r, err := s.record(key)
 	if err != nil || r != nil && r.run == s.run {
 		return false, err
@@ -425,7 +435,7 @@ func (s *State) claim(to *item) (bool, error) {
 func (s *State) end(it *item, state byte, memo []byte, limit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := Key(it.url)
+	key := it.id()
 	r, err := s.record(key)
 	if err != nil {
 		return err
@@ -436,7 +446,7 @@ func (s *State) end(it *item, state byte, memo []byte, limit int) error {
 	delete(s.claimed, string(it.place))
 	r.state, r.memo = state, memo
 	s.changes.put(urlsBucket, key, r.marshal())
-	s.changes.put(queueBucket, string(it.place), nil)
+	s.changes.take(queueBucket, string(it.place))
 	s.waiting--
 	if state == failed {
 		s.changes.put(failedBucket, string(it.place), it.marshal())

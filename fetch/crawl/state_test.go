@@ -1,0 +1,32 @@
+package crawl_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// What comes into the queue and goes from it between two writes is never written.
+func TestTheQueueThatIsWritten(t *testing.T) {
+	t.Parallel()
+	s, err := crawl.OpenNoSync(filepath.Join(t.TempDir(), "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, test := range []struct {
+		url   string
+		write bool
+		want  int
+	}{{"http://h/a", false, 0}, {"http://h/b", true, 1}} {
+		left, err := s.AddEnd(uri.MustParse(test.url), test.write)
+		if err != nil || left != test.want {
+			t.Errorf("%s: %d changes, %v, want %d", test.url, left, err, test.want)
+		}
+		if n := s.Queued(); n != 0 {
+			t.Errorf("%s: %d items are in the queue", test.url, n)
+		}
+	}
+}
