@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"sync"
 )
 
@@ -52,6 +53,17 @@ func (all *directories) get(root *os.Root, path string, create bool) (*keptDir, 
 	all.uses++
 	d.users, d.lastUse = d.users+1, all.uses
 	return d, nil
+}
+
+// Lstat describes what has a name below Root, a path with elements separated by slashes, as
+// os.Root.Lstat does. The directory stays open for the next file, until Flush.
+func (d *Downloader) Lstat(name string) (fs.FileInfo, error) {
+	dir, err := d.dirs.get(d.Root, path.Dir(name), false)
+	if err != nil {
+		return nil, err
+	}
+	defer d.dirs.put(dir)
+	return dir.lstat(path.Base(name))
 }
 
 func openOrMake(root *os.Root, path string, create bool) (directory, error) {

@@ -38,6 +38,17 @@ func (f *toFile) knownToSuffice() bool {
 	return f.opts.Known.usable() && f.suffices(f.opts.Known.Size, f.opts.Known.ModTime)
 }
 
+// Suffices reports whether Newer leaves the file that info describes alone, without a request.
+func (k *Known) Suffices(info fs.FileInfo) bool {
+	return k.usable() && newer(info, k.Size, k.ModTime)
+}
+
+// newer reports whether a file is not older than a resource of the same size; -1 is any size.
+func newer(file fs.FileInfo, size int64, modTime time.Time) bool {
+	return (size == file.Size() || size < 0) && fetch.PlausibleTime(modTime) &&
+		!modTime.Truncate(time.Second).After(file.ModTime().Truncate(time.Second))
+}
+
 // compare examines the existing file. It returns errOver if the file is to stay.
 func (f *toFile) compare(resp *fetch.Response) error {
 	if f.opts.Exists == NewName {
@@ -81,18 +92,14 @@ func (f *toFile) lookUp() error {
 // suffices reports whether the existing file makes it unnecessary to retrieve a resource of size
 // bytes (-1 if unknown).
 func (f *toFile) suffices(size int64, modTime time.Time) bool {
-	var (
-		same  = size == f.old.Size()
-		timed = fetch.PlausibleTime(modTime)
-		age   = modTime.Truncate(time.Second).Compare(f.old.ModTime().Truncate(time.Second))
-	)
 	switch f.opts.Exists {
 	case Skip:
 		return true
 	case Resume:
-		return same && timed && age == 0
+		return size == f.old.Size() && fetch.PlausibleTime(modTime) &&
+			modTime.Truncate(time.Second).Equal(f.old.ModTime().Truncate(time.Second))
 	case Newer:
-		return (same || size < 0) && timed && age <= 0
+		return newer(f.old, size, modTime)
 	}
 	return false
 }

@@ -329,7 +329,7 @@ func (m *mirror) makeWay(name string) (bool, error) {
 		}
 		m.checked[dir] = true
 	}
-	info, err := m.d.Root.Lstat(name)
+	info, err := m.d.Lstat(name)
 	return err != nil || !info.IsDir(), nil
 }
 

@@ -215,6 +215,40 @@ func TestChangedAndGoneFiles(t *testing.T) {
 	}
 }
 
+// A run that has nothing to do notes nothing of its files, and the ones after it do not miss that.
+func TestRunsAfterOneThatFoundNothingNew(t *testing.T) {
+	t.Parallel()
+	tree := newTree()
+	dir := t.TempDir()
+	s, err := ftpd.New(ftpd.Options{Tree: tree})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, dir, s.URL+"/", noHost())
+	run(t, dir, s.URL+"/", noHost())
+	other := filepath.Join(dir, "d", "e.txt")
+	if err := os.WriteFile(other, []byte("something else"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(other, day.Add(-time.Hour), day.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if told, r := run(t, dir, s.URL+"/", noHost()); r.Unchanged != 6 || r.Saved != 1 {
+		t.Errorf("after a file was changed here: %+v\n%q", r, told)
+	}
+	addr := s.Addr
+	s.Close()
+	delete(tree, "d/f/g.txt")
+	s = ftpd.Start(t, ftpd.Options{Tree: tree, Listen: addr})
+	run(t, dir, s.URL+"/", noHost())
+	opts := noHost()
+	opts.Delete = true
+	if told, r := run(t, dir, s.URL+"/", opts); r.Unchanged != 6 || r.Deleted != 1 {
+		t.Errorf("after a file went there: %+v\n%q", r, told)
+	}
+	compare(t, "in the end", files(t, dir), want(tree))
+}
+
 func TestNothingIsDeletedAfterAListingFailed(t *testing.T) {
 	t.Parallel()
 	tree := newTree()

@@ -138,13 +138,11 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 		if now.Path, err = m.claim(p.URL); err != nil {
 			return err
 		}
-	} else if _, err := m.state.Claim(fileName+now.Path, crawl.Key(p.URL)); err != nil { // in this crawl too
-		return err
-	} else if _, err := m.makeWay(now.Path); err != nil {
+	} else if err := m.claimAgain(now.Path, p.URL); err != nil {
 		return err
 	}
 	v.Path = now.Path
-	before, errBefore := m.d.Root.Lstat(now.Path)
+	before, errBefore := m.d.Lstat(now.Path)
 	v.Replaced = errBefore == nil
 	req := &fetch.Request{URL: p.URL, From: p.From}
 	opts := &download.Options{Exists: m.exists(), Tries: m.Tries, Wait: m.Wait, MaxRetryWait: m.MaxRetryWait}
@@ -168,6 +166,10 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 		opts.Exists = download.Overwrite // whatever the server makes of times
 	case m.Newer && now.Told == (told{}) && p.Size >= 0 && !p.ModTime.IsZero() && !old.Page:
 		opts.Known = &download.Known{Size: p.Size, Validator: fetch.Validator{ModTime: p.ModTime}}
+		if same && now.Path == old.Path && opts.Known.Suffices(before) {
+			v.Outcome, v.Size = job.Unchanged, old.Size
+			return m.follow(p, old, old.Path, nil)
+		}
 	case m.Newer && (same || old.Page) && !old.Validator.IsZero():
 		opts.Exists, req.IfChanged = download.Overwrite, old.Validator
 	case m.Newer && (old.Page || old.Type == "" && slices.Contains(linked, crawl.Family(p.URL)) && m.mayLink(now.Path)):
@@ -278,6 +280,18 @@ func (m *mirror) unclaim(old memo, name string) {
 	}
 }
 
+// claimAgain keeps the path that u had. That it is in use in this crawl too is noted for removeGone
+// alone.
+func (m *mirror) claimAgain(name string, u uri.URI) error {
+	if m.Delete {
+		if _, err := m.state.Claim(fileName+name, crawl.Key(u)); err != nil {
+			return err
+		}
+	}
+	_, err := m.makeWay(name)
+	return err
+}
+
 func (m *mirror) owns(name string, u uri.URI) bool {
 	owner, _, err := m.state.Owner(fileName + name)
 	return err == nil && owner == crawl.Key(u)
@@ -333,7 +347,7 @@ func (m *mirror) saved(p *crawl.Page, v *visited, res *download.Result, old, now
 			m.d.Root.Remove(now.Path + backup) // it is of an older version
 		}
 	}
-	if info, err := m.d.Root.Lstat(now.Path); err == nil {
+	if info, err := m.d.Lstat(now.Path); err == nil {
 		now.Size, now.Saved = info.Size(), info.ModTime()
 	}
 	if scheme := p.URL.Scheme(); scheme != crawl.Family(p.URL) {
