@@ -386,6 +386,7 @@ func (c *Conn) upgrade(wrap func(net.Conn) *tls.Conn) *tls.Conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.conn, c.raw, c.idle = t, raw, 0
+	c.secured.Store(nil) // which was that of the connection below
 	c.rd, c.wr = deadline{user: c.rd.user}, deadline{user: c.wr.user}
 	if c.cause != nil {
 		t.SetDeadline(aLongTimeAgo)
@@ -400,13 +401,20 @@ func (c *Conn) Secured(state tls.ConnectionState) {
 	c.rec.Load().peer(c.RemoteAddr(), &state)
 }
 
-// TLS returns the state of the TLS connection, or nil before [Env.Handshake] and [Conn.Secured].
+// TLS returns the state of the TLS connection, or nil before [Env.Handshake] and [Conn.Secured]. It
+// must not be modified.
 func (c *Conn) TLS() *tls.ConnectionState {
+	if state := c.secured.Load(); state != nil {
+		return state
+	}
 	t, ok := c.conn.(*tls.Conn)
 	if !ok {
-		return c.secured.Load()
+		return nil
 	}
 	state := t.ConnectionState()
+	if state.HandshakeComplete { // from then on it stays, and is asked for with each exchange
+		c.secured.Store(&state)
+	}
 	return &state
 }
 

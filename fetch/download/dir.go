@@ -85,6 +85,7 @@ type osDir struct {
 	own    bool     // close root together with the directory
 	handle *os.File
 	named  atomic.Bool // unnamed files are not supported
+	byPath atomic.Bool // they cannot be linked by their descriptor
 }
 
 // openDir opens the directory at a path below root.

@@ -128,9 +128,19 @@ func (u *unnamedLinux) chtimes(modTime time.Time) error {
 	return nil
 }
 
+// link names the file by its descriptor. That takes Linux 6.10 or a privilege, without which the kernel
+// says that there is no such file, and the longer way is by its path.
 func (u *unnamedLinux) link(name string) error {
 	defer runtime.KeepAlive(u.dir.handle)
-	err := unix.Linkat(unix.AT_FDCWD, u.path(), int(u.dir.handle.Fd()), name, unix.AT_SYMLINK_FOLLOW)
+	dir, err := int(u.dir.handle.Fd()), error(unix.ENOENT)
+	if !u.dir.byPath.Load() {
+		err = unix.Linkat(u.fd, "", dir, name, unix.AT_EMPTY_PATH)
+	}
+	if err != nil && err != unix.EEXIST {
+		if err = unix.Linkat(unix.AT_FDCWD, u.path(), dir, name, unix.AT_SYMLINK_FOLLOW); err == nil {
+			u.dir.byPath.Store(true)
+		}
+	}
 	switch err {
 	case nil:
 		return nil

@@ -141,9 +141,12 @@ func (s *Scheduler) SetLimits(host string, l Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.host(host)
+	limits, most := h.name.limits, h.name.most
 	h.name.setLimits(l.or(s.opts.Host), s.opts.Parallel)
 	s.bears(h)
-	s.changed()
+	if h.name.limits != limits || h.name.most != most { // else the loop is left asleep
+		s.changed()
+	}
 }
 
 // Met tells at which address a host was met, without a port. Hosts at the same address are the same
@@ -152,8 +155,9 @@ func (s *Scheduler) SetLimits(host string, l Limits) {
 func (s *Scheduler) Met(host, address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.met(host, address)
-	s.changed()
+	if s.met(host, address) {
+		s.changed()
+	}
 }
 
 // Failed tells of a failure of a task that is not over, such as a try that is followed by another:

@@ -109,14 +109,15 @@ func (s *state) leave(h *host) {
 	h.at = nil
 }
 
-func (s *state) met(name, where string) {
+// met reports whether it is news that a host was met at an address.
+func (s *state) met(name, where string) bool {
 	if name == "" || where == "" {
-		return
+		return false
 	}
 	h := s.host(name)
 	a := s.addresses[where]
 	if a != nil && h.at == a {
-		return
+		return false
 	}
 	s.leave(h)
 	if a == nil {
@@ -132,6 +133,7 @@ func (s *state) met(name, where string) {
 	if h.name.until.After(a.until) {
 		a.until = h.name.until
 	}
+	return true
 }
 
 // bears lets an address have as much at once as h, which is there.

@@ -17,6 +17,10 @@ import (
 // between.
 const copyBuffer = 256 << 10
 
+// smallBuffer is enough for content that is known to fit into it. Many files that come at once would
+// else take a large buffer each.
+const smallBuffer = 16 << 10
+
 // A responseBody is the content as it was sent. It fails when the exchange's context ends, and if
 // nothing comes for the idle time.
 type responseBody struct {
@@ -27,6 +31,7 @@ type responseBody struct {
 	src      io.ReadCloser
 	plain    *plainConn // what src reads from, if it can be diverted; else nil
 	http2    bool
+	small    bool // it fits into smallBuffer
 	idle     time.Duration
 	timer    *time.Timer
 	once     func(error) error // see target.once
@@ -36,6 +41,7 @@ type responseBody struct {
 func newBody(ex *exchange) *responseBody {
 	b := &responseBody{driver: ex.driver, closings: ex.driver.closings.Load(), ctx: ex.ctx, cancel: ex.cancel,
 		src: ex.resp.Body, http2: ex.resp.ProtoMajor == 2, idle: ex.driver.env.Timeouts().Idle, once: ex.target.once}
+	b.small = ex.resp.ContentLength >= 0 && ex.resp.ContentLength < smallBuffer
 	if ex.resp.ContentLength >= spliceLeast {
 		b.plain = ex.plain
 	}
@@ -74,16 +80,28 @@ func (b *responseBody) ended(err error) error {
 	return err
 }
 
-var copyBuffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
+var (
+	copyBuffers  = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
+	smallBuffers = sync.Pool{New: func() any { return new([smallBuffer]byte) }}
+)
 
 // WriteTo copies in large pieces, or lets the kernel do it.
 func (b *responseBody) WriteTo(w io.Writer) (int64, error) {
 	if _, file := w.(io.ReaderFrom); file && b.plain != nil {
 		return b.splice(w)
 	}
+	if b.small {
+		buf := smallBuffers.Get().(*[smallBuffer]byte)
+		defer smallBuffers.Put(buf)
+		return b.copyTo(w, buf[:])
+	}
 	buf := copyBuffers.Get().(*[copyBuffer]byte)
 	defer copyBuffers.Put(buf)
-	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf[:])
+	return b.copyTo(w, buf[:])
+}
+
+func (b *responseBody) copyTo(w io.Writer, buf []byte) (int64, error) {
+	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf)
 }
 
 // explain classifies what net/http says of a broken body.

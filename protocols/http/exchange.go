@@ -33,7 +33,7 @@ func (d *driver) send(ctx context.Context, req *fetch.Request, t *target, auth [
 	w := newWait(ctx, d.env.Timeouts().Reply, ex.cancel)
 	w.sending = t.body != nil
 	defer w.end()
-	sent, err := d.request(w.follow(ex.ctx), req, t, auth)
+	sent, err := d.request(w.follow(ex.ctx, rec), req, t, auth)
 	if err != nil {
 		ex.cancel(nil)
 		return nil, err

@@ -47,7 +47,7 @@ func newRecord(ctx context.Context, env *fetch.Env) *record {
 	return &record{exchange: x, ctx: ctx}
 }
 
-// follow returns the request with a context that records it.
+// follow returns the request that is to be sent for req, whose content is recorded too.
 func (r *record) follow(req *http.Request, t *target) *http.Request {
 	if r == nil {
 		return req
@@ -55,24 +55,18 @@ func (r *record) follow(req *http.Request, t *target) *http.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.target, r.request, r.end, r.done = t, req, nil, false
-	trace := &httptrace.ClientTrace{GotConn: r.connected}
-	if r.exchange.Line != nil {
-		trace.WroteHeaderField = r.wroteField
+	if r.exchange.Sent == nil || req.Body == nil || req.Body == http.NoBody {
+		return req
 	}
-	if r.exchange.Sent != nil {
-		trace.WroteHeaders = r.wroteHead
-	}
-	out := req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
-	if r.exchange.Sent != nil && req.Body != nil && req.Body != http.NoBody {
-		out.Body = &recordedUpload{req.Body, r}
-		if again := req.GetBody; again != nil {
-			out.GetBody = func() (io.ReadCloser, error) {
-				body, err := again()
-				if err != nil {
-					return nil, err
-				}
-				return &recordedUpload{body, r}, nil
+	out := req.WithContext(req.Context())
+	out.Body = &recordedUpload{req.Body, r}
+	if again := req.GetBody; again != nil {
+		out.GetBody = func() (io.ReadCloser, error) {
+			body, err := again()
+			if err != nil {
+				return nil, err
 			}
+			return &recordedUpload{body, r}, nil
 		}
 	}
 	return out

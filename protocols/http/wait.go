@@ -36,11 +36,26 @@ func newWait(ctx context.Context, limit time.Duration, cancel context.CancelCaus
 	return &wait{ctx: ctx, limit: limit, cancel: cancel}
 }
 
-// follow returns a context for the request.
-func (w *wait) follow(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: w.connected, WroteHeaders: w.wroteHead, WroteRequest: w.wroteAll,
-	})
+// follow returns a context for the request, which tells rec first. Net/http could join the two, but
+// by reflection, which costs more than what they do.
+func (w *wait) follow(ctx context.Context, rec *record) context.Context {
+	trace := &httptrace.ClientTrace{GotConn: w.connected, WroteHeaders: w.wroteHead, WroteRequest: w.wroteAll}
+	if rec != nil {
+		trace.GotConn = func(info httptrace.GotConnInfo) {
+			rec.connected(info)
+			w.connected(info)
+		}
+		if rec.exchange.Line != nil {
+			trace.WroteHeaderField = rec.wroteField
+		}
+		if rec.exchange.Sent != nil {
+			trace.WroteHeaders = func() {
+				rec.wroteHead()
+				w.wroteHead()
+			}
+		}
+	}
+	return httptrace.WithClientTrace(ctx, trace)
 }
 
 func (w *wait) wroteHead() {

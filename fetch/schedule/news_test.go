@@ -1,0 +1,28 @@
+package schedule
+
+import "testing"
+
+func TestOnlyNewsWakesTheLoop(t *testing.T) {
+	t.Parallel()
+	s := New(nil)
+	for _, step := range []struct {
+		what  string
+		do    func()
+		wakes int
+	}{
+		{"met", func() { s.Met("a", "192.0.2.1") }, 1},
+		{"met there again", func() { s.Met("a", "192.0.2.1") }, 0},
+		{"met elsewhere", func() { s.Met("a", "192.0.2.2") }, 1},
+		{"as many as by default", func() { s.SetLimits("a", Limits{Parallel: 2}) }, 0},
+		{"more", func() { s.SetLimits("a", Limits{Parallel: -1}) }, 1},
+		{"as many again", func() { s.SetLimits("a", Limits{Parallel: -1}) }, 0},
+	} {
+		step.do()
+		if len(s.wake) != step.wakes {
+			t.Errorf("%s: %d wakes, want %d", step.what, len(s.wake), step.wakes)
+		}
+		for len(s.wake) > 0 {
+			<-s.wake
+		}
+	}
+}
