@@ -212,12 +212,6 @@ const codeStoreFailed = 10077
 // isFull reports whether a stream has no room.
 func isFull(err error) bool {
 	var api *js.APIError
-	return errors.As(err, &api) && !isThere(err) && (api.ErrorCode == codeStoreFailed && strings.Contains(api.Description, "maximum") ||
+	return errors.As(err, &api) && (api.ErrorCode == codeStoreFailed && strings.Contains(api.Description, "maximum") ||
 		api.ErrorCode == 10023 || api.ErrorCode == 10047) // no resources, no storage
-}
-
-// isThere reports whether a message was refused as its subject has one.
-func isThere(err error) bool {
-	var api *js.APIError
-	return errors.As(err, &api) && api.ErrorCode == codeStoreFailed && strings.Contains(api.Description, "per subject")
 }

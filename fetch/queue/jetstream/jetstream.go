@@ -273,11 +273,14 @@ func orUnlimited(n int64) int64 {
 	return n
 }
 
-// makeLog makes a stream that has one message for each submission.
+// makeLog makes a stream that has one message for each submission. Who publishes says that there must
+// be none. That the stream itself takes none (DiscardNewPerSubject) is not asked for: a replica of
+// server 2.9 that falls behind then refuses what it is to catch up with, and the stream may lose
+// what others had.
 func (e *Engine) makeLog(ctx context.Context, what string, keep time.Duration) (js.Stream, error) {
 	s, err := e.stream(ctx, js.StreamConfig{
 		Name: e.streamName(what), Subjects: []string{e.crawlSubject(what, "*")}, MaxAge: keep, MaxMsgsPerSubject: 1,
-		Discard: js.DiscardNew, DiscardNewPerSubject: true, AllowDirect: true,
+		Discard: js.DiscardNew, AllowDirect: true,
 		Duplicates: min(2*time.Minute, e.opts.Window),
 	})
 	if err != nil {
@@ -312,9 +315,9 @@ func (e *Engine) PutDead(ctx context.Context, id string, data []byte) error {
 }
 
 func (e *Engine) put(ctx context.Context, what, id string, data []byte) error {
-	_, err := e.js.Publish(ctx, e.crawlSubject(what, id), data, js.WithMsgID(id))
-	if isThere(err) {
-		return nil
+	_, err := e.js.Publish(ctx, e.crawlSubject(what, id), data, js.WithMsgID(id), js.WithExpectLastSequencePerSubject(0))
+	if isWrongRevision(err) {
+		return nil // it is there
 	}
 	return err
 }
