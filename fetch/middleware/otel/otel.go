@@ -46,15 +46,18 @@ const (
 	Duration = "fetch.client.duration"
 )
 
-// Options say whom to tell. Nil means the global providers.
+// Options say whom to tell; nil means the global providers.
 type Options struct {
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
+	// ClassOnly says that the status of a failed span has the class of the error alone, and nothing
+	// that a server said.
+	ClassOnly bool
 }
 
 // Recorder returns a fetch.Recorder for fetch.Options. Each hop of a redirect has a span, a child
 // of that in the context of the request, with the attributes of the semantic conventions: url.full
-// without secrets, url.scheme, server.address, server.port, network.peer.address and its like,
+// as by [URL], url.scheme, server.address, server.port, network.peer.address and its like,
 // tls.protocol.version, tls.cipher, for HTTP http.response.status_code, and error.type, which is
 // the class of the error. The instruments have url.scheme and error.type.
 //
@@ -70,12 +73,13 @@ func Recorder(opts *Options) fetch.Recorder {
 	if meters == nil {
 		meters = api.GetMeterProvider()
 	}
-	r := &recorder{tracer: tracers.Tracer(Name, trace.WithSchemaURL(semconv.SchemaURL))}
+	r := &recorder{classOnly: opts.ClassOnly, tracer: tracers.Tracer(Name, trace.WithSchemaURL(semconv.SchemaURL))}
 	r.instruments(meters.Meter(Name, metric.WithSchemaURL(semconv.SchemaURL)))
 	return r.record
 }
 
 type recorder struct {
+	classOnly bool
 	tracer    trace.Tracer
 	exchanges metric.Int64Counter
 	content   metric.Int64Counter
@@ -100,7 +104,7 @@ func (r *recorder) instruments(meter metric.Meter) {
 // record begins the span of an exchange.
 func (r *recorder) record(ctx context.Context, req *fetch.Request) *fetch.Exchange {
 	u := req.URL
-	attrs := []attribute.KeyValue{semconv.URLFull(full(u)), semconv.URLScheme(u.Scheme()), OpKey.String(req.Op.String())}
+	attrs := []attribute.KeyValue{semconv.URLFull(URL(u)), semconv.URLScheme(u.Scheme()), OpKey.String(req.Op.String())}
 	if host := u.Host(); host != "" {
 		attrs = append(attrs, semconv.ServerAddress(host))
 	}
@@ -148,13 +152,18 @@ func address(addr net.Addr) []attribute.KeyValue {
 func (x *exchange) response(resp *fetch.Response) { x.reply(resp.Reply) }
 
 func (x *exchange) reply(reply fetch.Reply) {
-	switch {
-	case reply.Code == 0:
-	case x.scheme == "http" || x.scheme == "https":
-		x.span.SetAttributes(semconv.HTTPResponseStatusCode(reply.Code))
-	default:
-		x.span.SetAttributes(ReplyCodeKey.Int(reply.Code))
+	if reply.Code != 0 {
+		x.span.SetAttributes(StatusCode(x.scheme, reply.Code))
 	}
+}
+
+// StatusCode returns the attribute for the number of a server's reply: http.response.status_code or,
+// for other schemes, [ReplyCodeKey].
+func StatusCode(scheme string, code int) attribute.KeyValue {
+	if scheme == "http" || scheme == "https" {
+		return semconv.HTTPResponseStatusCode(code)
+	}
+	return ReplyCodeKey.Int(code)
 }
 
 func (x *exchange) size(n int64) { x.bytes = n }
@@ -177,6 +186,9 @@ func (x *exchange) end(err error) {
 		if errors.As(err, &failed) {
 			text = failed.Message() // without the URL, which may grant access
 		}
+		if x.classOnly {
+			text = kind.Value.AsString()
+		}
 		x.span.SetAttributes(kind)
 		x.span.SetStatus(codes.Error, text)
 	}
@@ -193,11 +205,12 @@ func (x *exchange) end(err error) {
 
 // signatures are the parameters of a query whose values grant access. The semantic conventions of
 // url.full name them.
-var signatures = map[string]bool{"AWSAccessKeyId": true, "Signature": true, "sig": true, "X-Goog-Signature": true}
+var signatures = map[string]bool{"AWSAccessKeyId": true, "Signature": true, "sig": true, "X-Goog-Signature": true,
+	"X-Amz-Signature": true, "X-Amz-Credential": true, "X-Amz-Security-Token": true}
 
-// full returns a URL without its password and signatures.
-func full(u uri.URI) string {
-	text := u.Redacted()
+// URL returns the text of a URL for url.full: without its userinfo and signatures.
+func URL(u uri.URI) string {
+	text := u.WithoutUserinfo().String()
 	head, query, ok := strings.Cut(text, "?")
 	if !ok {
 		return text
