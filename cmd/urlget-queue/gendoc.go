@@ -26,8 +26,14 @@ func main() {
 		err := manpages.Write(os.Args[1], cmd, manpages.Options{
 			Version: version,
 			Groups:  func(cmd *cobra.Command) []manpages.Group { return []manpages.Group{{Flags: cmd.Flags()}} },
-			Sections: func(*cobra.Command) string {
-				return "\n.SH EXIT STATUS\nAs that of \\fBurlget(1)\\fP.\n"
+			Sections: func(cmd *cobra.Command) string {
+				environment := ""
+				if cmd.Name() == "work" {
+					environment = "\n.SH ENVIRONMENT\n.TP\n\\fBOTEL_EXPORTER_OTLP_ENDPOINT\\fP\n" +
+						"The URL of a collector of OpenTelemetry, to which spans of jobs are sent. Other\n" +
+						"variables of OpenTelemetry for spans count as well.\n"
+				}
+				return environment + "\n.SH EXIT STATUS\nAs that of \\fBurlget(1)\\fP.\n"
 			},
 		})
 		if err != nil {

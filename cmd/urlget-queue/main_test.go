@@ -4,9 +4,11 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,6 +36,9 @@ func TestScripts(t *testing.T) {
 				switch {
 				case r.URL.Path == "/robots.txt":
 					fmt.Fprint(w, "User-agent: *\nDisallow: /site/secret")
+				case r.URL.Path == "/otlp/v1/traces":
+					body, _ := io.ReadAll(r.Body)
+					os.WriteFile(filepath.Join(env.WorkDir, "spans"), body, 0o666)
 				case r.URL.Path == "/site/moved":
 					http.Redirect(w, r, "/site/b", http.StatusFound)
 				case strings.HasPrefix(r.URL.Path, "/site/"):

@@ -95,6 +95,11 @@ func (a *app) work(ctx context.Context, l *labour) error {
 		logs = slog.NewJSONHandler(a.err, nil)
 	}
 	logger := slog.New(logs)
+	spans, flush, err := openSpans(ctx, l.grace, logger)
+	if err != nil {
+		return err
+	}
+	defer flush()
 	a.reach.stays = true
 	e, done, err := a.reach.open(ctx, logger)
 	if err != nil {
@@ -118,13 +123,20 @@ func (a *app) work(ctx context.Context, l *labour) error {
 	defer end(nil)
 	opts := &fetch.Options{Policy: policy, Logger: logger}
 	var settle func() error
+	var recorders []fetch.Recorder
 	if l.warc != "" {
 		archive, recorder, err := record(l.warc, cmp.Or(a.reach.crawl, a.reach.name), end)
 		if err != nil {
 			return err
 		}
 		defer archive.Close()
-		opts.Recorder, settle = recorder, archive.Sync
+		recorders, settle = append(recorders, recorder), archive.Sync
+	}
+	if spans != nil {
+		recorders = append(recorders, spans.Recorder())
+	}
+	if len(recorders) > 0 {
+		opts.Recorder = fetch.JoinRecorders(recorders...)
 	}
 	client := fetch.New(opts, protocols.All)
 	defer client.Close()
@@ -133,6 +145,9 @@ func (a *app) work(ctx context.Context, l *labour) error {
 		Engine: e, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: store,
 		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Parallel: l.jobs, PerHost: l.perHost, Delay: l.wait, Tries: l.tries,
 		Grace: l.grace, Metrics: &queue.Metrics{}, Logger: logger, Crawl: a.reach.crawl != "", Settle: settle,
+	}
+	if spans != nil {
+		w.Trace = spans.Attempt
 	}
 	if l.grace == 0 {
 		w.Grace = -1

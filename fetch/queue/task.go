@@ -101,8 +101,10 @@ func (t *task) do(ctx context.Context) *job.Result {
 		give(0)
 		return nil
 	}
-	res, spool, err := t.work(held)
+	working, ended := t.trace(held)
+	res, spool, err := t.work(working)
 	if err != nil {
+		ended(nil, err)
 		give(0)
 		t.Logger.Warn("what is known of a page could not be looked up", "id", t.sub.ID, "error", err)
 		t.unbegun(ctx)
@@ -123,8 +125,20 @@ func (t *task) do(ctx context.Context) *job.Result {
 		default:
 		}
 	}
-	t.settle(ctx, res, spool, us)
+	ended(t.settle(ctx, res, spool, us))
 	return res
+}
+
+// trace tells that an attempt begins.
+func (t *task) trace(ctx context.Context) (context.Context, func(*job.Result, error)) {
+	if t.Trace == nil {
+		return ctx, func(*job.Result, error) {}
+	}
+	a := &Attempt{ID: t.sub.ID, Job: t.sub.Job, Worker: t.Name, Number: 1}
+	if t.record != nil {
+		a.Number += t.record.Failures
+	}
+	return t.Trace(ctx, a)
 }
 
 // release gives the place in the scheduler to another job.
@@ -336,8 +350,9 @@ func (t *task) tell(ctx context.Context, res *job.Result) {
 }
 
 // settle ends the job, or lets it be done again. us says that it was not the job's fault if it
-// failed.
-func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, us bool) {
+// failed. It returns the result, which may be another one for a page, and why it could not be kept
+// or delivered.
+func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, us bool) (*job.Result, error) {
 	if res.Outcome == job.Failed && (us || errors.Is(context.Cause(ctx), fetch.ErrInterrupted)) {
 		t.unbegun(ctx)
 		rest := time.Duration(0)
@@ -345,21 +360,22 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, us bool
 			rest = time.Second
 		}
 		t.giveBack(rest)
-		return
+		return res, nil
 	}
 	if t.visit != nil {
-		var err error
-		if res, err = t.visit.ends(ctx, res, spool); err != nil {
+		told, err := t.visit.ends(ctx, res, spool)
+		if err != nil {
 			t.Metrics.trouble()
 			t.Logger.Warn("what a page leads to could not be told", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
 			t.unbegun(ctx)
 			t.giveBack(time.Second + rand.N(time.Second))
-			return
+			return res, err
 		}
+		res = told
 	}
 	if res.Outcome == job.Failed && passes(res) {
 		t.again(ctx, res)
-		return
+		return res, nil
 	}
 	path := ""
 	if res.Outcome == job.Saved {
@@ -369,17 +385,18 @@ func (t *task) settle(ctx context.Context, res *job.Result, spool Spool, us bool
 			t.Logger.Error("a content could not be kept", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
 			t.unbegun(ctx)
 			t.giveBack(backoffs[fetch.ErrFile])
-			return
+			return res, err
 		}
 	}
 	if err := t.put(ctx, res, path); err != nil {
 		t.Logger.Error("a result could not be delivered", "id", t.sub.ID, "url", t.sub.Job.URL, "error", err)
 		t.giveBack(0)
-		return
+		return res, err
 	}
 	t.ack(ctx)
 	t.Metrics.ended(t.sub.Job.URL.Scheme(), res)
 	t.Logger.Info("ended", "id", t.sub.ID, "url", t.sub.Job.URL, "outcome", res.Outcome, "class", res.Class, "bytes", max(res.Size, 0), "seconds", res.Elapsed.Seconds())
+	return res, nil
 }
 
 // again lets the job be done later, unless it has failed often enough.

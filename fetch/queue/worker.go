@@ -48,8 +48,23 @@ type Worker struct {
 	// a result is put in.
 	Settle func() error
 
+	// Trace, if not nil, is called when an attempt at a job begins, that is, when it has a place at its
+	// host. The attempt goes on with the context that it returns, and calls ended, which must not be
+	// nil, once: with the result, and with the error if that could not be kept or delivered. The result
+	// is nil if the engine failed before there was one. Both may be called at the same time for several
+	// attempts, and must not wait.
+	Trace func(ctx context.Context, a *Attempt) (_ context.Context, ended func(*job.Result, error))
+
 	Metrics *Metrics     // nil if nobody wants them
 	Logger  *slog.Logger // nil discards
+}
+
+// An Attempt is one time that a job is done.
+type Attempt struct {
+	ID     string   // of the submission
+	Job    *job.Job // not to be changed; it may have secrets
+	Worker string
+	Number int // 1 for the first; failures that may pass count, workers that ended do not
 }
 
 // Runner returns a runner as a Worker wants it: it goes on where a connection broke, but leaves all

@@ -107,6 +107,7 @@ var layers = []layer{
 		{packages: "fetch/queue/jetstream", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/nats-io/nats.go"}},
 		{packages: "fetch/queue/jetstream/embedded", imports: []string{"fetch"}, modules: []string{"github.com/nats-io/nats-server", "go.etcd.io/bbolt"}},
 		{packages: "fetch/queue/s3", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/minio/minio-go"}},
+		{packages: "fetch/queue/otel", imports: []string{"fetch", "fetch/job", "fetch/middleware/otel", "fetch/queue"}, modules: []string{"go.opentelemetry.io/otel"}},
 		{packages: "fetch/queue/queuetest", imports: []string{"fetch/queue"}},
 		{packages: "fetch/archive", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/capture", "fetch/message",
 			"fetch/download", "fetch/crawl", "fetch/mirror", "internal/mailbox")},
