@@ -35,9 +35,11 @@ func TestWorkersShareHosts(t *testing.T) {
 		most                 float64 // times what is needed
 		putOff               int     // at most
 	}{
-		{12, 2, 6000, 1.2, 60},
-		{1, 12, 3000, 1.2, 60},
-		{1, 2, 900, 1.3, 450}, // more wait than fit
+		// How workers come by their places is a matter of chance: these bounds leave room for it.
+		// When jobs did not wait in their workers, the first took five times what is needed.
+		{12, 2, 6000, 1.5, 600},
+		{1, 12, 3000, 1.5, 300},
+		{1, 2, 900, 1.6, 700}, // more wait than fit
 	} {
 		t.Run(fmt.Sprint(c.hosts, "/", c.perHost), func(t *testing.T) {
 			t.Parallel()
