@@ -32,33 +32,39 @@ func TestLimitHoldsForPatterns(t *testing.T) {
 }
 
 // What an endless listing brings is retrieved as it comes: it is not collected first.
+// Each transfer that is under way when the user interrupts it says so, and none that waits.
 func TestMatchesAreRetrievedAsTheyCome(t *testing.T) {
 	t.Parallel()
-	cmd := urlget("-nc", endlessSite(t))
-	cmd.Dir = t.TempDir()
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stderr)
-	for range 10 {
-		if !lines.Scan() {
-			t.Fatal("it ended")
-		}
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	told := 0
-	for lines.Scan() {
-		if strings.HasSuffix(lines.Text(), ": interrupted") {
-			told++
-		}
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted || told != 1 {
-		t.Errorf("%v; told %d times that it was interrupted", err, told)
+	for jobs, most := range map[string]int{"1": 1, "4": 4} {
+		t.Run("-j "+jobs, func(t *testing.T) {
+			t.Parallel()
+			cmd := urlget("-nc", "-j", jobs, endlessSite(t))
+			cmd.Dir = t.TempDir()
+			stderr, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(stderr)
+			for range 10 {
+				if !lines.Scan() {
+					t.Fatal("it ended")
+				}
+			}
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			told := 0
+			for lines.Scan() {
+				if strings.HasSuffix(lines.Text(), ": interrupted") {
+					told++
+				}
+			}
+			if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted || told < 1 || told > most {
+				t.Errorf("%v; told %d times that it was interrupted", err, told)
+			}
+		})
 	}
 }
