@@ -30,15 +30,18 @@ import (
 	"github.com/urlget/urlget/protocols/prospero"
 )
 
-// reliabilityRows are the rows of the table in docs/reliability.md.
-var reliabilityRows = []struct {
+// A row is something to retrieve from a server.
+type row struct {
 	name, server string
 	url          func(*lab.Server) string
 	file         string // of the fixture, which the URL names; "" if it is none
 	config       protocols.Config
 	configFor    func(testing.TB, *lab.Server) protocols.Config // in place of config
 	verified     bool                                           // altered bytes are found out
-}{
+}
+
+// reliabilityRows are the rows of the table in docs/reliability.md.
+var reliabilityRows = []row{
 	{name: "http", server: "nginx", file: "large.bin",
 		url: func(s *lab.Server) string { return "http://" + s.Addr("plain") + "/large.bin" }},
 	{name: "https, HTTP/1.1", server: "nginx", file: "large.bin", verified: true,
