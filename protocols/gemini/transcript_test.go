@@ -1,0 +1,114 @@
+package gemini
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/transcript"
+)
+
+// TestTranscripts plays what servers answer, those of Molly Brown as it gave them.
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		path string
+		op   fetch.Op
+		form map[string][]string
+		want string
+		code fetch.Code
+	}{
+		"molly-brown-directory": {path: "dates", op: fetch.OpList,
+			want: "listing .. /; object 1970.txt                                      21   B   Jan  2 1970 /dates/1970.txt; " +
+				"object 2000-leap.txt                                 21   B   Feb 29 2000 /dates/2000-leap.txt; "},
+		"molly-brown-file":    {path: "hello.txt", want: "Hello from the lab.\n"},
+		"molly-brown-missing": {path: "nonexist", code: fetch.ErrNotFound},
+		"question":            {path: "search", form: map[string][]string{"What for?": {"old books"}}, want: "=> /found/1 Old books\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conv, err := transcript.Load("testdata/" + name + ".txtar")
+			if err != nil {
+				t.Fatal(err)
+			}
+			front := overTLS(t, transcript.Server(t, conv))
+			_, trusting := servers.Certificate()
+			c := newClient(t, &fetch.Options{TLS: trusting, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, front)
+			}}, Load)
+			const root = "gemini://localhost"
+			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(root + "/" + tt.path), Op: tt.op, Form: tt.form})
+			if fetch.CodeOf(err) != tt.code {
+				t.Fatalf("error %v, want class %q", err, tt.code)
+			}
+			if err != nil {
+				return
+			}
+			defer resp.Body.Close()
+			var got strings.Builder
+			if tt.op == fetch.OpList {
+				for e, err := range resp.Entries {
+					if err != nil {
+						t.Fatal(err)
+					}
+					got.WriteString(e.Kind.String() + " " + e.Name + " " + strings.TrimPrefix(e.URL.String(), root) + "; ")
+				}
+			} else if _, err := io.Copy(&got, resp.Body); err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != tt.want {
+				t.Errorf("got %q, want %q", &got, tt.want)
+			}
+		})
+	}
+}
+
+// overTLS returns where the server at addr is reached over TLS.
+func overTLS(t *testing.T, addr string) string {
+	t.Helper()
+	serving, _ := servers.Certificate()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", serving)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			relay(client, addr)
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		<-done
+	})
+	return l.Addr().String()
+}
+
+// relay passes a request on, and the answer back.
+func relay(client net.Conn, addr string) {
+	defer client.Close()
+	server, err := net.Dial("tcp", addr)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	passed := make(chan struct{})
+	go func() {
+		defer close(passed)
+		io.Copy(server, client)
+	}()
+	io.Copy(client, server)
+	client.Close()
+	<-passed
+}
