@@ -5,10 +5,10 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
-	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/fetchtest"
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/transcript"
@@ -51,19 +51,8 @@ func TestTranscripts(t *testing.T) {
 				return
 			}
 			defer resp.Body.Close()
-			var got strings.Builder
-			if tt.op == fetch.OpList {
-				for e, err := range resp.Entries {
-					if err != nil {
-						t.Fatal(err)
-					}
-					got.WriteString(e.Kind.String() + " " + e.Name + " " + strings.TrimPrefix(e.URL.String(), root) + "; ")
-				}
-			} else if _, err := io.Copy(&got, resp.Body); err != nil {
-				t.Fatal(err)
-			}
-			if got.String() != tt.want {
-				t.Errorf("got %q, want %q", &got, tt.want)
+			if got := fetchtest.Outline(t, resp, tt.op == fetch.OpList, root); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}

@@ -213,19 +213,8 @@ func TestTranscripts(t *testing.T) {
 				return
 			}
 			defer resp.Body.Close()
-			var got strings.Builder
-			if tt.op == fetch.OpList {
-				for e, err := range resp.Entries {
-					if err != nil {
-						t.Fatal(err)
-					}
-					got.WriteString(e.Kind.String() + " " + e.Name + " " + strings.TrimPrefix(e.URL.String(), root) + "; ")
-				}
-			} else if _, err := io.Copy(&got, resp.Body); err != nil {
-				t.Fatal(err)
-			}
-			if got.String() != tt.want {
-				t.Errorf("got %q, want %q", &got, tt.want)
+			if got := fetchtest.Outline(t, resp, tt.op == fetch.OpList, root); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
