@@ -39,10 +39,21 @@ func (p Piece) String() string {
 	return b.String()
 }
 
-// Renew writes the transcript at path anew, if the environment has URLGET_WRITE: from what run, which
-// is given an address, and the server that start starts say to each other on one connection. Script
-// writes that down; the comment at the beginning of the file stays.
-func Renew(t testing.TB, path string, start func() (addr string), run func(addr string), script func([]Piece) string) {
+// Replay lets run, which is given an address, talk to a server that plays the transcript at path. If
+// the environment has URLGET_WRITE, the transcript is written anew before: from what run and the server
+// that start starts say to each other on one connection. Script writes that down; the comment at the
+// beginning of the file stays.
+func Replay(t testing.TB, path string, start func() (addr string), run func(addr string), script func([]Piece) string) {
+	t.Helper()
+	renew(t, path, start, run, script)
+	conv, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(Server(t, conv))
+}
+
+func renew(t testing.TB, path string, start func() (addr string), run func(addr string), script func([]Piece) string) {
 	t.Helper()
 	if os.Getenv("URLGET_WRITE") == "" {
 		return

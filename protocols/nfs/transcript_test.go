@@ -38,13 +38,7 @@ func TestTranscripts(t *testing.T) {
 					t.Errorf("%q, %v", got, err)
 				}
 			}
-			path := "testdata/" + name + ".txtar"
-			transcript.Renew(t, path, func() string { return nfsd.Start(t, nfsd.Options{Tree: tree(), Public: "pub"}).Addr }, run, script)
-			conv, err := transcript.Load(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			run(transcript.Server(t, conv))
+			transcript.Replay(t, "testdata/"+name+".txtar", func() string { return nfsd.Start(t, nfsd.Options{Tree: tree(), Public: "pub"}).Addr }, run, script)
 		})
 	}
 }

@@ -38,13 +38,7 @@ func TestTranscripts(t *testing.T) {
 					t.Errorf("%q, %v", got, err)
 				}
 			}
-			path := "testdata/" + name + ".txtar"
-			transcript.Renew(t, path, func() string { return z3950d.Start(t, z3950d.Options{Tree: library}).Addr }, run, script)
-			conv, err := transcript.Load(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			run(transcript.Server(t, conv))
+			transcript.Replay(t, "testdata/"+name+".txtar", func() string { return z3950d.Start(t, z3950d.Options{Tree: library}).Addr }, run, script)
 		})
 	}
 }
