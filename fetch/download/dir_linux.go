@@ -5,12 +5,13 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/urlget/urlget/internal/unnamed"
 )
 
 // canSyncFileSystem says whether syncFileSystem works.
@@ -112,9 +113,6 @@ func (u *unnamedLinux) Sync() error {
 
 func (u *unnamedLinux) Close() error { return unix.Close(u.fd) }
 
-// path returns a name for the file that is valid while it is open.
-func (u *unnamedLinux) path() string { return "/proc/self/fd/" + strconv.Itoa(u.fd) }
-
 func (u *unnamedLinux) chtimes(modTime time.Time) error {
 	t, err := unix.TimeToTimespec(modTime)
 	if err != nil {
@@ -128,20 +126,9 @@ func (u *unnamedLinux) chtimes(modTime time.Time) error {
 	return nil
 }
 
-// link names the file by its descriptor. That takes Linux 6.10 or a privilege, without which the kernel
-// says that there is no such file, and the longer way is by its path.
 func (u *unnamedLinux) link(name string) error {
 	defer runtime.KeepAlive(u.dir.handle)
-	dir, err := int(u.dir.handle.Fd()), error(unix.ENOENT)
-	if !u.dir.byPath.Load() {
-		err = unix.Linkat(u.fd, "", dir, name, unix.AT_EMPTY_PATH)
-	}
-	if err != nil && err != unix.EEXIST {
-		if err = unix.Linkat(unix.AT_FDCWD, u.path(), dir, name, unix.AT_SYMLINK_FOLLOW); err == nil {
-			u.dir.byPath.Store(true)
-		}
-	}
-	switch err {
+	switch err := unnamed.Link(u.fd, int(u.dir.handle.Fd()), name, &u.dir.byPath); err {
 	case nil:
 		return nil
 	case unix.EEXIST:

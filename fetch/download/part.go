@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/urlget/urlget/internal/filelock"
 )
 
 // A part is an unfinished file with its record. It is locked against other transfers, including
@@ -241,4 +243,13 @@ func ignoreMissing(err error) error {
 		return nil
 	}
 	return err
+}
+
+// lock locks f for this transfer until it is closed. It does not wait. That there are no locks is no
+// reason to fail.
+func lock(f file) error {
+	if err := filelock.Try(f); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
 }

@@ -10,24 +10,6 @@ import (
 // openNonblock keeps the opening of a pipe from blocking. It has no effect on regular files.
 const openNonblock = syscall.O_NONBLOCK
 
-// lock locks f for this transfer until it is closed. It does not wait.
-func lock(f file) error {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var held error
-	if err := conn.Control(func(fd uintptr) {
-		held = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB)
-	}); err != nil {
-		return err
-	}
-	if held == syscall.EWOULDBLOCK {
-		return held
-	}
-	return nil // the file system does not support locks, which is no reason to fail
-}
-
 // links returns the number of hard links of a file.
 func links(info fs.FileInfo) int {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {

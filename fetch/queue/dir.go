@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/internal/filelock"
 )
 
 // A Dir is a Store in a directory: the content with digest abcd… is the file sha256/ab/abcd…, and
@@ -97,7 +98,7 @@ func (d *Dir) Begin() (Spool, error) {
 			return nil, err
 		}
 		s := &dirSpool{File: f, dir: d, temporary: path.Join(onTheirWay, filepath.Base(f.Name()))}
-		if lock(f) != nil {
+		if filelock.Try(f) != nil {
 			return s, nil // others have to go by its age
 		}
 		there, err := os.Lstat(f.Name())
@@ -138,7 +139,7 @@ func (d *Dir) sweepOne(name string) {
 		return
 	}
 	defer f.Close()
-	if lock(f) == nil {
+	if filelock.Try(f) == nil {
 		d.root.Remove(name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch/queue"
+	"github.com/urlget/urlget/internal/filelock"
 )
 
 // What a worker that was killed had begun to write is removed by the next one, but not what another
@@ -39,7 +40,7 @@ func TestWhatKilledWorkersLeftIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := queue.Lock(f); err != nil {
+	if err := filelock.Try(f); err != nil {
 		t.Skip("this system has no locks of files: nothing is removed")
 	}
 	next, err := queue.OpenDir(dir)

@@ -1,6 +1,4 @@
 package queue
 
-var Lock = lock
-
 // WithNames lets a store make only files that have names.
 func WithNames(d *Dir) { d.nameless = false }

@@ -38,6 +38,8 @@ var layers = []layer{
 		{packages: "internal/pool"},
 		{packages: "internal/bounded"},
 		{packages: "internal/template"},
+		{packages: "internal/filelock"},
+		{packages: "internal/unnamed", modules: []string{"golang.org/x/sys"}},
 		{packages: "internal/tun", modules: []string{"golang.org/x/sys"}},
 		{packages: "internal/codec/tn3270", modules: []string{"golang.org/x/text"}},
 		{packages: "internal/codec/nfs3", imports: []string{"internal/codec/xdr"}},
@@ -95,7 +97,7 @@ var layers = []layer{
 	}},
 
 	{"files", []row{
-		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/metalink"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
+		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/metalink", "internal/filelock", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
 		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/render"}},
 		{packages: "fetch/schedule", imports: []string{"fetch", "fetch/uri", "fetch/job"}},
 		{packages: "fetch/crawl", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/robots", "fetch/job",
@@ -103,7 +105,7 @@ var layers = []layer{
 		{packages: "fetch/mirror", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/job",
 			"fetch/crawl"}},
 		{packages: "fetch/queue", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/robots", "fetch/job",
-			"fetch/schedule", "fetch/crawl", "fetch/render"}, modules: []string{"golang.org/x/sys"}},
+			"fetch/schedule", "fetch/crawl", "fetch/render", "internal/filelock", "internal/unnamed"}, modules: []string{"golang.org/x/sys"}},
 		{packages: "fetch/queue/jetstream", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/nats-io/nats.go"}},
 		{packages: "fetch/queue/jetstream/embedded", imports: []string{"fetch"}, modules: []string{"github.com/nats-io/nats-server", "go.etcd.io/bbolt"}},
 		{packages: "fetch/queue/s3", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/minio/minio-go"}},

@@ -1,0 +1,7 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package filelock
+
+import "errors"
+
+func try(File) error { return errors.ErrUnsupported }
