@@ -3,6 +3,7 @@ package smb
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"io"
 	"time"
 
@@ -138,6 +139,9 @@ func (s *session) receive() (message, error) {
 			s.recycle(m)
 			continue
 		}
+		if s.signer != nil && m.Status == smb2.StatusSessionDeleted && m.Flags&smb2.FlagSigned == 0 {
+			return message{}, s.fail(refusal(m.Command, m.Status)) // the server no longer has the key
+		}
 		if s.signer != nil && !s.signer.Verify(m.b) {
 			return message{}, s.fail(violation("the signature of an answer is wrong, so somebody on the way may have changed it"))
 		}
@@ -196,7 +200,8 @@ func (s *session) ask(c smb2.Command, n int, body []byte, allowed ...smb2.Status
 	return m, s.judge(m, allowed...)
 }
 
-// judge returns the error that the status of an answer means.
+// judge returns the error that the status of an answer means. The session ends if the server has ended
+// it, or what it needs.
 func (s *session) judge(m message, allowed ...smb2.Status) error {
 	if m.Status == smb2.StatusOK {
 		return nil
@@ -206,7 +211,11 @@ func (s *session) judge(m message, allowed ...smb2.Status) error {
 			return nil
 		}
 	}
-	return refusal(m.Command, m.Status)
+	err := refusal(m.Command, m.Status)
+	if errors.Is(err, errLost) {
+		return s.fail(err)
+	}
+	return err
 }
 
 // body returns the fixed part of an answer.

@@ -7,8 +7,10 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/smbd"
@@ -93,6 +95,51 @@ func TestForgedAnswersAreNoticed(t *testing.T) {
 				t.Errorf("%s of %v: got %q", name, c, got)
 			}
 		}
+	}
+}
+
+// TestSessionsThatTheServerEndedAreBegunAnew: a server forgets sessions without closing the connection.
+func TestSessionsThatTheServerEndedAreBegunAnew(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		user     string
+		status   smb2.Status
+		unsigned bool
+	}{
+		"expired":               {"guest", smb2.StatusSessionExpired, false},
+		"deleted":               {"guest", smb2.StatusSessionDeleted, false},
+		"the share is gone":     {"guest", smb2.StatusNameDeleted, false},
+		"deleted, and unsigned": {"joe", smb2.StatusSessionDeleted, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var opened atomic.Int64 // files, since the last login
+			s := smbd.Start(t, smbd.Options{Guests: true, Users: map[string]string{"joe": "secret"},
+				Tree: fstest.MapFS{"a": {Data: []byte("content")}}, Forge: func(c smb2.Command, msg []byte) {
+					if c == smb2.SessionSetup {
+						opened.Store(0)
+					}
+					if c == smb2.Create && opened.Add(1) > 1 {
+						binary.LittleEndian.PutUint32(msg[8:], uint32(tt.status))
+						if tt.unsigned {
+							msg[16] &^= smb2.FlagSigned
+						}
+					}
+				}})
+			c := fetch.New(&fetch.Options{Credentials: answers("secret")}, Load)
+			defer c.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			for range 2 {
+				text, err := c.ReadAll(ctx, "smb://"+tt.user+"@"+s.Addr+"/share/a", 0)
+				if string(text) != "content" || err != nil {
+					t.Errorf("%q, %v", text, err)
+				}
+			}
+			if n := s.Logins(); n != 2 {
+				t.Errorf("%d logins", n)
+			}
+		})
 	}
 }
 
