@@ -335,6 +335,56 @@ func TestConversations(t *testing.T) {
 	}
 }
 
+// TestPartsAreThoseAskedFor: a caller appends a part to what it has, so that another part must not be
+// taken for it. A server may know no parts, and send all.
+func TestPartsAreThoseAskedFor(t *testing.T) {
+	t.Parallel()
+	const begin = "S: * PREAUTH hi\nC: u1 CAPABILITY\nS: u1 OK\nC: u2 EXAMINE \"b\"\nS: * OK [UIDVALIDITY 7] x\nS: u2 OK\n" +
+		"C: u3 UID FETCH 1 (RFC822.SIZE INTERNALDATE)\nS: * 4 FETCH (RFC822.SIZE 5 UID 1)\nS: u3 OK\n"
+	rest, first := "C: u4 UID FETCH 1 (BODY.PEEK[]<3.2147483647>)\n", "C: u4 UID FETCH 1 (BODY.PEEK[]<0.2>)\n"
+	end := "S: )\nS: u4 OK\n"
+	for name, tt := range map[string]struct {
+		talk  string
+		path  string
+		want  fetch.Range
+		text  string
+		got   fetch.Range
+		fails bool
+	}{
+		"the part":              {talk: rest + "S: * 4 FETCH (BODY[]<3> {2}\nS\"lo\"\n" + end, want: fetch.Range{Offset: 3}, text: "lo", got: fetch.Range{Offset: 3, Length: 2}},
+		"the part, as a string": {talk: rest + "S: * 4 FETCH (BODY[]<3> \"lo\")\nS: u4 OK\n", want: fetch.Range{Offset: 3}, text: "lo", got: fetch.Range{Offset: 3, Length: 2}},
+		"all":                   {talk: rest + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, want: fetch.Range{Offset: 3}, text: "hello"},
+		"all, as a string":      {talk: rest + "S: * 4 FETCH (BODY[] \"hello\")\nS: u4 OK\n", want: fetch.Range{Offset: 3}, text: "hello"},
+		"another part":          {talk: rest + "S: * 4 FETCH (BODY[]<1> {4}\nS\"ello\"\n" + end, want: fetch.Range{Offset: 3}, fails: true},
+		"the beginning":         {talk: first + "S: * 4 FETCH (BODY[] {2}\nS\"he\"\n" + end, want: fetch.Range{Length: 2}, text: "he", got: fetch.Range{Length: 2}},
+		"more than a beginning": {talk: first + "S: * 4 FETCH (BODY[]<0> {5}\nS\"hello\"\n" + end, want: fetch.Range{Length: 2}, fails: true},
+		"all for a beginning":   {talk: first + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, want: fetch.Range{Length: 2}, text: "hello"},
+		"all for that of a URL": {talk: rest + "S: * 4 FETCH (BODY[] {5}\nS\"hello\"\n" + end, path: "/;PARTIAL=3", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conv, err := transcript.Parse(name, []byte("-- control --\n"+begin+tt.talk))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := fetch.New(nil, Load)
+			defer c.Close()
+			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("imap://" + transcript.Server(t, conv) + "/b/;UID=1" + tt.path), Range: tt.want})
+			if err != nil {
+				if !tt.fails || fetch.CodeOf(err) != fetch.ErrProtocol {
+					t.Error(err)
+				}
+				return
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if tt.fails || string(text) != tt.text || err != nil || resp.Range != tt.got {
+				t.Errorf("%q of %+v, %v; want %q of %+v", text, resp.Range, err, tt.text, tt.got)
+			}
+		})
+	}
+}
+
 func TestAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, replies := range map[string]map[string]string{

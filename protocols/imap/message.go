@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/internal/wire"
 )
 
 // What is asked about messages.
@@ -54,6 +55,16 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 			return err
 		}
 		resp.Size = b.left
+		switch {
+		case b.origin >= 0:
+		case part.Offset == 0 && b.left <= part.Length:
+			b.origin = 0 // all there is, or a server that need not say where the beginning is
+		case ranged && t.partial.IsZero():
+			ranged = false // the server knows no parts of bodies, and sends all
+		}
+		if err := b.check(part, ranged || !t.partial.IsZero()); err != nil {
+			return l.lines.Break(err)
+		}
 		if ranged {
 			if b.left == 0 && req.Range.Offset > 0 {
 				l.lines.Break(io.ErrUnexpectedEOF) // the rest of the answer is of no use
@@ -134,7 +145,7 @@ func (s *session) begin(t *target, part fetch.Range, b *body) error {
 			return err
 		}
 		if r.literal >= 0 {
-			b.r, b.left = io.LimitReader(s.lines.Reader(), r.literal), r.literal
+			b.r, b.left, b.origin = io.LimitReader(s.lines.Reader(), r.literal), r.literal, originOf(string(r.data))
 			return nil
 		}
 		if done, err := s.status("", tag, r); done || err != nil {
@@ -151,7 +162,7 @@ func (s *session) begin(t *target, part fetch.Range, b *body) error {
 			if v.null {
 				continue // there is no such part, and the status will say that all went well
 			}
-			b.r, b.left, b.whole = strings.NewReader(v.text), int64(len(v.text)), true
+			b.r, b.left, b.origin, b.whole = strings.NewReader(v.text), int64(len(v.text)), originOf(v.name), true
 			return nil
 		}
 	}
@@ -188,13 +199,28 @@ func parseDate(text string) (time.Time, bool) {
 
 // A body is the content of a message or part.
 type body struct {
-	l     *lease
-	tag   string // of the command
-	r     io.Reader
-	left  int64 // not read yet
-	whole bool  // the content was not a literal: its line has been read
-	err   error
-	once  sync.Once
+	l    *lease
+	tag  string // of the command
+	r    io.Reader
+	left int64 // not read yet
+	// origin is where in the message or part it begins; -1 if it is not said to be a part of that.
+	origin int64
+	whole  bool // the content was not a literal: its line has been read
+	err    error
+	once   sync.Once
+}
+
+// check returns an error if what comes is not the part that was asked for: the caller may append it to
+// bytes that it has already.
+func (b *body) check(part fetch.Range, partial bool) error {
+	switch {
+	case !partial:
+	case b.origin != part.Offset:
+		return fmt.Errorf("%w: another part than that from byte %d on", wire.ErrMalformed, part.Offset)
+	case part.Length > 0 && b.left > part.Length:
+		return fmt.Errorf("%w: %d bytes where %d were asked for", wire.ErrMalformed, b.left, part.Length)
+	}
+	return nil
 }
 
 // Read implements io.Reader. It returns io.EOF once the server has confirmed the end.

@@ -133,6 +133,7 @@ type value struct {
 	text string
 	null bool
 	list []value
+	name string // of an item of FETCH, as the server writes it
 }
 
 var errValue = fmt.Errorf("%w: data that is none of IMAP", wire.ErrMalformed)
@@ -239,9 +240,22 @@ func parseFetch(data []byte) (items map[string]value, ok bool, err error) {
 	items = make(map[string]value)
 	for list := all[2].list; len(list) > 0; list = list[2:] {
 		name, _, _ := strings.Cut(strings.ToUpper(list[0].text), "[")
+		list[1].name = list[0].text
 		items[name] = list[1]
 	}
 	return items, true, nil
+}
+
+// originOf returns where in a body begins what an item has, by its name or the line that ends with
+// that: "BODY[]<100>" (RFC 3501, section 7.4.2). It is -1 if the item is the whole body.
+func originOf(name string) int64 {
+	_, text, ok := strings.Cut(name[strings.LastIndexByte(name, ']')+1:], "<")
+	text, _, ended := strings.Cut(text, ">")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if !ok || !ended || err != nil {
+		return -1
+	}
+	return n
 }
 
 // number reads a number, 0 if it is none.
