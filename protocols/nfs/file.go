@@ -50,6 +50,9 @@ func (d *driver) file(l *lease, t *target, at place) (*fetch.Response, error) {
 		resp.Meta = meta
 		return resp, nil
 	}
+	if meta.Size < 0 {
+		return nil, violation("a file of %d bytes", at.attr.Size)
+	}
 	b := &body{lease: l, handle: at.handle, end: meta.Size, window: firstWindow, size: maxData}
 	switch {
 	case want.IsZero(), want.Offset < 0, want.Length < 0, !known.IsZero() && !same(known, meta.Validator):

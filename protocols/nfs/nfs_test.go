@@ -354,6 +354,24 @@ func TestTheEndIsOnlyWhereTheServerSaid(t *testing.T) {
 	}
 }
 
+// TestNoFileIsLargerThanALengthCanBe: 2^63 bytes and more have no place in an int64.
+func TestNoFileIsLargerThanALengthCanBe(t *testing.T) {
+	t.Parallel()
+	for _, size := range []uint64{1 << 63, 1<<64 - 1} {
+		s := servers.Start(t, servers.Config{Scheme: "nfs"}, replying(found(nfs3.TypeRegular, size)))
+		c := client(t, Options{}, nil)
+		u := uri.MustParse(s.URL + "/x")
+		for _, req := range []*fetch.Request{{URL: u}, {URL: u, Range: fetch.Range{Offset: 5}}, {URL: u, Range: fetch.Range{Length: 5}}} {
+			if _, err := c.Do(t.Context(), req); !errors.Is(err, fetch.ErrProtocol) {
+				t.Errorf("%d bytes, range %v: error %v, want one of class %q", size, req.Range, err, fetch.ErrProtocol)
+			}
+		}
+		if meta, err := c.Stat(t.Context(), u.String()); err != nil || meta.Size != -1 {
+			t.Errorf("%d bytes: size %v, %v", size, meta, err)
+		}
+	}
+}
+
 func TestWaitsForAnswersEnd(t *testing.T) {
 	t.Parallel()
 	s := nfsd.Start(t, nfsd.Options{Tree: tree()})
