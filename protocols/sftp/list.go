@@ -1,6 +1,7 @@
 package sftp
 
 import (
+	"math"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -197,7 +198,7 @@ func (l *listing) entry(file filexfer.File, sys *Sys) fetch.Entry {
 	switch {
 	case mode.IsDir():
 		e.Kind, e.ContentType = fetch.EntryListing, listType
-	case mode.IsRegular() && file.Attrs.Has(filexfer.HasSize):
+	case mode.IsRegular() && file.Attrs.Has(filexfer.HasSize) && file.Attrs.Size <= math.MaxInt64:
 		e.Size, e.ContentType = int64(file.Attrs.Size), fetch.TypeByName(file.Name)
 	default:
 		e.ContentType = fetch.TypeByName(file.Name)

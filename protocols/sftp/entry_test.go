@@ -1,0 +1,19 @@
+package sftp
+
+import (
+	"testing"
+
+	"github.com/urlget/urlget/internal/codec/filexfer"
+)
+
+// TestSizesThatNoFileHas are unknown ones in a listing, as they are of a single file.
+func TestSizesThatNoFileHas(t *testing.T) {
+	t.Parallel()
+	l := &listing{base: "sftp://h/"}
+	for size, want := range map[uint64]int64{0: 0, 1<<63 - 1: 1<<63 - 1, 1 << 63: -1, 1<<64 - 2: -1} {
+		a := filexfer.Attrs{Flags: filexfer.HasSize | filexfer.HasMode, Size: size, Mode: 0o100644}
+		if e := l.entry(filexfer.File{Name: "a", Attrs: a}, &Sys{}); e.Size != want {
+			t.Errorf("%d: size %d, want %d", size, e.Size, want)
+		}
+	}
+}
