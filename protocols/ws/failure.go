@@ -23,20 +23,39 @@ type stream struct {
 
 	mu    sync.Mutex
 	cause error
+	cut   error // the same, of reads alone
 }
 
 // Read implements io.Reader. It returns either bytes or an error, so that there is a cause only if
 // something was missing.
 func (s *stream) Read(p []byte) (int, error) {
 	if s.ended != nil {
-		return 0, s.failed(s.ended)
+		return 0, s.broken(s.ended)
 	}
 	n, err := s.conn.Read(p)
 	if n > 0 {
 		s.ended = err
 		return n, nil
 	}
-	return 0, s.failed(err)
+	return 0, s.broken(err)
+}
+
+// broken is failed for reads.
+func (s *stream) broken(err error) error {
+	s.mu.Lock()
+	if s.cut == nil {
+		s.cut = err
+	}
+	s.mu.Unlock()
+	return s.failed(err)
+}
+
+// cutOff returns why nothing more can be read, nil as long as it can. What has come can be read also
+// when nothing can be sent any more.
+func (s *stream) cutOff() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cut
 }
 
 // Write implements io.Writer.

@@ -61,7 +61,10 @@ func (d *driver) newHandshake(req *fetch.Request) (*handshake, error) {
 		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
 	}
 	h.host = h.url.Host
-	return h, h.fields(req.Header)
+	if err := h.fields(req.Header); err != nil {
+		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: err}
+	}
+	return h, nil
 }
 
 // fields takes the caller's header fields.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,6 +61,9 @@ func (s *session) receive() (fetch.Message, error) {
 	m, err := s.next()
 	if err != nil {
 		s.failure = s.stream.explain(err)
+		if s.failure == io.EOF && s.stream.closing.Load() {
+			s.failure = net.ErrClosed // the server has only answered our close frame
+		}
 		s.end()
 		return fetch.Message{}, s.failure
 	}
@@ -77,7 +81,7 @@ func (s *session) next() (fetch.Message, error) {
 	defer s.stream.conn.Piece()()
 	data, err := io.ReadAll(r)
 	if err == nil {
-		err = s.stream.err() // a connection that ends between two frames of a message ends r as well
+		err = s.stream.cutOff() // a connection that ends between two frames of a message ends r as well
 	}
 	if err != nil {
 		return fetch.Message{}, err

@@ -50,7 +50,7 @@ func start(t testing.TB, h http.HandlerFunc) string {
 func raw(t testing.TB, after string) string {
 	t.Helper()
 	return start(t, func(w http.ResponseWriter, r *http.Request) {
-		c, err := websocket.Accept(&hijacker{w, after}, r, nil)
+		c, err := websocket.Accept(&hijacker{ResponseWriter: w, after: after}, r, nil)
 		if err != nil {
 			return
 		}
@@ -59,16 +59,23 @@ func raw(t testing.TB, after string) string {
 }
 
 // A hijacker sends bytes behind the answer to the handshake, waits for the client to say something
-// or to go, and closes the connection.
+// or to go, and closes the connection. If gone is set, it resets the connection once that is closed.
 type hijacker struct {
 	http.ResponseWriter
 	after string
+	gone  chan struct{}
 }
 
 func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, rw, err := h.ResponseWriter.(http.Hijacker).Hijack()
 	if err == nil {
 		c.Write([]byte(h.after))
+		if h.gone != nil {
+			<-h.gone
+			c.(*net.TCPConn).SetLinger(0)
+			c.Close()
+			return c, rw, err
+		}
 		c.(*net.TCPConn).CloseWrite()
 		io.Copy(io.Discard, c)
 	}
@@ -178,6 +185,31 @@ func TestHowASessionEnds(t *testing.T) {
 		if got, err := io.ReadAll(s); len(got) > 0 || fetch.CodeOf(err) != want {
 			t.Errorf("%.20q: %q, %v, want %q", after, got, err, want)
 		}
+	}
+}
+
+// TestWhatCameIsKeptWhenNothingCanBeSent: a server may say something, close the session, and be gone.
+func TestWhatCameIsKeptWhenNothingCanBeSent(t *testing.T) {
+	t.Parallel()
+	told := make(chan struct{})
+	u := start(t, func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(&hijacker{ResponseWriter: w, after: "\x81\x05first\x81\x04last\x88\x02\x03\xe8", gone: told}, r, nil)
+		if err == nil {
+			c.CloseNow()
+		}
+	})
+	s := dial(t, newClient(t, nil, ws.Options{}), u).ReadWriteCloser.(fetch.Messenger)
+	if m, err := s.Receive(); string(m.Data) != "first" || err != nil {
+		t.Fatalf("%q, %v", m.Data, err)
+	}
+	close(told)
+	for s.Send(fetch.Message{Text: true, Data: []byte("x")}) == nil {
+	}
+	if m, err := s.Receive(); string(m.Data) != "last" || err != nil {
+		t.Errorf("%q, %v", m.Data, err)
+	}
+	if m, err := s.Receive(); err != io.EOF {
+		t.Errorf("the end: %q, %v", m.Data, err)
 	}
 }
 
