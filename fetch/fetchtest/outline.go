@@ -8,9 +8,26 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// Outline reads a response to the end. It returns the content or, of a listing, the kind, name and
-// URL of each entry, which ends with "; ". URLs below root lack it.
-func Outline(t testing.TB, resp *fetch.Response, listing bool, root string) string {
+// CheckOutline makes a request, and compares the class of its error or, if it has none, what comes
+// with want: the content or, of a listing, the kind, name and URL of each entry, which ends with "; ".
+// URLs below root lack it.
+func CheckOutline(t testing.TB, c *fetch.Client, req *fetch.Request, root, want string, code fetch.Code) {
+	t.Helper()
+	resp, err := c.Do(t.Context(), req)
+	if fetch.CodeOf(err) != code {
+		t.Fatalf("error %v, want class %q", err, code)
+	}
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	if got := outline(t, resp, req.Op == fetch.OpList, root); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// outline reads a response to the end.
+func outline(t testing.TB, resp *fetch.Response, listing bool, root string) string {
 	t.Helper()
 	var b strings.Builder
 	if !listing {

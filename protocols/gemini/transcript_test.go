@@ -43,17 +43,8 @@ func TestTranscripts(t *testing.T) {
 				return new(net.Dialer).DialContext(ctx, network, front)
 			}}, Load)
 			const root = "gemini://localhost"
-			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(root + "/" + tt.path), Op: tt.op, Form: tt.form})
-			if fetch.CodeOf(err) != tt.code {
-				t.Fatalf("error %v, want class %q", err, tt.code)
-			}
-			if err != nil {
-				return
-			}
-			defer resp.Body.Close()
-			if got := fetchtest.Outline(t, resp, tt.op == fetch.OpList, root); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			req := &fetch.Request{URL: uri.MustParse(root + "/" + tt.path), Op: tt.op, Form: tt.form}
+			fetchtest.CheckOutline(t, c, req, root, tt.want, tt.code)
 		})
 	}
 }

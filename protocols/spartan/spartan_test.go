@@ -205,17 +205,7 @@ func TestTranscripts(t *testing.T) {
 			}
 			root := "spartan://" + transcript.Server(t, conv)
 			req := &fetch.Request{URL: uri.MustParse(root + "/" + tt.path), Op: tt.op}
-			resp, err := newClient(t, nil).Do(t.Context(), req)
-			if fetch.CodeOf(err) != tt.code {
-				t.Fatalf("error %v, want class %q", err, tt.code)
-			}
-			if err != nil {
-				return
-			}
-			defer resp.Body.Close()
-			if got := fetchtest.Outline(t, resp, tt.op == fetch.OpList, root); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			fetchtest.CheckOutline(t, newClient(t, nil), req, root, tt.want, tt.code)
 		})
 	}
 }
