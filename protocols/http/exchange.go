@@ -30,13 +30,15 @@ type exchange struct {
 func (d *driver) send(ctx context.Context, req *fetch.Request, t *target, auth []*authenticator, rec *record) (*exchange, error) {
 	ex := &exchange{driver: d, req: req, target: t}
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
-	w := newWait(ctx, d.env.Timeouts().Reply, ex.cancel)
-	w.sending = t.body != nil
+	w := newWait(ctx, d.env.Timeouts(), t.body != nil, ex.cancel)
 	defer w.end()
 	sent, err := d.request(w.follow(ex.ctx, rec), req, t, auth)
 	if err != nil {
 		ex.cancel(nil)
 		return nil, err
+	}
+	if w.upload != nil {
+		w.upload.of(sent)
 	}
 	ex.sent = rec.follow(sent, t)
 	ex.resp, err = d.roundTripper(ctx).RoundTrip(ex.sent)

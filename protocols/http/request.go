@@ -135,7 +135,7 @@ func (t *target) fields(d *driver, req *fetch.Request) error {
 	for name, values := range req.Header {
 		name = textproto.CanonicalMIMEHeaderKey(name)
 		if err := checkField(name, values); err != nil {
-			return err
+			return &fetch.Error{Code: fetch.ErrRequest, Err: err}
 		}
 		switch name {
 		case "Host":

@@ -94,9 +94,19 @@ func (ex *exchange) elsewhere() (*fetch.Response, error) {
 	if err != nil {
 		return nil, ex.fail(fetch.ErrRedirect, "%w", err)
 	}
-	code := ex.resp.StatusCode
-	return &fetch.Response{Meta: ex.meta(), Location: []uri.URI{loc}, Body: fetch.NoBody,
-		Resend: code == http.StatusTemporaryRedirect || code == http.StatusPermanentRedirect}, nil
+	return &fetch.Response{Meta: ex.meta(), Location: []uri.URI{loc}, Body: fetch.NoBody, Resend: ex.resend()}, nil
+}
+
+// resend reports whether a redirect is to be sent the same request. Only POST becomes GET by a redirect
+// that does not say so: a PUT that did would be lost (RFC 9110, sections 15.4.2 and 15.4.3).
+func (ex *exchange) resend() bool {
+	switch ex.resp.StatusCode {
+	case http.StatusSeeOther:
+		return false
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return ex.sent.Method != http.MethodPost
 }
 
 // meta returns what the header tells about the answer.

@@ -93,6 +93,14 @@ func TestRedirectsOfWhatWasSent(t *testing.T) {
 		if body, _, err := do(t, c, req); body != want {
 			t.Errorf("%d: %s, %v", status, body, err)
 		}
+		req = &fetch.Request{URL: req.URL, Method: "PUT", GetBody: of("a=b"), ContentLength: 3}
+		want = `PUT /end 3 [] "a=b" <nil>`
+		if status == 303 {
+			want = `GET /end 0 [] "" <nil>`
+		}
+		if body, _, err := do(t, c, req); body != want {
+			t.Errorf("%d of a PUT: %s, %v", status, body, err)
+		}
 		if status < 307 {
 			continue
 		}

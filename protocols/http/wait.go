@@ -16,7 +16,8 @@ const maxConns = 3
 
 // A wait is the time until the head of an answer has come, whatever the server sends before that:
 // a head in small pieces, informational answers, frames about the connection. Sending a body may
-// take any time; what bounds that is the idle time of the connection.
+// take any time, as long as it goes on: see upload. On a connection of its own, the idle time of that
+// bounds it too.
 type wait struct {
 	ctx    context.Context
 	limit  time.Duration // 0 for none
@@ -29,11 +30,15 @@ type wait struct {
 	wrote bool // the head of the request was sent
 	ended bool
 
-	sending bool // there is a body: the wait begins when it was sent
+	upload *upload // of a body, when it was sent the wait begins; nil without one
 }
 
-func newWait(ctx context.Context, limit time.Duration, cancel context.CancelCauseFunc) *wait {
-	return &wait{ctx: ctx, limit: limit, cancel: cancel}
+func newWait(ctx context.Context, timeouts fetch.Timeouts, sending bool, cancel context.CancelCauseFunc) *wait {
+	w := &wait{ctx: ctx, limit: timeouts.Reply, cancel: cancel}
+	if sending {
+		w.upload = &upload{idle: timeouts.Idle, stall: func() { cancel(stalled(timeouts.Idle)) }}
+	}
+	return w
 }
 
 // follow returns a context for the request, which tells rec first. Net/http could join the two, but
@@ -75,7 +80,11 @@ func (w *wait) begun() bool {
 func (w *wait) wroteAll(info httptrace.WroteRequestInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.sending && !w.ended && w.limit > 0 && info.Err == nil {
+	if w.upload == nil || info.Err != nil { // there may be another try
+		return
+	}
+	w.upload.end()
+	if !w.ended && w.limit > 0 {
 		if w.timer != nil {
 			w.timer.Stop()
 		}
@@ -104,7 +113,9 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 		return
 	}
 	switch {
-	case w.limit == 0, w.sending:
+	case w.upload != nil:
+		w.upload.begin(info.Conn)
+	case w.limit == 0:
 	case w.timer == nil:
 		w.timer = time.AfterFunc(w.limit, w.expire)
 	case !info.Reused && w.fresh == 1:
@@ -121,6 +132,9 @@ func (w *wait) end() *plainConn {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended = true
+	if w.upload != nil {
+		w.upload.end()
+	}
 	if w.timer != nil {
 		w.timer.Stop()
 	}

@@ -33,7 +33,7 @@ func (t *transport) dial(ctx context.Context, key connKey) (*conn, error) {
 	cfg := t.env.TLSConfig(key.origin.host)
 	cfg.NextProtos = []string{"h3"}
 	cfg.MinVersion = max(cfg.MinVersion, tls.VersionTLS13) // RFC 9001, section 4.2
-	c, err := handshake(ctx, socket, cfg, t.env.Timeouts())
+	c, err := handshake(ctx, socket, cfg, t.patience, t.env.Timeouts())
 	if err != nil {
 		socket.Close()
 		return nil, err
@@ -42,8 +42,7 @@ func (t *transport) dial(ctx context.Context, key connKey) (*conn, error) {
 	return c, nil
 }
 
-func handshake(ctx context.Context, socket *fetch.Conn, cfg *tls.Config, timeouts fetch.Timeouts) (*conn, error) {
-	limit := patience
+func handshake(ctx context.Context, socket *fetch.Conn, cfg *tls.Config, limit time.Duration, timeouts fetch.Timeouts) (*conn, error) {
 	if timeouts.Connect > 0 {
 		limit = min(limit, timeouts.Connect)
 	}

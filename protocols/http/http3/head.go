@@ -41,7 +41,7 @@ func requestHead(req *http.Request, trace *httptrace.ClientTrace) ([]byte, error
 			trace.WroteHeaderField(name, []string{value})
 		}
 	}
-	write(":authority", host)
+	write(":authority", withoutZone(host))
 	write(":method", req.Method)
 	write(":path", path)
 	write(":scheme", "https")
@@ -54,6 +54,15 @@ func requestHead(req *http.Request, trace *httptrace.ClientTrace) ([]byte, error
 		write("content-length", strconv.FormatInt(length, 10))
 	}
 	return appendFrame(nil, frameHeaders, block.Bytes()), nil
+}
+
+// withoutZone returns an authority without the zone of an IPv6 address (RFC 6874, section 4).
+func withoutZone(host string) string {
+	zone, end := strings.IndexByte(host, '%'), strings.LastIndexByte(host, ']')
+	if !strings.HasPrefix(host, "[") || zone < 0 || end < zone {
+		return host
+	}
+	return host[:zone] + host[end:]
 }
 
 // contentLength returns the length to announce of what is sent, if any.

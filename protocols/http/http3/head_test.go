@@ -1,6 +1,8 @@
 package http3
 
 import (
+	"bufio"
+	"bytes"
 	"net/http"
 	"strings"
 	"testing"
@@ -40,4 +42,42 @@ func FuzzAnswerHead(f *testing.F) {
 			t.Errorf("%d bytes of fields", size)
 		}
 	})
+}
+
+// TestZonesStayHere: a zone has a meaning on this machine only.
+func TestZonesStayHere(t *testing.T) {
+	t.Parallel()
+	for rawURL, want := range map[string]string{
+		"https://[fe80::1%25lo]:8443/x": "[fe80::1]:8443",
+		"https://[fe80::1%25lo]/x":      "[fe80::1]",
+		"https://[::1]:443/x":           "[::1]:443",
+		"https://h.example:1/%25":       "h.example:1",
+	} {
+		req, err := http.NewRequest(http.MethodGet, rawURL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame, err := requestHead(req, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := frames{bufio.NewReader(bytes.NewReader(frame))}
+		_, length, err := f.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, err := f.read(length)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = fields(block, func(name, value string) error {
+			if name == ":authority" && value != want {
+				t.Errorf("%s: %q is sent, want %q", rawURL, value, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"os"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 )
@@ -30,15 +31,20 @@ const maxTries = 3
 // Over returns what asks servers of https by HTTP/3, and by tcp those that cannot be reached so. It is
 // for the option HTTP3 of package http.
 func Over(env *fetch.Env, tcp http.RoundTripper) http.RoundTripper {
+	return overWithin(patience, env, tcp)
+}
+
+func overWithin(patience time.Duration, env *fetch.Env, tcp http.RoundTripper) http.RoundTripper {
 	// Quic-go writes to the standard logger that the system does not allow large buffers, unless the
 	// environment says otherwise.
 	os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true")
-	return &transport{env: env, tcp: tcp, services: newServices()}
+	return &transport{env: env, tcp: tcp, patience: patience, services: newServices()}
 }
 
 type transport struct {
 	env      *fetch.Env
 	tcp      http.RoundTripper
+	patience time.Duration // for a handshake
 	services *services
 	pool     pool
 }

@@ -25,6 +25,8 @@ import (
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
 	"github.com/urlget/urlget/fetch/fetchtest/servers/httpd"
 	"github.com/urlget/urlget/fetch/uri"
+	urlhttp "github.com/urlget/urlget/protocols/http"
+	"github.com/urlget/urlget/protocols/http/http3"
 )
 
 func TestConformance(t *testing.T) {
@@ -443,6 +445,21 @@ func TestUploads(t *testing.T) {
 	}
 }
 
+// TestUploadsThatStandStillEnd: a server that gives no room for the body is not silent otherwise.
+func TestUploadsThatStandStillEnd(t *testing.T) {
+	t.Parallel()
+	rawURL := frames(t, nil, func(*peer, *quic.Stream) {})
+	o := options()
+	o.Timeouts = fetch.Timeouts{Idle: 300 * time.Millisecond, Reply: 300 * time.Millisecond}
+	pipe, w := io.Pipe()
+	go io.Copy(w, endless{})
+	_, err := newClient(t, o).Do(t.Context(), &fetch.Request{URL: uri.MustParse(rawURL), Method: http.MethodPut, Body: pipe, ContentLength: -1})
+	var e *fetch.Error
+	if !errors.As(err, &e) || e.Code != fetch.ErrNetwork || !strings.Contains(err.Error(), "nothing could be sent") {
+		t.Error(err)
+	}
+}
+
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
@@ -464,7 +481,8 @@ func TestFallsBackToTCP(t *testing.T) {
 			tcp(t, addr, hello)
 			o := options()
 			list := protocols(o)
-			c := newClient(t, o)
+			c := fetch.New(o, urlhttp.With(urlhttp.Options{HTTP3: http3.Over}))
+			defer c.Close()
 			for range 2 {
 				begin := time.Now()
 				body, _, err := get(t, c, "https://"+addr)

@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // over loads the driver with HTTP/3.
-var over = urlhttp.With(urlhttp.Options{HTTP3: http3.Over})
+var over = urlhttp.With(urlhttp.Options{HTTP3: http3.OverPatiently})
 
 // options returns those of a client that trusts the servers of these tests.
 func options() *fetch.Options {
