@@ -25,6 +25,14 @@ func (d *osDir) syncFileSystem() error {
 	return nil
 }
 
+// writeOut lets the system begin to write n bytes from offset on to the disk; n of 0 means all. It is
+// a hint.
+func writeOut(f file, offset, n int64) {
+	if conn, err := f.SyscallConn(); err == nil {
+		conn.Control(func(fd uintptr) { unix.SyncFileRange(int(fd), offset, n, unix.SYNC_FILE_RANGE_WRITE) })
+	}
+}
+
 func (d *osDir) device() uint64 {
 	info, err := d.handle.Stat()
 	if err != nil {

@@ -33,22 +33,29 @@ var errUnproven = errors.New("unproven")
 // divided, and one if that will be seen.
 func (t *transfer) plan(resp *fetch.Response) []span {
 	auto := t.opts.Segments == AutoSegments
+	scheme, _ := t.client.Scheme(resp.URL.Scheme())
 	if _, ok := t.dest.(divisible); !ok || t.oneStream || t.opts.Segments < 2 && !auto || t.done > 0 || t.want < 0 || t.req.Sends() ||
-		!resp.Range.IsZero() || !t.req.Range.IsZero() || t.object.Guard().IsZero() ||
-		!slices.ContainsFunc(t.client.Schemes(), func(s fetch.Scheme) bool {
-			return s.Name == resp.URL.Scheme() && s.Ranges
-		}) {
+		!resp.Range.IsZero() || !t.req.Range.IsZero() || t.object.Guard().IsZero() || !scheme.Ranges {
 		return nil
 	}
 	whole := span{0, t.want}
 	if auto && t.want >= 2*minSegment {
 		return []span{whole}
 	}
-	if all := whole.split(t.opts.Segments); len(all) > 1 {
+	n := t.opts.Segments
+	if scheme.RangeSets { // else each range is a transfer that has to be broken off
+		n *= perConnection
+	}
+	if all := whole.split(n); len(all) > 1 {
 		return all
 	}
 	return nil
 }
+
+// perConnection is how many ranges there are for each connection, where they cost one request each: a
+// connection that is faster gets more of them, and servers that limit the rate of an answer often let
+// it begin fast.
+const perConnection = 4
 
 // retrieveSegments retrieves what is missing, several ranges in parallel. If first is not nil, it
 // is a response that begins where the first of them does, and cancel aborts it.

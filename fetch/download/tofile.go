@@ -22,6 +22,10 @@ const (
 	// recordEvery is the interval between records of a transfer in segments. If the process is
 	// killed, what was transferred since the last one is lost.
 	recordEvery = 5 * time.Second
+	// writeOutEvery is how many bytes of a part the system is to hold before it begins to write them
+	// to the disk. Left alone it begins late, and making the file durable takes as long as the disk
+	// needs for all of it.
+	writeOutEvery = 4 << 20
 )
 
 // toFile is the destination of Do. Small content is kept in memory and becomes a file in one step;
@@ -47,6 +51,7 @@ type toFile struct {
 	overlaps bool        // an overlap may prove what the bytes of the part belong to
 	memory   *[maxInMemory]byte
 	size     int     // of the content in memory
+	out      int64   // how much was transferred when the system was last told to write
 	part     *part   // nil while the content is in memory
 	outcome  Outcome // if the transfer ends with errOver
 }
@@ -226,7 +231,7 @@ func (f *toFile) osFile() *os.File {
 
 // rewind discards what has been written.
 func (f *toFile) rewind() error {
-	f.size = 0
+	f.size, f.out = 0, 0
 	if f.part == nil {
 		return nil
 	}
@@ -236,6 +241,7 @@ func (f *toFile) rewind() error {
 // wrote writes the record that lets the part survive if the process is killed, if it is worth one.
 // It is called before the first byte too.
 func (f *toFile) wrote() error {
+	f.beginWriting()
 	if f.part == nil || max(f.done, f.want) < recordFrom || !f.continuable() {
 		return nil
 	}
@@ -243,6 +249,19 @@ func (f *toFile) wrote() error {
 		return nil
 	}
 	return f.part.save(f.record())
+}
+
+// beginWriting lets the system write what it holds of the part, if that is much.
+func (f *toFile) beginWriting() {
+	if f.part == nil || f.d.Sync == SyncNone || f.done-f.out < writeOutEvery {
+		return
+	}
+	if f.missing == nil {
+		writeOut(f.part.file, f.out, f.done-f.out)
+	} else {
+		writeOut(f.part.file, 0, 0)
+	}
+	f.out = f.done
 }
 
 // continuable reports whether a later run could continue the part.
