@@ -98,7 +98,8 @@ func relation(name, key string, attrs []html.Attribute) (rel string, typed bool)
 
 const blanks = " \t\r\n\f"
 
-// refresh finds the reference in the content of a meta element, as in "5; URL='next.html'".
+// refresh finds the reference in the content of a meta element, as in "5; URL='next.html'". As in
+// browsers, "URL=" may be missing.
 func refresh(attr int, s string) (span, bool) {
 	at := strings.IndexAny(s, ";,")
 	if at < 0 {
@@ -114,8 +115,6 @@ func refresh(attr int, s string) (span, bool) {
 		}
 		at = len(s) - len(rest) + 1
 		skip()
-	} else {
-		return span{}, false
 	}
 	end := len(s)
 	if at < end && (s[at] == '"' || s[at] == '\'') {

@@ -130,6 +130,9 @@ func (p *page) tag() {
 		p.base, p.hasBase = baseOf(p.base, p.hasBase, attrs)
 		return
 	}
+	if readByUs[name] {
+		p.tokens.NextIsNotRawText()
+	}
 	if name == "a" {
 		p.closeAnchor()
 	}
@@ -155,6 +158,9 @@ func (p *page) tag() {
 		p.emit(e)
 	}
 }
+
+// readByUs are the elements whose content is text to browsers with scripts or frames, and markup to others.
+var readByUs = map[string]bool{"noscript": true, "noframes": true, "noembed": true}
 
 // readTag returns the name and the attributes of the tag that t is at. Of an attribute that is
 // there twice, the first counts.

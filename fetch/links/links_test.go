@@ -69,6 +69,8 @@ func TestHTML(t *testing.T) {
 		{"a base elsewhere", `<base href="ftp://f/d/"><a href=x></a>`, []string{"a ftp://f/d/x"}},
 		{"a refresh", `<meta http-equiv=Refresh content="5; URL='next.html'"><meta name=x content="a; url=b">`,
 			[]string{"refresh http://h.example/dir/next.html"}},
+		{"what is there for those without scripts and frames", `<noscript><img src=x alt=X></noscript><frameset><noframes><a href=y>Y</a></noframes></frameset><noembed><a href=z>Z</a></noembed>`,
+			[]string{"img http://h.example/dir/x X", "a http://h.example/dir/y Y", "a http://h.example/dir/z Z"}},
 		{"embedded things", `<script src=a.js></script><iframe src=b></iframe><frame src=c><object data=d></object><video src=e poster=f></video><body background=g><input type=image src=h>`,
 			[]string{"script http://h.example/dir/a.js", "iframe http://h.example/dir/b", "frame http://h.example/dir/c", "object http://h.example/dir/d",
 				"video http://h.example/dir/e", "img http://h.example/dir/f", "body http://h.example/dir/g", "input http://h.example/dir/h"}},
@@ -251,6 +253,9 @@ func TestHTMLHasMoreReferences(t *testing.T) {
 		want       []string
 	}{
 		{"a refresh in quotes, with blanks", `<meta http-equiv="refresh" content="0 ; URL = &quot;a;b.html&quot; ">`, []string{"refresh http://h.example/dir/a;b.html"}},
+		{"a refresh by the reference alone", `<meta http-equiv=refresh content="0; b.html"><meta http-equiv=refresh content="0, '/c'">`,
+			[]string{"refresh http://h.example/dir/b.html", "refresh http://h.example/c"}},
+		{"a refresh without a target, with a semicolon", `<meta http-equiv=refresh content="5; "><meta http-equiv=refresh content="5;URL=">`, nil},
 		{"a refresh without a target", `<meta http-equiv=refresh content=5>`, nil},
 		{"a style attribute", `<p style="background: url( 'a b.png' )">`, []string{"css http://h.example/dir/a%20b.png"}},
 		{"a style element", `<style>@import "x.css"; p { background: url(y.png) }</style><a href=z></a>`,
@@ -385,6 +390,7 @@ func TestRewriteHTML(t *testing.T) {
 		{`<base target=_top href="/deep/"><base href=/x/><img srcset="a.png 1x, b.png 2x">`, `<base target="_top"><base><img srcset="local/a.png&amp; 1x, local/b.png&amp; 2x">`},
 		{`<p style="x: url(a), url('b')"><style>p { x: url(c) }</style>`, `<p style="x: url(local/a&amp;), url('local/b&amp;')"><style>p { x: url(local/c&) }</style>`},
 		{`<meta http-equiv=refresh content="1; url='a'">`, `<meta http-equiv="refresh" content="1; url='local/a&amp;'">`},
+		{`<noscript><img src=a></noscript><noframes><p>x<a href=b>y</a></noframes>`, `<noscript><img src="local/a&amp;"></noscript><noframes><p>x<a href="local/b&amp;">y</a></noframes>`},
 		{`<br/><img src=a />tail <a href=`, `<br/><img src="local/a&amp;" />tail <a href=`},
 	}
 	for _, tt := range tests {

@@ -81,6 +81,9 @@ func rewriteHTML(w io.Writer, r io.Reader, base uri.URI, frame *framer, convert 
 				base, hasBase, raw = frame.tag(name, attrs, kind == html.SelfClosingTagToken, base, hasBase)
 				break
 			}
+			if readByUs[name] {
+				t.NextIsNotRawText()
+			}
 			if name == "base" {
 				base, hasBase = baseOf(base, hasBase, attrs)
 				if withoutHref(&attrs) {
