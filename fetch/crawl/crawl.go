@@ -23,7 +23,7 @@ import (
 )
 
 // Options say how to crawl. Nil means the defaults. No two of the functions are called at the same
-// time, but Visit is: for as many pages as the schedule allows.
+// time, but Visit and Spare are: for as many pages as the schedule allows.
 type Options struct {
 	// State is where the crawl remembers. Nil means a temporary file, which is removed in the end.
 	State *State
@@ -46,6 +46,10 @@ type Options struct {
 	// Visit visits a page. Nil means Page.Read. An error is the page's own and ends nothing, but an
 	// error of class ErrFile that says that the disk is full stops the crawl.
 	Visit func(ctx context.Context, p *Page) error
+	// Spare, if not nil, is asked of pages that a listing names and that an earlier crawl visited well,
+	// before they are queued. True means that what the listing tells suffices: the page is over as if
+	// it had been visited, with the Memo and the Result that Spare left.
+	Spare func(p *Page) bool
 	// Settle makes durable what visits have done so far. It is called before it is written down that
 	// they are over. An error ends the crawl.
 	Settle func() error
@@ -134,7 +138,7 @@ type crawl struct {
 	scheduler *schedule.Scheduler
 	robots    *Robots
 
-	mu     sync.Mutex // for all below, and calls of Ended and Left
+	mu     sync.Mutex // for all below, and calls of Ended, Enough and Left
 	seeds  map[int]uri.URI
 	report Report
 	fatal  error // why the crawl is stopped
@@ -155,12 +159,13 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 	}
 	for n, key := range c.State.seeds {
 		if u, err := uri.Parse(key); err == nil {
-			c.seeds[n] = u
+			c.seeds[n] = c.movedSeed(n, u)
 		}
 	}
 	for i, n := range numbers {
-		c.seeds[n] = c.seeds[n].WithUserinfoOf(seeds[i])
-		it := &item{url: c.seeds[n].WithoutUserinfo(), seed: n, size: -1, save: c.Scope.KeepsSeed(c.seeds[n])}
+		u := seeds[i]
+		it := &item{url: u.WithoutUserinfo(), seed: n, size: -1, save: c.Scope.KeepsSeed(u)}
+		c.seeds[n] = c.movedSeed(n, u)
 		if _, err := c.State.add(it, -1, "", 0); err != nil {
 			return err
 		}
@@ -187,6 +192,19 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 		return errors.Join(err, c.State.write())
 	}
 	return c.State.finish()
+}
+
+// movedSeed returns where an interrupted crawl found a seed, with its login if that has the same
+// origin; it is u if it did not move.
+func (c *crawl) movedSeed(n int, u uri.URI) uri.URI {
+	to, err := uri.Parse(c.State.moved[n])
+	switch {
+	case c.State.moved[n] == "" || err != nil:
+		return u
+	case to.Origin() == u.Origin():
+		return to.WithUserinfoOf(u)
+	}
+	return to
 }
 
 // plain returns u without a port that is the default one of its driver.
@@ -221,12 +239,17 @@ func (c *crawl) next(_ context.Context, room func(string) bool) (schedule.Task, 
 	}}, nil
 }
 
-func (c *crawl) enough() bool { return c.Enough != nil && c.Enough() }
+func (c *crawl) enough() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.Enough != nil && c.Enough()
+}
 
 // do visits one item.
 func (c *crawl) do(ctx context.Context, it *item) *job.Result {
 	defer c.State.leave(it)
-	p := c.page(it)
+	memo, _ := c.State.memo(it.id())
+	p := c.page(it, memo)
 	err := c.visit(ctx, p)
 	result := &job.Result{Outcome: job.Saved, Err: err}
 	if err != nil {

@@ -325,3 +325,75 @@ func TestTheQueueIsInTheFile(t *testing.T) {
 		}
 	}
 }
+
+// TestTheScopeOfASeedThatMovedOutlivesAnInterruption breaks a crawl off whose seed redirected to another
+// server. What goes on with it follows the links of that server, and sends the login to the first one
+// alone.
+func TestTheScopeOfASeedThatMovedOutlivesAnInterruption(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, login string
+		elsewhere   bool
+	}{
+		{"to another server", "", true},
+		{"to another server, with a login", "me:secret@", true},
+		{"on the same server, with a login", "me:secret@", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			there := newSite(t, map[string]string{"/new/": `<a href=a>a</a> <a href=/out>out</a>`, "/new/a": `<a href=b>b</a>`, "/new/b": "b", "/out": "out"})
+			here, to := there, "/new/"
+			if tt.elsewhere {
+				to = there.URL + "/new/"
+				here = newSite(t, map[string]string{"/old/x": "->" + to})
+			} else {
+				there.Config.Handler = redirecting("/old/x", to, there.Config.Handler)
+			}
+			c := fetch.New(nil, httpdriver.Load)
+			defer c.Close()
+			file := filepath.Join(t.TempDir(), "state")
+			seed := uri.MustParse(strings.Replace(here.URL, "//", "//"+tt.login, 1) + "/old/x")
+			var visited []string
+			run := func(most int) error {
+				st, err := crawl.Open(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer st.Close()
+				n := 0
+				_, err = crawl.Run(t.Context(), c, []uri.URI{seed}, &crawl.Options{State: st, NoRobots: true,
+					Scope: crawl.Scope{NoParent: true}, Schedule: schedule.Options{Parallel: 1},
+					Enough: func() bool { return n >= most },
+					Ended: func(p *crawl.Page, err error) {
+						n++
+						if login := p.URL.Redacted() != p.URL.WithoutUserinfo().String(); err != nil || login != (tt.login != "" && !tt.elsewhere) {
+							t.Errorf("%s: %v", p.URL, err)
+						}
+						visited = append(visited, p.URL.Path())
+					}})
+				return err
+			}
+			if err := run(1); !errors.Is(err, crawl.ErrEnough) {
+				t.Fatal(err)
+			}
+			if err := run(10); err != nil {
+				t.Fatal(err)
+			}
+			if want := []string{"/new/", "/new/a", "/new/b"}; !slices.Equal(visited, want) {
+				t.Errorf("visited %q, want %q", visited, want)
+			}
+		})
+	}
+}
+
+// redirecting redirects one path.
+func redirecting(from, to string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == from {
+			http.Redirect(w, r, to, http.StatusFound)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}

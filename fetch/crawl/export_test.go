@@ -41,7 +41,7 @@ func (s *State) Queued() (n int) {
 	if s.write() != nil {
 		return -1
 	}
-	s.db.View(func(tx *bolt.Tx) error {
+	s.view(func(tx *bolt.Tx) error {
 		n = tx.Bucket(queueBucket).Stats().KeyN
 		return nil
 	})
@@ -53,6 +53,7 @@ func (s *State) Crash() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changes = changes{}
+	s.stopReading()
 	s.db.Close()
 }
 

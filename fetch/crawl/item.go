@@ -47,8 +47,7 @@ func Site(u uri.URI) string {
 
 // sameSite reports whether two URLs have one Site.
 func sameSite(a, b uri.URI) bool {
-	if a.Host() != "" && a.Host() == b.Host() && a.Port(0) == b.Port(0) && a.Scheme() == b.Scheme() &&
-		strings.HasPrefix(a.URLPath(), "/") && strings.HasPrefix(b.URLPath(), "/") {
+	if a.Host() != "" && a.Host() == b.Host() && a.Port(0) == b.Port(0) && a.Scheme() == b.Scheme() {
 		return true // as mostly, without writing either down
 	}
 	return Site(a) == Site(b)

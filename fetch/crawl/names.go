@@ -59,7 +59,7 @@ func (s *State) Names(prefix string) iter.Seq2[string, bool] {
 		if s.write() != nil {
 			return
 		}
-		s.db.View(func(tx *bolt.Tx) error {
+		s.view(func(tx *bolt.Tx) error {
 			c := tx.Bucket(namesBucket).Cursor()
 			for k, v := c.Seek([]byte(prefix)); bytes.HasPrefix(k, []byte(prefix)) && k != nil; k, v = c.Next() {
 				if run, _ := splitName(v); !yield(string(k), run == s.run) {
@@ -111,7 +111,7 @@ func (s *State) Visited() iter.Seq2[string, []byte] {
 			s.mu.Lock()
 			err := s.write()
 			if err == nil {
-				err = s.db.View(func(tx *bolt.Tx) error {
+				err = s.view(func(tx *bolt.Tx) error {
 					c := tx.Bucket(urlsBucket).Cursor()
 					k, v := c.Seek(last)
 					if last != nil && bytes.Equal(k, last) {

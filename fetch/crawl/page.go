@@ -36,13 +36,19 @@ type Page struct {
 	why   Reason // set if it was not visited
 }
 
-func (c *crawl) page(it *item) *Page {
+func (c *crawl) page(it *item, memo []byte) *Page {
 	p := &Page{From: it.from, Rel: it.rel, Kind: it.kind, Size: it.size, ModTime: it.modTime, Depth: it.depth,
-		Save: it.save, crawl: c, item: it}
-	p.URL = it.url
+		Save: it.save, Memo: memo, crawl: c, item: it}
 	p.URL = p.withLogin(it.url)
-	p.Memo, _ = c.State.memo(it.id())
 	return p
+}
+
+// Key returns the Key of the page's URL.
+func (p *Page) Key() string {
+	if p.moved != nil {
+		return p.moved.id()
+	}
+	return p.item.id()
 }
 
 func (p *Page) seedURL() uri.URI { return p.crawl.seed(p.item.seed) }
@@ -53,6 +59,14 @@ func (p *Page) withLogin(u uri.URI) uri.URI {
 		return u.WithUserinfoOf(seed)
 	}
 	return u
+}
+
+// Answered tells what kind the answer is of. Seeds are not known to be listings before, and what a
+// listing leads to is there.
+func (p *Page) Answered(kind fetch.Kind) {
+	if kind == fetch.KindListing {
+		p.Kind = fetch.EntryListing
+	}
 }
 
 // Found tells of a link of the page. The error is that of the state, which ends the visit.
@@ -75,6 +89,9 @@ func (p *Page) Found(e fetch.Entry) error {
 	}
 	it := &item{url: l.URL, from: p.URL.WithoutUserinfo(), seed: p.item.seed, depth: l.Depth, rel: e.Rel, kind: e.Kind, size: e.Size,
 		modTime: e.ModTime, save: keep && e.Rel != "sitemap"}
+	if spared, err := c.spare(it, l.Listed); spared || err != nil {
+		return err
+	}
 	form := ""
 	if !l.Listed && c.MaxAlike >= 0 {
 		form = Form(it.url)
@@ -103,7 +120,7 @@ var ErrElsewhere = errors.New("it is visited as another page, or not at all")
 func (p *Page) Move(to uri.URI) error {
 	c := p.crawl
 	to = c.plain(to).WithoutFragment()
-	if Key(to) == Key(p.URL) {
+	if Key(to) == p.Key() {
 		return nil
 	}
 	if p.Depth == 0 && p.Rel == "" {
@@ -153,6 +170,7 @@ func (p *Page) Read(ctx context.Context) error {
 		}
 		return err
 	}
+	p.Answered(resp.Kind)
 	entries, ok := links.Entries(resp)
 	if p.Rel == "sitemap" {
 		entries, ok = links.XML(resp.Body, resp.URL), true

@@ -111,7 +111,7 @@ func (s *State) waits() bool {
 		return true
 	}
 	waits := false
-	s.db.View(func(tx *bolt.Tx) error {
+	s.view(func(tx *bolt.Tx) error {
 		k, _ := tx.Bucket(queueBucket).Cursor().First()
 		waits = k != nil
 		return nil
@@ -137,7 +137,7 @@ func (s *State) load(h *hostQueue) error {
 		return err
 	}
 	prefix := append([]byte(h.name), 0)
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(queueBucket).Cursor()
 		var k, v []byte
 		if h.last == nil {
@@ -171,7 +171,7 @@ func (s *State) openNext() error {
 		return err
 	}
 	q := &s.queue
-	return fileError(s.db.View(func(tx *bolt.Tx) error {
+	return fileError(s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(queueBucket).Cursor()
 		k, _ := c.Seek(append([]byte(q.cursor), 1)) // behind all items of that host
 		for wrapped := false; ; {

@@ -26,6 +26,7 @@ import (
 type State struct {
 	mu      sync.Mutex // for all below
 	db      *bolt.DB
+	reading *bolt.Tx     // sees what was written last; nil until it is needed
 	settle  func() error // makes durable what visits did, before it is written that they are over
 	changes changes
 	written time.Time     // when the last changes were
@@ -34,6 +35,7 @@ type State struct {
 	run     uint64 // the number of the crawl
 	seq     uint64 // of the last item
 	seeds   []string
+	moved   map[int]string // where seeds were found that are elsewhere
 	queue   queue
 	claimed map[string]bool // the places of items that are visited without having been taken
 	touches int             // values of the file since its pages were let go of
@@ -111,7 +113,7 @@ func open(name string, noSync bool) (s *State, err error) {
 	case err != nil:
 		return nil, fileError(fmt.Errorf("%s: %w", name, err))
 	}
-	s = &State{db: db, changes: changes{}, written: time.Now(), claimed: map[string]bool{}}
+	s = &State{db: db, changes: changes{}, written: time.Now(), claimed: map[string]bool{}, moved: map[int]string{}}
 	err = db.Update(func(tx *bolt.Tx) error {
 		for _, b := range buckets {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
@@ -126,6 +128,9 @@ func open(name string, noSync bool) (s *State, err error) {
 				return nil
 			}
 			s.seeds = append(s.seeds, string(seed))
+			if to := meta.Get(movedKey(i)); to != nil {
+				s.moved[i] = string(to)
+			}
 		}
 	})
 	if err != nil {
@@ -137,6 +142,8 @@ func open(name string, noSync bool) (s *State, err error) {
 }
 
 func seedKey(i int) []byte { return binary.BigEndian.AppendUint32([]byte("seed"), uint32(i)) }
+
+func movedKey(i int) []byte { return binary.BigEndian.AppendUint32([]byte("moved"), uint32(i)) }
 
 func number(b []byte) uint64 {
 	if len(b) != 8 {
@@ -157,7 +164,31 @@ func (s *State) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.write()
+	s.stopReading()
 	return errors.Join(err, fileError(s.db.Close()))
+}
+
+// view calls f to read the file. A transaction for each value would take longer than the value.
+func (s *State) view(f func(tx *bolt.Tx) error) (err error) {
+	if s.reading == nil {
+		if s.reading, err = s.db.Begin(false); err != nil {
+			return err
+		}
+	}
+	return f(s.reading)
+}
+
+// update calls f to change the file, which waits for what is being read.
+func (s *State) update(f func(tx *bolt.Tx) error) error {
+	s.stopReading()
+	return s.db.Update(f)
+}
+
+func (s *State) stopReading() {
+	if s.reading != nil {
+		s.reading.Rollback()
+		s.reading = nil
+	}
 }
 
 // write writes the changes. The lock is held meanwhile: what is known must not differ from what is
@@ -172,7 +203,7 @@ func (s *State) write() error {
 			return err
 		}
 	}
-	err := s.db.Update(func(tx *bolt.Tx) error {
+	err := s.update(func(tx *bolt.Tx) error {
 		if err := tx.Bucket(metaBucket).Put([]byte("seq"), binary.BigEndian.AppendUint64(nil, s.seq)); err != nil {
 			return err
 		}
@@ -220,7 +251,7 @@ func (s *State) get(bucket []byte, key string) (value []byte, err error) {
 	if v, ok := s.changes[string(bucket)][key]; ok {
 		return v, nil
 	}
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		value = bytes.Clone(tx.Bucket(bucket).Get([]byte(key)))
 		s.touched(tx)
 		return nil
@@ -257,7 +288,11 @@ func (s *State) begin(keys []string) (numbers []int, err error) {
 	}
 	if s.run == 0 || len(over) > 0 {
 		s.run++
+		for n := range s.moved {
+			s.changes.put(metaBucket, string(movedKey(n)), nil)
+		}
 		s.seeds = nil
+		clear(s.moved)
 		s.changes.put(metaBucket, "run", binary.BigEndian.AppendUint64(nil, s.run))
 		s.changes.put(metaBucket, "over", nil)
 		for i := len(keys); ; i++ { // of the last crawl
@@ -293,7 +328,7 @@ func (s *State) begin(keys []string) (numbers []int, err error) {
 
 // count counts what is in the queue.
 func (s *State) count() error {
-	return fileError(s.db.View(func(tx *bolt.Tx) error {
+	return fileError(s.view(func(tx *bolt.Tx) error {
 		s.waiting = int64(tx.Bucket(queueBucket).Stats().KeyN)
 		return nil
 	}))
@@ -307,7 +342,7 @@ func (s *State) Waiting() int64 {
 }
 
 func (s *State) empty(names ...[]byte) error {
-	return fileError(s.db.Update(func(tx *bolt.Tx) error {
+	return fileError(s.update(func(tx *bolt.Tx) error {
 		for _, name := range names {
 			if err := tx.DeleteBucket(name); err != nil {
 				return err
@@ -322,7 +357,7 @@ func (s *State) empty(names ...[]byte) error {
 
 // requeue puts what has failed back into the queue.
 func (s *State) requeue() error {
-	return fileError(s.db.Update(func(tx *bolt.Tx) error {
+	return fileError(s.update(func(tx *bolt.Tx) error {
 		q := tx.Bucket(queueBucket)
 		err := tx.Bucket(failedBucket).ForEach(func(k, v []byte) error { return q.Put(k, v) })
 		if err != nil {
@@ -344,13 +379,12 @@ func (s *State) finish() error {
 	return s.write()
 }
 
-// moveSeed notes that a seed was found elsewhere.
+// moveSeed notes that a seed was found elsewhere: a crawl that goes on with this one has to know.
 func (s *State) moveSeed(n int, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n < len(s.seeds) {
-		s.seeds[n] = key
-	}
+	s.moved[n] = key
+	s.changes.put(metaBucket, string(movedKey(n)), []byte(key))
 }
 
 // What add did.

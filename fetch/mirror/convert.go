@@ -36,6 +36,15 @@ func (m *mirror) converted(v memo) string {
 	return name
 }
 
+// toConvert notes that a file, which is what the server sent, is to be converted, if it is a page and
+// was not yet.
+func (m *mirror) toConvert(v *memo, isPage bool) {
+	if m.Convert && !m.Keep && !v.Page && (isPage || hasLinks(v.Type)) {
+		v.Page = true
+		m.d.Root.Remove(v.Path + backup) // it is of an older version
+	}
+}
+
 // convert makes the links of all pages lead to the files, as far as there are some.
 func (m *mirror) convert(ctx context.Context) error {
 	for key, b := range m.state.Visited() {
@@ -73,8 +82,14 @@ func (m *mirror) convertPage(base uri.URI, v memo) error {
 	}
 	defer in.Close()
 	info, err := root.Lstat(v.Path)
-	if err != nil || !info.Mode().IsRegular() {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // it was not asked for in this crawl, and somebody removed it
+	case err != nil || !info.Mode().IsRegular():
 		return fileError(err)
+	}
+	if source == v.Path && !v.describes(info) {
+		return nil // it was converted by an earlier mirror and not retrieved in this one, or it is somebody else's
 	}
 	temp := path.Join(path.Dir(v.Path), ".urlget-convert.new")
 	root.Remove(temp)

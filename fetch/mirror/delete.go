@@ -25,18 +25,21 @@ func (m *mirror) removeGone() error {
 		}
 	}
 	for _, name := range files {
-		gone, err := m.gone(name)
+		owner, _, err := m.state.Owner(fileName + name)
+		if err != nil {
+			return err
+		}
+		u, err := uri.Parse(owner)
+		if err != nil {
+			continue
+		}
+		gone, err := m.gone(places.Path(u))
 		if err != nil {
 			return err
 		}
 		if !gone {
 			continue
 		}
-		owner, _, err := m.state.Owner(fileName + name)
-		if err != nil {
-			return err
-		}
-		u, _ := uri.Parse(owner)
 		if err := m.remove(name, u); err != nil {
 			return err
 		}
@@ -54,15 +57,21 @@ func (m *mirror) removeGone() error {
 			}
 			continue
 		}
-		m.d.Root.Remove(dir) // if it is empty
+		if dir := m.Layout.below(dir); dir != "." {
+			m.d.Root.Remove(dir) // if it is empty
+		}
 		m.state.Disclaim(readDir + dir)
 		m.state.Disclaim(seenDir + dir)
 	}
 	return nil
 }
 
+// places says where everything is on its server, whatever the layout of the files: one that leaves out
+// directories gives files of several listings one directory.
+var places Layout
+
 // gone reports whether the nearest listing above that could be read does not have what leads to
-// name.
+// name, a place.
 func (m *mirror) gone(name string) (bool, error) {
 	for at := name; at != "."; {
 		parent := path.Dir(at)

@@ -67,6 +67,20 @@ func (l *Layout) Dir(u uri.URI) string {
 	return path.Dir(l.Path(member(u)))
 }
 
+// below returns the path of a directory that is dir if nothing is left out.
+func (l *Layout) below(dir string) string {
+	host, rest, _ := strings.Cut(dir, "/")
+	var dirs []string
+	if !l.Flat && rest != "" {
+		dirs = strings.Split(rest, "/")
+		dirs = dirs[min(l.CutDirs, len(dirs)):]
+	}
+	if !l.NoHost && !l.Flat {
+		dirs = append([]string{host}, dirs...)
+	}
+	return path.Join(".", path.Join(dirs...))
+}
+
 // member returns the URL of something in the directory that u names.
 func member(u uri.URI) uri.URI {
 	if m, err := u.JoinPath("x"); err == nil {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,7 +43,7 @@ type Options struct {
 	// Delete removes the files of earlier mirrors that are gone: those that a listing no longer has,
 	// if all listings could be read, and those that the server says are not there.
 	Delete bool
-	// Spider saves nothing.
+	// Spider saves nothing. Its state is another one than that of a mirror, and is removed in the end.
 	Spider bool
 	// Convert writes the links in pages, style sheets and gopher menus anew in the end, so that they
 	// lead to the files. Originals keeps what the server sent as NAME.orig. Without them, pages that
@@ -120,6 +121,9 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	c := m.Crawl
 	c.State, c.Visit, c.Settle = m.state, m.visit, d.Flush
 	c.Ended = m.ended
+	if m.Newer && !m.Keep && !m.Spider {
+		c.Spare = m.spare
+	}
 	r, err := crawl.Run(ctx, d.Client, seeds, &c)
 	m.report.Left, m.report.Failed = r.Left, r.Failed
 	if err != nil {
@@ -138,7 +142,7 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	if err := d.Flush(); err != nil {
 		return &m.report, err
 	}
-	if !m.Newer && m.State == "" {
+	if (!m.Newer || m.Spider) && m.State == "" {
 		m.state.Close()
 		os.Remove(file)
 		d.Root.Remove(stateDir) // if it is empty
@@ -172,7 +176,11 @@ func (m *mirror) stateFile(seeds []uri.URI) (string, error) {
 	if info, err := m.d.Root.Lstat(stateDir); err != nil || !info.IsDir() {
 		return "", fileError(&fs.PathError{Op: "open", Path: stateDir, Err: errors.New("it is not a directory")})
 	}
-	return filepath.Join(m.d.Root.Name(), filepath.FromSlash(StateName(seeds[0]))), nil
+	name := StateName(seeds[0])
+	if m.Spider { // what it has seen is not saved
+		name = strings.TrimSuffix(name, ".state") + ".spider"
+	}
+	return filepath.Join(m.d.Root.Name(), filepath.FromSlash(name)), nil
 }
 
 // StateName returns where the state of a mirror is whose first seed is u, below the root, if
@@ -214,6 +222,11 @@ func (v memo) bytes() []byte {
 		return nil
 	}
 	return b
+}
+
+// describes reports whether a file is the one that was saved.
+func (v memo) describes(info fs.FileInfo) bool {
+	return info.Mode().IsRegular() && info.Size() == v.Size && info.ModTime().Equal(v.Saved)
 }
 
 // visited is what became of a visit; it is told when the crawl says that it is over.
@@ -261,11 +274,11 @@ func (m *mirror) tell(e Event) {
 	}
 }
 
-// claim returns the path for u: that of the layout unless another URL has it, or a directory or a
+// claim returns the path for u, whose crawl.Key is key: that of the layout unless another URL has it, or a directory or a
 // file is in the way, as "/a" and "/a/b" are in each other's: it is then given a number that no URL
 // leads to.
-func (m *mirror) claim(u uri.URI) (string, error) {
-	want, key := m.Layout.Path(u), crawl.Key(u)
+func (m *mirror) claim(u uri.URI, key string) (string, error) {
+	want := m.Layout.Path(u)
 	for n := range 10_000 {
 		name := want
 		if n > 0 {
@@ -292,7 +305,7 @@ func (m *mirror) claim(u uri.URI) (string, error) {
 }
 
 // The names that the state knows are those of files, of directories whose listing was read whole,
-// and of directories that a listing named.
+// and of directories that a listing named. Those of directories are places.
 const (
 	fileName = "f:"
 	readDir  = "d:"
@@ -303,6 +316,15 @@ const (
 // is ours, the name is changed. It returns false if there is a directory of the name. Symbolic
 // links on the way are refused: nothing is written through them.
 func (m *mirror) makeWay(name string) (bool, error) {
+	if there, err := m.makeWayTo(name); !there {
+		return err == nil, err
+	}
+	info, err := m.d.Lstat(name)
+	return err != nil || !info.IsDir(), nil
+}
+
+// makeWayTo sees that the directories on the way to name can be there, and reports whether they are.
+func (m *mirror) makeWayTo(name string) (there bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range len(name) {
@@ -313,14 +335,11 @@ func (m *mirror) makeWay(name string) (bool, error) {
 		info, err := m.d.Root.Lstat(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return true, nil
+			return false, nil
 		case err != nil:
 			return false, fileError(err)
 		case info.Mode().IsRegular():
-			if err := m.moveAside(dir); err != nil {
-				return false, err
-			}
-			return true, nil
+			return false, m.moveAside(dir)
 		case !info.IsDir():
 			return false, fileError(&fs.PathError{Op: "write", Path: dir, Err: errors.New("it is no directory, and nothing is written through links")})
 		}
@@ -329,8 +348,7 @@ func (m *mirror) makeWay(name string) (bool, error) {
 		}
 		m.checked[dir] = true
 	}
-	info, err := m.d.Lstat(name)
-	return err != nil || !info.IsDir(), nil
+	return true, nil
 }
 
 // moveAside gives a file that is in the way of a directory another name.

@@ -164,6 +164,22 @@ func TestTreesOfServers(t *testing.T) {
 	}
 }
 
+// The names in a directory are of one form often, and no trap: that of the seed as those below it.
+func TestListingsLeadToAnyNumberOfFilesOfOneForm(t *testing.T) {
+	t.Parallel()
+	tree := fstest.MapFS{}
+	for i := range 5 {
+		for _, dir := range []string{"", "d/"} {
+			tree[fmt.Sprintf("%sfile%d", dir, i)] = &fstest.MapFile{ModTime: day}
+		}
+	}
+	opts := noHost()
+	opts.Crawl.MaxAlike = 2
+	if told, r := run(t, t.TempDir(), ftpd.Start(t, ftpd.Options{Tree: tree}).URL+"/", opts); r.Saved != 10 || r.Left != 0 {
+		t.Errorf("%+v\n%q", r, told)
+	}
+}
+
 func TestTheSecondRunAsksForWhatChanged(t *testing.T) {
 	t.Parallel()
 	tree := newTree()

@@ -72,7 +72,6 @@ func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visited) error {
 
 // members tells the crawl of what a listing has, and remembers that it is there.
 func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
-	dir := m.Layout.Dir(resp.URL)
 	for e, err := range resp.Entries {
 		if err != nil {
 			return err
@@ -81,11 +80,9 @@ func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 			var err error
 			switch e.Kind {
 			case fetch.EntryObject:
-				if owner, _, _ := m.state.Owner(fileName + m.Layout.Path(e.URL)); owner == crawl.Key(e.URL) {
-					_, err = m.state.Claim(fileName+m.Layout.Path(e.URL), owner)
-				}
+				err = m.isThere(e.URL)
 			case fetch.EntryListing:
-				_, err = m.state.Claim(seenDir+m.Layout.Dir(e.URL), "")
+				_, err = m.state.Claim(seenDir+places.Dir(e.URL), "")
 			}
 			if err != nil {
 				return err
@@ -96,10 +93,23 @@ func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 		}
 	}
 	if m.Delete {
-		_, err := m.state.Claim(readDir+dir, "")
+		_, err := m.state.Claim(readDir+places.Dir(resp.URL), "")
 		return err
 	}
 	return nil
+}
+
+// isThere keeps the file of a URL that a listing has, also if it is not asked for.
+func (m *mirror) isThere(u uri.URI) error {
+	key, name := crawl.Key(u), m.Layout.Path(u)
+	if !m.owns(name, key) { // it may have a number
+		b, _ := m.state.Memo(u)
+		if name = readMemo(b).Path; name == "" || !m.owns(name, key) {
+			return nil
+		}
+	}
+	_, err := m.state.Claim(fileName+name, key)
+	return err
 }
 
 // maxAgain is how often a page is begun again: at another URL, or under another name.
@@ -134,11 +144,11 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 	old := readMemo(p.Memo)
 	now := memo{Path: old.Path}
 	var err error
-	if now.Path == "" || !m.owns(now.Path, p.URL) {
-		if now.Path, err = m.claim(p.URL); err != nil {
+	if now.Path == "" || !m.owns(now.Path, p.Key()) {
+		if now.Path, err = m.claim(p.URL, p.Key()); err != nil {
 			return err
 		}
-	} else if err := m.claimAgain(now.Path, p.URL); err != nil {
+	} else if err := m.claimAgain(now.Path, p.Key()); err != nil {
 		return err
 	}
 	v.Path = now.Path
@@ -148,8 +158,11 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 	opts := &download.Options{Exists: m.exists(), Tries: m.Tries, Wait: m.Wait, MaxRetryWait: m.MaxRetryWait}
 	// What an earlier run saved, and nobody changed since, is asked for with the validator that the
 	// server gave it; what a listing tells of needs no request.
-	same := errBefore == nil && before.Mode().IsRegular() && before.Size() == old.Size && before.ModTime().Equal(old.Saved)
-	converted := m.converted(old)
+	same := errBefore == nil && old.describes(before)
+	converted := ""
+	if errBefore == nil { // the original alone is not the page
+		converted = m.converted(old)
+	}
 	now.Told, now.Asked = tellsOf(p), v.begin
 	sent := cmp.Or(converted, now.Path) // what the server sent the last time
 	if m.Newer && now.Path == old.Path {
@@ -161,15 +174,13 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 		opts.Exists = download.Overwrite
 	case m.Newer && same && old.stillTold(now.Told):
 		v.Outcome, v.Size = job.Unchanged, old.Size
+		m.toConvert(&old, false)
+		p.Memo = old.bytes()
 		return m.follow(p, old, old.Path, nil)
 	case m.Newer && old.toldSize(now.Told):
 		opts.Exists = download.Overwrite // whatever the server makes of times
-	case m.Newer && now.Told == (told{}) && p.Size >= 0 && !p.ModTime.IsZero() && !old.Page:
-		opts.Known = &download.Known{Size: p.Size, Validator: fetch.Validator{ModTime: p.ModTime}}
-		if same && now.Path == old.Path && opts.Known.Suffices(before) {
-			v.Outcome, v.Size = job.Unchanged, old.Size
-			return m.follow(p, old, old.Path, nil)
-		}
+	case m.Newer && now.Told == (told{}) && !old.Page && listed(p) != nil:
+		opts.Known = listed(p)
 	case m.Newer && (same || old.Page) && !old.Validator.IsZero():
 		opts.Exists, req.IfChanged = download.Overwrite, old.Validator
 	case m.Newer && (old.Page || old.Type == "" && slices.Contains(linked, crawl.Family(p.URL)) && m.mayLink(now.Path)):
@@ -178,6 +189,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 	var parse func(io.Reader) iter.Seq2[fetch.Entry, error]
 	final := p.URL
 	opts.Response = func(resp *fetch.Response) error {
+		p.Answered(resp.Kind)
 		if resp.Kind == fetch.KindListing && crawl.Family(resp.URL) != "gopher" && resp.Entries != nil {
 			v.Outcome, v.Path = job.Listed, ""
 			if err := m.members(p, resp); err != nil {
@@ -185,7 +197,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 			}
 			return errListed
 		}
-		if crawl.Key(resp.URL) != crawl.Key(p.URL) {
+		if crawl.Key(resp.URL) != p.Key() {
 			to := resp.URL
 			p.Trail = memo{To: crawl.Key(to)}.bytes()
 			if err := p.Move(to); err != nil {
@@ -238,6 +250,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 	case fetch.CodeOf(err) == fetch.ErrNotModified && !req.IfChanged.IsZero():
 		v.Outcome, v.Size = job.Unchanged, old.Size
 		old.Told, old.Asked = now.Told, now.Asked
+		m.toConvert(&old, false)
 		p.Memo = old.bytes()
 		return m.follow(p, old, sent, nil)
 	case err != nil:
@@ -252,7 +265,45 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 	if res.Outcome == download.Saved {
 		sent = ""
 	}
+	if same && res.Outcome == download.NotModified && now.Path == old.Path {
+		m.toConvert(&old, parse != nil)
+	}
 	return m.saved(p, v, res, old, now, final, sent, parse)
+}
+
+// spare reports whether a listing proves that a file is still what was saved. Nothing leads on from
+// such a file.
+func (m *mirror) spare(p *crawl.Page) bool {
+	known := listed(p)
+	if known == nil || !p.Save || slices.Contains(linked, crawl.Family(p.URL)) {
+		return false
+	}
+	old := readMemo(p.Memo)
+	if old.Path == "" || old.Page || m.Convert && hasLinks(old.Type) || !m.owns(old.Path, p.Key()) {
+		return false
+	}
+	if there, err := m.makeWayTo(old.Path); !there || err != nil {
+		return false
+	}
+	info, err := m.d.Lstat(old.Path)
+	if err != nil || !old.describes(info) || !known.Suffices(info) {
+		return false
+	}
+	if m.Delete { // for removeGone
+		if _, err := m.state.Claim(fileName+old.Path, p.Key()); err != nil {
+			return false
+		}
+	}
+	p.Result = &visited{Event: Event{Outcome: job.Unchanged, Path: old.Path, Size: old.Size, Replaced: true}, begin: time.Now()}
+	return true
+}
+
+// listed returns what a listing told of a file, nil if that was not its size and time.
+func listed(p *crawl.Page) *download.Known {
+	if p.Size < 0 || p.ModTime.IsZero() {
+		return nil
+	}
+	return &download.Known{Size: p.Size, Validator: fetch.Validator{ModTime: p.ModTime}}
 }
 
 // inTheWay reports whether a file could not be saved because a directory took its name meanwhile,
@@ -280,11 +331,11 @@ func (m *mirror) unclaim(old memo, name string) {
 	}
 }
 
-// claimAgain keeps the path that u had. That it is in use in this crawl too is noted for removeGone
+// claimAgain keeps the path that a URL had. That it is in use in this crawl too is noted for removeGone
 // alone.
-func (m *mirror) claimAgain(name string, u uri.URI) error {
+func (m *mirror) claimAgain(name, key string) error {
 	if m.Delete {
-		if _, err := m.state.Claim(fileName+name, crawl.Key(u)); err != nil {
+		if _, err := m.state.Claim(fileName+name, key); err != nil {
 			return err
 		}
 	}
@@ -292,9 +343,9 @@ func (m *mirror) claimAgain(name string, u uri.URI) error {
 	return err
 }
 
-func (m *mirror) owns(name string, u uri.URI) bool {
+func (m *mirror) owns(name, key string) bool {
 	owner, _, err := m.state.Owner(fileName + name)
-	return err == nil && owner == crawl.Key(u)
+	return err == nil && owner == key
 }
 
 func (m *mirror) exists() download.Exists {
@@ -329,6 +380,7 @@ func (m *mirror) saved(p *crawl.Page, v *visited, res *download.Result, old, now
 		}
 		if res.Outcome == download.Existed { // and nobody was asked
 			now.Told, now.Asked = old.Told, old.Asked
+			now.Type = cmp.Or(now.Type, fetch.TypeByName(now.Path)) // whose links may lead to what is not there
 		}
 		now.Final = old.Final
 		now.Page = old.Page
@@ -344,10 +396,14 @@ func (m *mirror) saved(p *crawl.Page, v *visited, res *download.Result, old, now
 		}
 		if m.Convert {
 			now.Page = parse != nil || hasLinks(now.Type)
+		}
+		if m.Convert || old.Page {
 			m.d.Root.Remove(now.Path + backup) // it is of an older version
 		}
 	}
-	if info, err := m.d.Lstat(now.Path); err == nil {
+	if res.Outcome == download.Existed && now.Path == old.Path {
+		now.Size, now.Saved = old.Size, old.Saved // what is there may be somebody else's, or converted
+	} else if info, err := m.d.Lstat(now.Path); err == nil {
 		now.Size, now.Saved = info.Size(), info.ModTime()
 	}
 	if scheme := p.URL.Scheme(); scheme != crawl.Family(p.URL) {

@@ -1,0 +1,102 @@
+package mirror_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/urlget/urlget/fetch/mirror"
+)
+
+// TestPagesAreConvertedOnce mirrors a site three times. A page that is unchanged is converted as soon as
+// that is asked for, and a converted one that is not retrieved again stays as it is: its links no
+// longer are those of the server.
+func TestPagesAreConvertedOnce(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"/": `<a href="s/">s</a> <a href=a.html>a</a>`, "/s/": `<a href=../a.html>x</a>`, "/a.html": "a"}
+	converted := map[string]string{"index.html": `<a href="s/index.html">s</a> <a href="a.html">a</a>`, "s/index.html": `<a href="../a.html">x</a>`, "a.html": "a"}
+	sent := map[string]string{"index.html": texts["/"], "s/index.html": texts["/s/"], "a.html": "a"}
+	plain := func(*mirror.Options) {}
+	convert := func(o *mirror.Options) { o.Convert = true }
+	convertOther := func(o *mirror.Options) { o.Convert, o.Crawl.Scope.Accept = true, []string{"a.html"} }
+	keep := func(o *mirror.Options) { o.Convert, o.Keep = true, true }
+	tests := []struct {
+		name string
+		runs []func(*mirror.Options)
+		want map[string]string
+	}{
+		{"the second time", []func(*mirror.Options){plain, convert}, converted},
+		{"the first and the second time", []func(*mirror.Options){convert, convert}, converted},
+		{"then only read", []func(*mirror.Options){convert, convertOther, convertOther}, converted},
+		{"then kept", []func(*mirror.Options){convert, keep, keep}, converted},
+		{"kept from the beginning", []func(*mirror.Options){plain, keep}, sent},
+		{"and not any more", []func(*mirror.Options){convert, plain}, sent},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			site, _ := pages(t, texts)
+			dir := t.TempDir()
+			for _, set := range tt.runs {
+				opts := noHost()
+				set(&opts)
+				run(t, dir, site.URL+"/", opts)
+			}
+			compare(t, tt.name, files(t, dir), tt.want)
+		})
+	}
+}
+
+func TestPagesThatAreKeptAreReadForTheirLinks(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"/": `<a href="s/">s</a>`, "/s/": `<a href=a.html>a</a>`, "/s/a.html": "a"}
+	site, answers := pages(t, texts)
+	dir := t.TempDir()
+	opts := noHost()
+	opts.Newer, opts.Keep = false, true
+	run(t, dir, site.URL+"/", opts)
+	if err := os.Remove(filepath.Join(dir, "s/a.html")); err != nil {
+		t.Fatal(err)
+	}
+	answers()
+	run(t, dir, site.URL+"/", opts)
+	if got := answers(); got[200] != 1 {
+		t.Errorf("answers: %v, want that of the missing file", got)
+	}
+	compare(t, "the missing file", files(t, dir), map[string]string{"index.html": texts["/"], "s/index.html": texts["/s/"], "s/a.html": "a"})
+}
+
+// TestAPageThatWasRemovedComesAgain removes pages of which the originals stay, and then mirrors them or
+// only reads them.
+func TestAPageThatWasRemovedComesAgain(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"/": `<a href=a.html>a</a>`, "/a.html": `<a href="/">up</a>`}
+	converted := map[string]string{"index.html": `<a href="a.html">a</a>`, "a.html": `<a href="index.html">up</a>`,
+		"index.html.orig": texts["/"], "a.html.orig": texts["/a.html"]}
+	for _, tt := range []struct {
+		name   string
+		accept []string
+		want   map[string]string
+	}{
+		{"mirrored", nil, converted},
+		{"only read", []string{"*.png"}, map[string]string{"index.html.orig": texts["/"], "a.html.orig": texts["/a.html"]}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			site, _ := pages(t, texts)
+			dir := t.TempDir()
+			opts := noHost()
+			opts.Convert, opts.Originals = true, true
+			run(t, dir, site.URL+"/", opts)
+			compare(t, "at first", files(t, dir), converted)
+			for _, name := range []string{"index.html", "a.html"} {
+				if err := os.Remove(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			opts.Crawl.Scope.Accept = tt.accept
+			run(t, dir, site.URL+"/", opts)
+			compare(t, "then", files(t, dir), tt.want)
+		})
+	}
+}

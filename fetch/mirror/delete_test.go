@@ -1,0 +1,55 @@
+package mirror_test
+
+import (
+	"maps"
+	"regexp"
+	"testing"
+	"testing/fstest"
+
+	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetch/mirror"
+)
+
+// TestOnlyWhatIsGoneIsDeletedInEveryLayout mirrors a tree twice, with files of one name. Without the
+// names of directories, their files are in one.
+func TestOnlyWhatIsGoneIsDeletedInEveryLayout(t *testing.T) {
+	t.Parallel()
+	tree := fstest.MapFS{}
+	for _, name := range []string{"a/x.txt", "b/x.txt", "b/y.txt", "c.txt"} {
+		tree[name] = &fstest.MapFile{Data: []byte("this is " + name + "\n"), ModTime: day}
+	}
+	tests := []struct {
+		name string
+		gone []string
+		opts func(o *mirror.Options) // of the second run
+	}{
+		{"a directory is left out", nil, func(o *mirror.Options) { o.Crawl.Scope.RejectURL = regexp.MustCompile("/b/") }},
+		{"a directory is too deep", nil, func(o *mirror.Options) { o.Crawl.Scope.MaxDepth = 1 }},
+		{"a name is not accepted any more", nil, func(o *mirror.Options) { o.Crawl.Scope.Reject = []string{"x.txt"} }},
+		{"files are gone", []string{"b/x.txt", "c.txt"}, func(*mirror.Options) {}},
+		{"a directory is gone", []string{"b/x.txt", "b/y.txt"}, func(*mirror.Options) {}},
+	}
+	for name, layout := range map[string]mirror.Layout{"all": {}, "no host": {NoHost: true}, "one cut": {CutDirs: 1},
+		"one cut, no host": {CutDirs: 1, NoHost: true}, "flat": {Flat: true}} {
+		for _, tt := range tests {
+			t.Run(name+"/"+tt.name, func(t *testing.T) {
+				t.Parallel()
+				tree := maps.Clone(tree)
+				s := ftpd.Start(t, ftpd.Options{Tree: tree})
+				dir := t.TempDir()
+				opts := noHost()
+				opts.Layout = layout
+				run(t, dir, s.URL+"/", opts)
+				for _, name := range tt.gone {
+					delete(tree, name)
+				}
+				tt.opts(&opts)
+				opts.Delete = true
+				told, r := run(t, dir, s.URL+"/", opts)
+				if n := len(files(t, dir)); int(r.Deleted) != len(tt.gone) || n != len(tree) {
+					t.Errorf("%d were deleted, %d are there, of the server %d: %q", r.Deleted, n, len(tree), told)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package mirror_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/urlget/urlget/fetch/crawl"
+)
+
+// TestASpiderLeavesTheMirrorAlone lets a spider look at what is mirrored. What it has seen is not taken
+// for saved, and the mirror still knows what it has.
+func TestASpiderLeavesTheMirrorAlone(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"/": `<a href=a>a</a>`, "/a": `<a href=b>b</a>`, "/b": `b`}
+	all := map[string]string{"index.html": texts["/"], "a": texts["/a"], "b": texts["/b"]}
+	for _, newer := range []bool{false, true} {
+		site, answers := pages(t, texts)
+		dir := t.TempDir()
+		seen := 0
+		spider := noHost()
+		spider.Spider, spider.Newer = true, newer
+		broken := spider
+		broken.Crawl.Enough = func() bool { seen++; return seen > 4 }
+		if _, _, err := tryRun(t, dir, site.URL+"/", broken); !errors.Is(err, crawl.ErrEnough) {
+			t.Fatal(err)
+		}
+		run(t, dir, site.URL+"/", noHost())
+		compare(t, "after a spider that was interrupted", files(t, dir), all)
+		run(t, dir, site.URL+"/", spider)
+		answers()
+		_, r := run(t, dir, site.URL+"/", noHost())
+		if got := answers(); got[304] != 3 || r.Unchanged != 3 {
+			t.Errorf("after a spider: %v, %+v", got, r)
+		}
+		if n := len(stateFiles(t, dir)); n != 1 {
+			t.Errorf("%d states are left", n)
+		}
+	}
+}
+
+func stateFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, ".urlget", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
