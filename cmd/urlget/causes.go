@@ -149,10 +149,19 @@ func namesOf(c *x509.Certificate) string {
 func dialing(errno syscall.Errno, format string) func(error) (string, string) {
 	return func(err error) (string, string) {
 		var e *net.OpError
-		if !errors.As(err, &e) || e.Op != "dial" || e.Addr == nil || !errors.Is(e, errno) {
+		if !errors.As(err, &e) || !errors.Is(e, errno) {
 			return "", ""
 		}
-		return e.Error(), fmt.Sprintf(format, e.Addr)
+		text := e.Error()
+		for e.Op != "dial" { // but that of a SOCKS proxy, say
+			if !errors.As(e.Err, &e) {
+				return "", ""
+			}
+		}
+		if e.Addr == nil {
+			return "", ""
+		}
+		return text, fmt.Sprintf(format, e.Addr)
 	}
 }
 

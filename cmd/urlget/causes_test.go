@@ -50,6 +50,8 @@ func TestCausesAreInWords(t *testing.T) {
 			"network failure: there is no host h.example", "name"},
 		{fetch.ErrNetwork, dial(syscall.ECONNREFUSED), "network failure: nobody listens at 127.0.0.1:9", "port"},
 		{fetch.ErrNetwork, fmt.Errorf("proxy http://p: %w", dial(syscall.ECONNREFUSED)), "network failure: proxy http://p: nobody listens at 127.0.0.1:9", "port"},
+		{fetch.ErrNetwork, fmt.Errorf("proxy socks5://p: %w", &net.OpError{Op: "socks connect", Net: "tcp", Err: dial(syscall.ECONNREFUSED)}),
+			"network failure: proxy socks5://p: nobody listens at 127.0.0.1:9", "port"},
 		{fetch.ErrNetwork, dial(syscall.ENETUNREACH), "network failure: no way leads to 127.0.0.1:9", "connected"},
 		{fetch.ErrNetwork, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}, "network failure: the server cut the connection", ""},
 		{fetch.ErrFile, file(syscall.ENOSPC), "local file failure: x.txt: the disk is full", "-P DIR"},

@@ -113,7 +113,7 @@ func (c *config) parse(r io.Reader) error {
 		if size += len(lines.Bytes()) + 1; size > maxConfig {
 			return c.wrong(n, "the file has more than %d bytes", maxConfig)
 		}
-		text := strings.TrimSpace(lines.Text())
+		text := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff")) // with which some editors begin
 		switch {
 		case text == "" || text[0] == '#':
 		case strings.ContainsRune(text, 0):

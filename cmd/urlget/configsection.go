@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/textproto"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -29,8 +31,10 @@ func (c *config) checkSections() error {
 				return c.wrong(line.number, "--%s needs a value", line.name)
 			case line.given && line.name == "no-proxy":
 				return c.wrong(line.number, "--no-proxy has no value in a section")
-			case line.name == "header" && !strings.Contains(line.value, ":"):
-				return c.wrong(line.number, "--header: want Name: value")
+			case line.name == "header":
+				if err := checkField(line.value); err != nil {
+					return c.wrong(line.number, "%v", err)
+				}
 			case line.name == "proxy":
 				if _, err := proxyURL(line.value, false); err != nil {
 					return c.wrong(line.number, "%v", err)
@@ -64,6 +68,15 @@ func (c *config) checkLogin(s configSection) error {
 		return c.wrong(user, "--user needs a password in the same section")
 	case user == 0 && password:
 		return c.wrong(s.lines[0].number, "a password needs --user in the same section")
+	}
+	return nil
+}
+
+// checkField finds what is wrong with a header field of a section.
+func checkField(field string) error {
+	j := job.Job{Header: []string{field}}
+	if wrong := (*job.FieldError)(nil); errors.As(j.Validate(), &wrong) {
+		return errors.New("--header: " + wrong.Reason)
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ func (a *app) login() error {
 	switch {
 	case ways > 1:
 		return usage("--user USER:PASSWORD, --password, --password-file and --ask-password exclude each other")
+	case s.noNetrc && (s.netrc || s.netrcFile != ""):
+		return usage("--no-netrc excludes --netrc and --netrc-file")
 	case both:
 		s.password = password
 	case s.passwordFile != "":

@@ -99,7 +99,7 @@ func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 	}
 	if x.Scheme.Driver != nil {
 		e.Operation = req.Op.String()
-		if req.Op == fetch.OpGet {
+		if req.Op == fetch.OpGet && (x.Scheme.State() != fetch.StateNamesOnly || !x.Gateway.IsZero()) {
 			e.Output = a.outputName(x)
 		}
 	}

@@ -30,7 +30,7 @@ func (a *app) explainTree(e *explanation, u uri.URI) error {
 		e.Output = "none: --spider saves nothing"
 	}
 	e.Rules = append(scopeRules(scope, u), a.treeRules(u)...)
-	if !t.mirror && !a.set.newer && t.state == "" {
+	if (!t.mirror && !a.set.newer || t.spider) && t.state == "" {
 		return nil
 	}
 	state := cmp.Or(t.state, filepath.Join(dir, filepath.FromSlash(mirror.StateName(u))))

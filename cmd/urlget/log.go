@@ -56,7 +56,13 @@ func (a *app) openLog(args []string) (detached bool, err error) {
 			return false, &usageError{fetch.Printable(arg) + ": the URL has no scheme", a.set.misread(arg)}
 		}
 	}
-	if l.background && os.Getenv(inBackground) == "" {
+	switch {
+	case !l.background || os.Getenv(inBackground) != "":
+	case name == "-":
+		return false, usage("-b leaves the terminal: its log is a file, not -")
+	case a.set.ask:
+		return false, usage("--ask-password: in the background there is no terminal to ask for the password at")
+	default:
 		return true, a.detach(name)
 	}
 	os.Unsetenv(inBackground)

@@ -192,19 +192,23 @@ func (a *app) failed(number int, place, subject string, err error) {
 	}
 	err = inWords(err)
 	a.exit.failed(number, status)
-	if a.events != nil && subject != "" {
+	if a.events != nil && (subject != "" || place != "") { // a line of a list may have no URL
 		ev := render.Failed(subject, err, status)
 		ev.Hint = hintOf(err)
 		a.write(ev)
 	}
-	if subject != "" {
-		a.tally.fail(subject)
+	if name := cmp.Or(subject, place); name != "" {
+		a.tally.fail(name)
 	}
 	printError(a.con.prose(), a.con.paint, place, subject, err)
 	if wanted := (*fetch.FormError)(nil); errors.As(err, &wanted) {
 		render.Form(a.con, &wanted.Form)
 	}
 }
+
+// withContent are flags that --head would leave without effect, as stat has none of them.
+var withContent = []string{"output-document", "directory-prefix", "continue", "timestamping", "no-clobber", "checksum", "sha256", "range",
+	"content-on-error", "recursive", "mirror", "page-requisites", "spider", "metalink"}
 
 // command returns the command and its subcommands.
 func (a *app) command() *cobra.Command {
@@ -262,6 +266,11 @@ the terminal. "urlget schemes" lists the schemes.`,
 			return err
 		}
 		if *head {
+			for _, name := range withContent {
+				if root.Flags().Changed(name) {
+					return usage("--head brings no content, and --%s is about it", name)
+				}
+			}
 			a.set.fields = true
 			return describe(cmd, args)
 		}

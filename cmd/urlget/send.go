@@ -116,6 +116,9 @@ func (a *app) send(j *job.Job) error {
 	if ways > 1 {
 		return usage("--data, --post-file and --form exclude each other")
 	}
+	if strings.ContainsAny(s.method, "/,*") {
+		return &usageError{"--method: want one word", "wget's -X is --exclude-directories"}
+	}
 	j.Method = s.method
 	switch {
 	case s.data != nil:

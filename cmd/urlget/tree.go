@@ -120,10 +120,14 @@ func (t *treeSettings) check(s *settings) error {
 		return &usageError{"-O names one file, and a tree has many", "-P DIR saves them below a directory"}
 	case s.resume:
 		return usage("-c is for single files: a tree that was interrupted goes on by itself, and -N leaves what is unchanged")
-	case s.rng != "" || s.checksum != "" || s.parts || s.text || s.part > 0:
-		return usage("--range, --checksum and the flags for messages are for single files")
+	case s.rng != "" || s.checksum != "" || s.sha256 || s.parts || s.text || s.part > 0:
+		return usage("--range, --checksum, --sha256 and the flags for messages are for single files")
 	case s.send.method != "":
 		return &usageError{"--method: what trees lead to is only retrieved", "wget's -X is --exclude-directories"}
+	case s.send.data != nil || s.send.postFile != "" || s.send.answers != nil:
+		return usage("--data, --post-file and --form are for single URLs: what trees lead to is only retrieved")
+	case s.errorContent:
+		return usage("--content-on-error is for single files")
 	case t.remove && !t.mirror && !s.newer:
 		return usage("--delete needs -m or -N: without them nothing is remembered of what was there")
 	case len(t.domains) > 0 && !t.span:

@@ -33,7 +33,7 @@ type listFlags struct {
 
 // addListingFlags defines the flags about the list of URLs.
 func addListingFlags(f *pflag.FlagSet, s *settings) {
-	f.StringVarP(&s.list.file, "input-file", "i", "", "read URLs from `FILE`, a URL or \"-\" (standard input), one a line, or from the links of a page")
+	f.VarP((*once)(&s.list.file), "input-file", "i", "read URLs from `FILE`, a URL or \"-\" (standard input), one a line, or from the links of a page")
 	f.BoolVar(&s.list.html, "force-html", false, "read the list as an HTML page, whatever its name")
 	f.StringVarP(&s.list.base, "base", "B", "", "resolve what is relative in the list against `URL`")
 }

@@ -206,3 +206,17 @@ func (l *lineEnds) Set(text string) error {
 	}
 	return nil
 }
+
+// once is the value of a flag that cannot be given twice, as the last one would be all that counts.
+type once string
+
+func (o *once) String() string { return string(*o) }
+func (o *once) Type() string   { return "string" }
+
+func (o *once) Set(text string) error {
+	if *o != "" {
+		return errors.New("it is given twice, and only one can be read")
+	}
+	*o = once(text)
+	return nil
+}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
@@ -223,6 +225,8 @@ func (j *Job) checkLines() *FieldError {
 			return &FieldError{"header", "want 'Name: value'"}
 		case breaksLine(field):
 			return &FieldError{"header", name + " has a line break or a NUL in it"}
+		case !httpguts.ValidHeaderFieldName(strings.TrimSpace(name)):
+			return &FieldError{"header", "want 'Name: value', and the name is one word"}
 		}
 	}
 	for _, text := range j.Accept {

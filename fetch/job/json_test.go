@@ -133,6 +133,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"url": "data:,x", "header": [": hunter2"]}`, fetch.ErrRequest, "header"},
 		{`{"url": "data:,x", "header": ["A: hunter2\nB: x"]}`, fetch.ErrRequest, "header"},
 		{`{"url": "data:,x", "header": ["A\r: x"]}`, fetch.ErrRequest, "header"},
+		{`{"url": "data:,x", "header": ["hunter2 hunter2: x"]}`, fetch.ErrRequest, "header"},
 		{`{"url": "data:,x", "accept": ["text/html\u0000"]}`, fetch.ErrRequest, "accept"},
 		{`{"url": "data:,x", "view": "text/html\n"}`, fetch.ErrRequest, "view"},
 		{`{"url": "data:,x", "if_changed": {"etag": "a\nb"}}`, fetch.ErrRequest, "if_changed"},

@@ -98,7 +98,7 @@ var layers = []layer{
 
 	{"files", []row{
 		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/metalink", "internal/filelock", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
-		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/render"}},
+		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/render"}, modules: []string{"golang.org/x/net"}},
 		{packages: "fetch/schedule", imports: []string{"fetch", "fetch/uri", "fetch/job"}},
 		{packages: "fetch/crawl", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/robots", "fetch/job",
 			"fetch/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
