@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -25,7 +26,7 @@ import (
 )
 
 const (
-	// maxHead bounds the head of an answer that is kept of a payload that is known already.
+	// maxHead bounds the head of an answer, which is kept of a payload that is known already.
 	maxHead = 512 << 10
 	// maxIDs bounds the identifiers that are remembered, so that no record is written twice.
 	maxIDs = 1 << 20
@@ -108,18 +109,28 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer r.Close()
+	var last *copied // is written once the reader has looked at what stands behind it
+	defer func() { last.close() }()
 	for n := 0; ; {
 		if err := fetch.ContextError(ctx); err != nil {
 			return err
 		}
 		rec, err := r.Next()
 		var damage *warc.DamageError
+		errors.As(err, &damage)
+		if last != nil && (damage == nil || damage.Offset != last.offset || last.isWhole(damage)) {
+			if err := m.put(last); err != nil {
+				return err
+			}
+		}
+		last.close()
+		last = nil
 		switch {
 		case err == io.EOF && n == 0:
 			return fmt.Errorf("%s holds no record", name)
 		case err == io.EOF:
 			return nil
-		case errors.As(err, &damage):
+		case damage != nil:
 			m.problem(fmt.Errorf("%s: %w", name, err))
 			continue
 		case err != nil:
@@ -131,11 +142,8 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 				m.report.Known++
 				continue
 			}
-			if len(m.ids) < maxIDs {
-				m.ids[id] = true
-			}
 		}
-		if err := m.copy(rec); errors.As(err, &damage) {
+		if last, err = m.copy(rec); errors.As(err, &damage) {
 			continue // which the reader tells next
 		} else if err != nil {
 			return err
@@ -143,10 +151,34 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 	}
 }
 
-// copy writes a record.
-func (m *Importer) copy(rec *warc.Record) error {
-	d := &warc.Draft{Block: warc.NewSpool(m.w.Dir())}
-	defer func() { d.Block.Close() }()
+// A copied record is to be written.
+type copied struct {
+	*warc.Draft
+	id     string
+	offset int64
+	digest string // of the payload; "" if there is none that may be a revisit of another
+}
+
+func (c *copied) close() {
+	if c != nil {
+		c.Block.Close()
+	}
+}
+
+// isWhole reports whether a record is, behind which there is damage, as far as can be known.
+func (c *copied) isWhole(damage error) bool {
+	want, ok := warc.ParseDigest(c.Header.Get("WARC-Block-Digest"))
+	if !ok {
+		return errors.Is(damage, io.ErrUnexpectedEOF) // all of its block is there
+	}
+	sum := want.Hash()
+	_, err := io.Copy(sum, c.Block.Reader(0))
+	return err == nil && bytes.Equal(sum.Sum(nil), want.Sum)
+}
+
+// copy reads a record.
+func (m *Importer) copy(rec *warc.Record) (*copied, error) {
+	d := &copied{Draft: &warc.Draft{Block: warc.NewSpool(m.w.Dir())}, id: rec.ID(), offset: rec.Offset}
 	for _, f := range rec.Header {
 		switch strings.ToLower(f.Name) {
 		case "content-length":
@@ -163,22 +195,31 @@ func (m *Importer) copy(rec *warc.Record) error {
 	sum := sha256.New()
 	payload, err := m.payload(rec, d.Block, sum)
 	if err != nil {
-		return err
+		d.close()
+		return nil, err
 	}
 	if payload > 0 {
-		digest := fmt.Sprintf("sha256:%x", sum.Sum(nil))
+		d.digest = fmt.Sprintf("sha256:%x", sum.Sum(nil))
 		if d.Header.Get("WARC-Payload-Digest") == "" {
-			d.Header.Add("WARC-Payload-Digest", digest)
+			d.Header.Add("WARC-Payload-Digest", d.digest)
 		}
-		if m.seen.Revisit(&d.Header, digest) {
-			m.report.Revisits++
-			if err := shorten(d, m.w.Dir()); err != nil {
-				return err
-			}
+	}
+	return d, nil
+}
+
+// put writes a record.
+func (m *Importer) put(d *copied) error {
+	if d.id != "" && len(m.ids) < maxIDs {
+		m.ids[d.id] = true
+	}
+	if d.digest != "" && m.seen.Revisit(&d.Header, d.digest) {
+		m.report.Revisits++
+		if err := shorten(d.Draft, m.w.Dir()); err != nil {
+			return err
 		}
 	}
 	m.report.Records++
-	return m.w.Write(d)
+	return m.w.Write(d.Draft)
 }
 
 // payload copies the block of a record, and hashes the payload if there is one that may be a
@@ -195,7 +236,9 @@ func (m *Importer) payload(rec *warc.Record, block *warc.Spool, sum io.Writer) (
 	if _, err := io.Copy(block, rec.Block); err != nil {
 		return -1, err
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(block.Reader(0)), nil)
+	head := &io.LimitedReader{R: block.Reader(0), N: maxHead}
+	resp, err := http.ReadResponse(bufio.NewReader(head), nil)
+	head.N = math.MaxInt64
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return -1, nil
 	}

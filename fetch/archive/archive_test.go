@@ -1,7 +1,10 @@
 package archive_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -10,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -101,6 +105,45 @@ func TestArchivesBecomeOne(t *testing.T) {
 		if err := m.WARC(t.Context(), strings.NewReader(content), name); err == nil {
 			t.Errorf("%s was taken", name)
 		}
+	}
+}
+
+// What is damaged in one archive is taken from another that has it too.
+func TestDamagedRecordsAreReplaced(t *testing.T) {
+	t.Parallel()
+	digest := fmt.Sprintf("text/plain\r\nWARC-Block-Digest: sha256:%x", sha256.Sum256([]byte("pear")))
+	whole := record("1", "resource", "2020-01-01T00:00:00Z", "ftp://h/1", digest, "pear")
+	bare := record("1", "resource", "2020-01-01T00:00:00Z", "ftp://h/1", "text/plain", "pear")
+	pack := func(text string, change func([]byte) []byte) string {
+		var b bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&b, gzip.NoCompression)
+		z.Write([]byte(text))
+		z.Close()
+		return string(change(b.Bytes()))
+	}
+	flip := func(b []byte) []byte { return bytes.Replace(b, []byte("pear"), []byte("peas"), 1) }
+	for _, tt := range []struct{ name, first, second string }{
+		{"cut off within its block", whole[:len(whole)-6], whole},
+		{"cut off behind its block", whole[:len(whole)-4], whole},
+		{"cut off behind its block, without a digest", bare[:len(bare)-2], bare},
+		{"another byte", pack(whole, flip), whole},
+		{"another byte, without a digest", pack(bare, flip), bare},
+		{"a length that is wrong", strings.Replace(whole, "Content-Length: 4", "Content-Length: 3", 1), whole},
+		{"a gzip member without its end", pack(whole, func(b []byte) []byte { return b[:len(b)-4] }), whole},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			list, told, report := imported(t, func(m *archive.Importer) error {
+				err := m.WARC(t.Context(), strings.NewReader(tt.first), "one")
+				if err != nil && !strings.Contains(err.Error(), "holds no record") {
+					return err
+				}
+				return m.WARC(t.Context(), strings.NewReader(tt.second), "two")
+			})
+			if len(list) != 1 || list[0].Type != "resource" || string(list[0].Block) != "pear" || len(told) != 1 || report.Records != 1 {
+				t.Errorf("%d records, %q, %+v", len(list), told, report)
+			}
+		})
 	}
 }
 
@@ -267,4 +310,24 @@ func extractAll(t *testing.T, path, dir string) (saved int) {
 		t.Error(err)
 	}
 	return saved
+}
+
+// A head that does not end is not held in memory.
+func TestHeadsAreBounded(t *testing.T) { // not parallel: it looks at what is allocated
+	const size = 16 << 20
+	file := record("1", "response", "2020-01-01T00:00:00Z", "http://h/1", "application/http;msgtype=response", "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", size))
+	w, err := warc.Create(filepath.Join(t.TempDir(), "out.warc.gz"), warc.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := archive.New(w, capture.NewSeen(), func(err error) { t.Error(err) }).WARC(t.Context(), strings.NewReader(file), "one"); err != nil {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 2*size {
+		t.Errorf("%d bytes were allocated", used)
+	}
 }

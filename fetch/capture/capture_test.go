@@ -99,6 +99,13 @@ func TestHTTP(t *testing.T) {
 			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
 		{"chunks", []told{sent(get), received("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n"), ended(nil)},
 			"response request", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\npe\r\n2\r\nar\r\n0\r\n\r\n", "pear", ""},
+		{"a head that ends in bare line feeds", []told{sent(get), received("HTTP/1.1 200 OK\n\npe\r\n\r\nar"), ended(nil)},
+			"response request", "HTTP/1.1 200 OK\n\npe\r\n\r\nar", "pe\r\n\r\nar", ""},
+		{"a head that ends in bare line feeds, and a length", []told{sent(get), received("HTTP/1.1 200 OK\nContent-Length: 8\n\npe\r\n\r\nar"), ended(nil)},
+			"response request", "HTTP/1.1 200 OK\nContent-Length: 8\n\npe\r\n\r\nar", "pe\r\n\r\nar", ""},
+		{"an answer that begins before all is sent", []told{sent("POST /a HTTP/1.1\r\nHost: h.example\r\nContent-Length: 4\r\n\r\npe"),
+			received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npe"), sent("ar"), received("ar"), ended(nil)},
+			"response request", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear", "pear", ""},
 		{"no content", []told{sent(get), received("HTTP/1.1 204 No Content\r\n\r\n"), ended(nil)},
 			"response request", "HTTP/1.1 204 No Content\r\n\r\n", "", ""},
 		{"an interim answer", []told{sent(get), received("HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"), ended(nil)},
@@ -162,6 +169,15 @@ func TestWhatIsKnownIsNotWrittenAgain(t *testing.T) {
 	again := list[2]
 	if string(again.Block) != "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" || again.Field("WARC-Refers-To-Target-URI") != "http://h.example/a" {
 		t.Errorf("%v: %q", again.Fields, again.Block)
+	}
+
+	for n := 4090; n < 4100; n++ { // where a line ends that is read in pieces
+		head := "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", n) + "\r\nContent-Length: 4\r\n\r\n"
+		list := recordOf(t, NewSeen(), exchange("http://h.example/a", sent(get), answer, ended(nil)),
+			exchange("http://h.example/b", sent(get), received(head+"pear"), ended(nil)))
+		if got := string(list[2].Block); list[2].Type != "revisit" || got != head {
+			t.Errorf("%d: a %s with a head of %d bytes, want %d", n, list[2].Type, len(got), len(head))
+		}
 	}
 
 	index := warc.IndexEntry{URL: "http://old.example/", Digest: sum("pear"), Date: warc.ParseDate("20200101000000")}.AppendTo(nil)

@@ -46,14 +46,13 @@ func (m *message) receive(dir string, p []byte) {
 	if m.head != nil {
 		from := max(0, len(m.head)-3)
 		m.head = append(m.head, p...)
-		end := bytes.Index(m.head[from:], []byte("\r\n\r\n"))
-		if end < 0 {
+		end := headEnd(m.head, from)
+		if end == 0 {
 			if len(m.head) > maxHead {
 				m.head = nil
 			}
 			return
 		}
-		end += from + 4
 		if !interimStatus(m.head) && !bytes.Contains(bytes.ToLower(m.head[:end]), []byte("\ntransfer-encoding:")) {
 			m.payload = sha256.New()
 		}
@@ -62,6 +61,24 @@ func (m *message) receive(dir string, p []byte) {
 	if m.payload != nil {
 		m.payload.Write(p)
 		m.size += int64(len(p))
+	}
+}
+
+// headEnd returns where the head ends that b begins with, with the empty line; 0 if it has no end. No
+// line before from is the last one. Some servers leave out carriage returns.
+func headEnd(b []byte, from int) int {
+	for {
+		i := bytes.IndexByte(b[from:], '\n')
+		if i < 0 {
+			return 0
+		}
+		from += i + 1
+		switch rest := b[from:]; {
+		case bytes.HasPrefix(rest, []byte("\n")):
+			return from + 1
+		case bytes.HasPrefix(rest, []byte("\r\n")):
+			return from + 2
+		}
 	}
 }
 
@@ -78,11 +95,20 @@ func (r *recording) sentHTTP(conn int, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := r.http.conns[conn]
-	if len(list) == 0 || list[len(list)-1].answer != nil {
+	if len(list) == 0 || list[len(list)-1].answer != nil && beginsRequest(p) {
 		list = append(list, &message{request: warc.NewSpool(r.http.dir)})
 		r.http.conns[conn] = list
 	}
 	list[len(list)-1].request.Write(p)
+}
+
+// beginsRequest reports whether p, which is sent after an answer has begun, is another request. Else it
+// is more of the content of the last one: servers may answer before they have read all of it.
+func beginsRequest(p []byte) bool {
+	line, _, whole := bytes.Cut(p, []byte("\r\n"))
+	method, rest, ok := bytes.Cut(line, []byte(" "))
+	return ok && len(method) > 0 && len(method) <= maxMethod && !bytes.ContainsFunc(method, func(c rune) bool { return c <= ' ' || c > '~' }) &&
+		(!whole || bytes.HasSuffix(rest, []byte(" HTTP/1.1")))
 }
 
 func (r *recording) receivedHTTP(conn int, p []byte) {
@@ -221,15 +247,20 @@ func headLength(s *warc.Spool) int64 { return headLengthAt(s, 0) }
 // headLengthAt returns how long the head at from is, with the empty line; 0 if it has no end.
 func headLengthAt(s *warc.Spool, from int64) int64 {
 	lines := bufio.NewReader(io.LimitReader(s.Reader(from), maxHead))
-	length := int64(0)
+	length, begun := int64(0), false // begun is a line that is longer than what is read at once
 	for {
 		line, err := lines.ReadSlice('\n')
 		length += int64(len(line))
 		if err == bufio.ErrBufferFull {
+			begun = true
 			continue
 		}
 		if err != nil {
 			return 0
+		}
+		if begun {
+			begun = false
+			continue
 		}
 		if len(bytes.TrimRight(line, "\r\n")) == 0 {
 			return length

@@ -71,13 +71,14 @@ type captured struct {
 	date   time.Time
 	op     fetch.Op
 	rng    fetch.Range
+	total  int64 // of what rng is a part, as HTTP tells it; 0 if that is not known
 	view   string
 	form   string
 	status int    // of HTTP; 0 for others
 	method string // of HTTP; "" if it is not known
 	sent   string // the digest of what was sent with it; "" if nothing was
 	coded  bool   // codings were asked for
-	failed bool   // it failed in a way that says little of the resource
+	failed bool   // it failed in a way that says little of the resource, or is not whole
 	id     string
 	// bare is set for a resource record that nothing else is said about.
 	bare bool
@@ -223,6 +224,7 @@ type scanner struct {
 	requests map[string]asked     // by the identifier of the answer, until that is met
 	answers  map[string]*captured // those whose request was not met
 	owned    map[string]bool      // resources that an exchange tells more about
+	cut      map[string]bool      // resources that are not whole
 	bare     []*captured
 }
 
@@ -242,6 +244,9 @@ func (s *scanner) record(rec *warc.Record) {
 	}
 	c := &captured{place: here, date: rec.Date(), kind: rec.Type(), id: rec.ID()}
 	web := u.Scheme() == "http" || u.Scheme() == "https"
+	if o := (origin{rec.TargetURI(), c.date}); c.kind == warc.Revisit && a.origins[o].file == nil {
+		a.origins[o] = here // unless the content has the same date
+	}
 	http := strings.HasPrefix(strings.ToLower(strings.ReplaceAll(rec.ContentType(), " ", "")), "application/http")
 	switch {
 	case c.kind == warc.Request && http:
@@ -270,10 +275,18 @@ func (s *scanner) record(rec *warc.Record) {
 		}
 		s.owned[x.Content] = x.Content != ""
 		c.kind, c.op, c.rng, c.view, c.form = exchangeRecord, x.Op, x.Range, x.View, x.Form
-		c.failed = x.Failure != nil && (x.Failure.Retry || x.Failure.Class == fetch.ErrInterrupted || x.Failure.Class == fetch.ErrNotModified)
+		c.failed = x.Failure != nil && (x.Failure.Retry || x.Failure.Class == fetch.ErrInterrupted || x.Failure.Class == fetch.ErrNotModified) ||
+			s.cut[x.Content] && x.Op != fetch.OpDial
 	case c.kind == warc.Resource:
 		a.origins[origin{rec.TargetURI(), rec.Date()}] = here
 		c.bare = true
+		if rec.Get("WARC-Truncated") != "" {
+			c.failed = true
+			if s.cut == nil {
+				s.cut = make(map[string]bool)
+			}
+			s.cut[c.id] = c.id != ""
+		}
 		s.bare = append(s.bare, c)
 		return
 	default:
@@ -344,7 +357,7 @@ func (c *captured) answers(req *fetch.Request, form string) bool {
 	switch {
 	case c.kind != exchangeRecord && !c.hasMethod(req):
 		return false
-	case !c.rng.IsZero() && c.rng != req.Range, c.form != form:
+	case !c.isPart(req.Range), c.form != form:
 		return false
 	case c.kind == exchangeRecord && c.view != req.View:
 		return false
@@ -354,6 +367,20 @@ func (c *captured) answers(req *fetch.Request, form string) bool {
 		return req.Op == fetch.OpStat
 	}
 	return true
+}
+
+// isPart reports whether c is that part, or has all of which it is one. Who asks for the rest, or for
+// more than there is, gets what ends with the content.
+func (c *captured) isPart(want fetch.Range) bool {
+	if c.rng.IsZero() || c.rng == want {
+		return true
+	}
+	if c.total == 0 || want.IsZero() {
+		return false
+	}
+	want = want.Of(c.total)
+	return want.Offset == c.rng.Offset && c.rng.Offset+c.rng.Length == c.total &&
+		(want.Length == 0 || want.Length > c.rng.Length)
 }
 
 // hasMethod reports whether c was asked for as req asks.

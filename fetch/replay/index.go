@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urlget/urlget/fetch/capture"
 	"github.com/urlget/urlget/fetch/uri"
@@ -64,7 +65,7 @@ type line struct {
 var seed = maphash.MakeSeed()
 
 // numbered is the end of the names of files that --warc-max-size makes, which share an index.
-var numbered = regexp.MustCompile(`-[0-9]{5}$`)
+var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-[0-9]{5}$`) })
 
 // openIndex looks for an index of an archive with that size, and returns how much of it it covers.
 func (a *Archive) openIndex(f *os.File, size int64) (covered int64, err error) {
@@ -72,7 +73,7 @@ func (a *Archive) openIndex(f *os.File, size int64) (covered int64, err error) {
 	for _, suffix := range []string{".gz", ".zst", ".warc"} {
 		base = strings.TrimSuffix(base, suffix)
 	}
-	for _, name := range []string{base + ".cdxj", numbered.ReplaceAllString(base, "") + ".cdxj"} {
+	for _, name := range []string{base + ".cdxj", numbered().ReplaceAllString(base, "") + ".cdxj"} {
 		file, err := os.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -28,6 +28,7 @@ var errTooManyLines = errors.New("too many records in its index")
 type packed struct {
 	name   string
 	files  []wacz.File
+	apart  []bool // files that were read, as the index is of no use for them
 	reader *wacz.Reader
 	lines  []packedLine // in the order of hash
 	extras []extra
@@ -62,7 +63,7 @@ func (a *Archive) addPacked(f *os.File, size int64) error {
 		if !errors.Is(err, wacz.ErrNoIndex) {
 			a.damaged(fmt.Errorf("%s: %w; its archives are read instead", p.name, err))
 		}
-		p.lines, p.extras, rest = nil, nil, p.files
+		p.lines, p.extras, p.apart, rest = nil, nil, nil, p.files
 	default:
 		a.indexes = append(a.indexes, p)
 	}
@@ -108,12 +109,14 @@ func (p *packed) load(most int) (rest []wacz.File, err error) {
 	if err != nil {
 		return nil, err
 	}
+	p.apart = partly
 	for i, file := range p.files {
 		if !named[i] || partly[i] {
+			p.apart[i] = true
 			rest = append(rest, file)
-			p.lines = slices.DeleteFunc(p.lines, func(l packedLine) bool { return l.file == uint32(i) })
 		}
 	}
+	p.lines = slices.DeleteFunc(p.lines, func(l packedLine) bool { return p.apart[l.file] })
 	slices.SortFunc(p.lines, func(a, b packedLine) int {
 		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset))
 	})
@@ -153,7 +156,10 @@ func (p *packed) each(f func(warc.IndexEntry)) error {
 func (p *packed) distrust(a *Archive, key string) {
 	a.damaged(fmt.Errorf("%s: its index lies about %s; its archives are read instead", p.name, strings.TrimSpace(key)))
 	p.lines, p.extras = nil, nil
-	for _, file := range p.files {
+	for i, file := range p.files {
+		if p.apart[i] {
+			continue
+		}
 		if err := a.scan(io.ReaderAt(file), p.name+"/"+file.Name, 0); err != nil {
 			a.damaged(err)
 		}

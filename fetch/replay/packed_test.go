@@ -224,3 +224,21 @@ func TestThePackedIndexTellsMethods(t *testing.T) {
 func replaying(a *replay.Archive) *fetch.Client {
 	return fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
 }
+
+// Where the index lies about one archive, another that it does not name is not read a second time.
+func TestArchivesAreReadOnce(t *testing.T) {
+	t.Parallel()
+	one, two := response("http://h.example/1", answer("pear")), response("http://h.example/2", answer("pear"))
+	lines := strings.Replace(strings.Join(cdxj(t, "two.warc", two), ""), `"offset":"0"`, `"offset":"7"`, 1)
+	a, err := replay.Open(writePacked(t, part{"archive/one.warc", []byte(one)}, part{"archive/two.warc", []byte(two)},
+		part{"indexes/index.cdx.gz", zipped(t, lines)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for _, rawURL := range []string{"http://h.example/2", "http://h.example/1"} {
+		if list := a.Captures(uri.MustParse(rawURL), 10); len(list) != 1 {
+			t.Errorf("%s: %d captures, want 1", rawURL, len(list))
+		}
+	}
+}

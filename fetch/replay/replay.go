@@ -110,13 +110,16 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captu
 		return nil, &fetch.Error{Code: fetch.ErrNotModified}
 	}
 	content, _ := a.byID(x.Content)
-	block, size, done, err := a.payload(content, 0)
+	block, size, cutOff, done, err := a.payload(content, 0)
 	if err != nil {
 		return nil, damaged(err)
 	}
 	b := &body{ctx: ctx, r: block, close: done}
-	if x.Failure != nil {
+	switch {
+	case x.Failure != nil:
 		b.end = x.Failure.Error()
+	case resp.Kind != fetch.KindSession && size != x.Answer.Size:
+		b.end = cutOff // nobody read on
 	}
 	resp.Body = b
 	if resp.Kind == fetch.KindSession {
@@ -168,15 +171,22 @@ func cut(req *fetch.Request, resp *fetch.Response, b *body, size int64) {
 	resp.Range, resp.Total, resp.Size = r, size, r.Length
 }
 
-// payload returns the payload of the record at p, or of the one that it is a revisit of, and its
-// size; -1 if that is not known.
-func (a *Archive) payload(p place, hops int) (io.Reader, int64, func(), error) {
-	if p.file == nil || hops > 1 {
-		return nil, 0, nil, errors.New("the content is not in it")
+// maxHops bounds the revisits from one to the next: where archives were merged, what a revisit refers
+// to may have become one.
+const maxHops = 16
+
+// payload returns the payload of the record at p, or of the one that it is a revisit of, its size, -1
+// if that is not known, and why it is not whole, nil if it is.
+func (a *Archive) payload(p place, hops int) (r io.Reader, size int64, cutOff error, done func(), err error) {
+	if p.file == nil || hops > maxHops {
+		return nil, 0, nil, nil, errors.New("the content is not in it")
 	}
 	rec, done, err := a.read(p)
 	if err != nil {
-		return nil, 0, nil, err
+		return nil, 0, nil, nil, err
+	}
+	if rec.Get("WARC-Truncated") != "" {
+		cutOff = truncated(rec)
 	}
 	switch rec.Type() {
 	case warc.Revisit:
@@ -186,11 +196,11 @@ func (a *Archive) payload(p place, hops int) (io.Reader, int64, func(), error) {
 		resp, err := message(rec, nil)
 		if err != nil {
 			done()
-			return nil, 0, nil, err
+			return nil, 0, nil, nil, err
 		}
-		return resp.Body, resp.ContentLength, done, nil
+		return resp.Body, resp.ContentLength, cutOff, done, nil
 	}
-	return rec.Block, rec.Length, done, nil
+	return rec.Block, rec.Length, cutOff, done, nil
 }
 
 // origin returns where the record is that a revisit refers to.

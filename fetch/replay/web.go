@@ -91,27 +91,32 @@ func (c *captured) readHead(rec *warc.Record) bool {
 	c.status = resp.StatusCode
 	// Who asked without saying for what, as most do, is taken to decode what comes.
 	c.coded = true
+	c.failed = rec.Get("WARC-Truncated") != ""
 	switch c.status {
 	case http.StatusPartialContent:
-		c.rng = contentRange(resp.Header.Get("Content-Range"))
+		c.rng, c.total = contentRange(resp.Header.Get("Content-Range"))
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
-		http.StatusGatewayTimeout, http.StatusUnauthorized, http.StatusProxyAuthRequired:
+		http.StatusGatewayTimeout, http.StatusUnauthorized, http.StatusProxyAuthRequired,
+		http.StatusRequestedRangeNotSatisfiable, http.StatusPreconditionFailed: // of what else was asked for
 		c.failed = true
 	}
 	return true
 }
 
-// contentRange returns the range of a partial answer. One that cannot be read is that of no
-// request.
-func contentRange(value string) fetch.Range {
-	span, _, _ := strings.Cut(strings.TrimPrefix(value, "bytes "), "/")
+// contentRange returns the range of a partial answer, and the size of the whole; 0 if that is not
+// told. One that cannot be read is that of no request.
+func contentRange(value string) (r fetch.Range, total int64) {
+	span, size, _ := strings.Cut(strings.TrimPrefix(value, "bytes "), "/")
 	first, last, _ := strings.Cut(span, "-")
 	from, err1 := strconv.ParseInt(first, 10, 62)
 	to, err2 := strconv.ParseInt(last, 10, 62)
 	if err1 != nil || err2 != nil || to < from || from < 0 {
-		return fetch.Range{Offset: -1, Length: -1}
+		return fetch.Range{Offset: -1, Length: -1}, 0
 	}
-	return fetch.Range{Offset: from, Length: to - from + 1}
+	if total, err1 = strconv.ParseInt(size, 10, 62); err1 != nil || total <= to {
+		total = 0
+	}
+	return fetch.Range{Offset: from, Length: to - from + 1}, total
 }
 
 // openWeb lets the driver of HTTP make a response of what was captured, so that it means the same
@@ -172,7 +177,7 @@ func (a *Archive) answer(c *captured, req *http.Request) (*http.Response, error)
 	if rec.Type() == warc.Revisit && resp.StatusCode != http.StatusNotModified {
 		done()
 		var payload io.Reader
-		if payload, resp.ContentLength, done, err = a.payload(a.origin(rec), 1); err != nil {
+		if payload, resp.ContentLength, _, done, err = a.payload(a.origin(rec), 1); err != nil {
 			return nil, err
 		}
 		resp.Body, resp.TransferEncoding = io.NopCloser(payload), []string{"chunked"} // which tells the end

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxIndexedHead bounds the head of an HTTP message that is read for an index.
+	// maxIndexedHead bounds the head of an HTTP message that is read for an index, or to verify it.
 	maxIndexedHead = 256 << 10
 	// maxApart is how many records may stand between an answer and its request.
 	maxApart = 64

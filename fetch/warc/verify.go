@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 )
@@ -97,8 +98,9 @@ func (rec *Record) checkDigests() string {
 	src := io.TeeReader(rec.Block, io.MultiWriter(sinks...))
 	var decoded hash.Hash
 	if hasPayload && isHTTP {
-		in := bufio.NewReader(src)
-		if resp, err := http.ReadResponse(in, nil); err == nil {
+		head := &io.LimitedReader{R: src, N: maxIndexedHead} // which is held in memory
+		if resp, err := http.ReadResponse(bufio.NewReader(head), nil); err == nil {
+			head.N = math.MaxInt64
 			decoded = payload.Hash()
 			io.Copy(decoded, resp.Body)
 			resp.Body.Close()

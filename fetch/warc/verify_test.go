@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"encoding/base32"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -51,5 +52,21 @@ func TestVerify(t *testing.T) {
 		if all := strings.Join(got, "; "); !strings.Contains(all, tt.want) || tt.want == "" && all != "" {
 			t.Errorf("%s: %q, want %q", tt.name, all, tt.want)
 		}
+	}
+}
+
+// A head that does not end is not held in memory.
+func TestVerifyIsBounded(t *testing.T) { // not parallel: it looks at what is allocated
+	const size = 16 << 20
+	block := "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", size)
+	file := strings.NewReader(text("1.1", "response", "http://h/", block, "Content-Type: application/http;msgtype=response\r\nWARC-Payload-Digest: "+sha1Of("")+"\r\n"))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := Verify(file, func(Problem) {}); err != nil {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 2*size {
+		t.Errorf("%d bytes were allocated", used)
 	}
 }

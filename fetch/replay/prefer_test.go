@@ -1,0 +1,117 @@
+package replay_test
+
+import (
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/replay"
+)
+
+const earlier, later = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+
+// A later capture that says less than an earlier one does not hide it.
+func TestWhatIsWholeIsPreferred(t *testing.T) {
+	t.Parallel()
+	const exchange = "application/x-urlget-exchange+json"
+	for name, tt := range map[string]struct {
+		url  string
+		last []string
+	}{
+		"a range that was not there": {"http://h.example/a", []string{
+			response("http://h.example/a", "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Range: bytes */4\r\nContent-Length: 0\r\n\r\n", id("2"), date(later))}},
+		"a condition that did not hold": {"http://h.example/a", []string{
+			response("http://h.example/a", "HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n", id("2"), date(later))}},
+		"an answer that was cut off": {"http://h.example/a", []string{
+			response("http://h.example/a", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npe", id("2"), date(later), "WARC-Truncated: disconnect\r\n")}},
+		"a resource that was cut off": {"ftp://h.example/a", []string{
+			record("resource", "ftp://h.example/a", "text/plain", "pe", id("2"), date(later), "WARC-Truncated: disconnect\r\n")}},
+		"content that nobody read to its end": {"gopher://h.example/0/a", []string{
+			record("resource", "gopher://h.example/0/a", "text/plain", "pe", id("2"), date(later), "WARC-Truncated: unspecified\r\n"),
+			record("metadata", "gopher://h.example/0/a", exchange, `{"op":"get","content":"urn:2","answer":{"kind":"object","size":-1}}`, id("3"), date(later), "WARC-Concurrent-To: <urn:2>\r\n")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := response(tt.url, answer("pear"), id("1"), date(earlier))
+			switch tt.url[0] {
+			case 'f':
+				first = record("resource", tt.url, "text/plain", "pear", id("1"), date(earlier))
+			case 'g':
+				first = record("resource", tt.url, "text/plain", "pear", id("1"), date(earlier)) +
+					record("metadata", tt.url, exchange, `{"op":"get","content":"urn:1","answer":{"kind":"object","size":-1}}`, id("4"), date(earlier))
+			}
+			c := client(t, replay.Options{}, append([]string{first}, tt.last...)...)
+			if got := get(c, ask(tt.url)); got != "pear" {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// Content of which only the beginning was read is not replayed as if it were all.
+func TestContentThatNobodyReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	const u = "gopher://h.example/0/a"
+	c := client(t, replay.Options{},
+		record("resource", u, "text/plain", "pe", id("2"), date(later), "WARC-Truncated: unspecified\r\n"),
+		record("metadata", u, "application/x-urlget-exchange+json", `{"op":"get","content":"urn:2","answer":{"kind":"object","size":-1}}`, id("3"), date(later)))
+	if got := get(c, ask(u)); got != "pe! truncated" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The rest of a resource was asked for without an end, and is asked for in the same way again.
+func TestTheRestThatWasCaptured(t *testing.T) {
+	t.Parallel()
+	const u = "http://h.example/a"
+	rest := "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 2-3/4\r\nContent-Length: 2\r\n\r\nar"
+	middle := "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 1-2/4\r\nContent-Length: 2\r\n\r\nea"
+	for _, tt := range []struct {
+		name, captured string
+		asked          fetch.Range
+		want           string
+	}{
+		{"the rest", rest, fetch.Range{Offset: 2}, "ar"},
+		{"the rest by its length", rest, fetch.Range{Offset: 2, Length: 2}, "ar"},
+		{"more than there is", rest, fetch.Range{Offset: 2, Length: 9}, "ar"},
+		{"the end", rest, fetch.Range{Offset: -2}, "ar"},
+		{"another rest", rest, fetch.Range{Offset: 1}, "! not_found"},
+		{"a part is not the rest", middle, fetch.Range{Offset: 1}, "! not_found"},
+		{"a part is not all", rest, fetch.Range{}, "! not_found"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			req := ask(u)
+			req.Range = tt.asked
+			if got := get(client(t, replay.Options{}, response(u, tt.captured, id("1"), date(later))), req); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// Where archives were merged, a revisit may refer to a record that is one itself.
+func TestRevisitsOfRevisits(t *testing.T) {
+	t.Parallel()
+	const web, head = "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+	to := func(u, d string) string {
+		return "WARC-Refers-To-Target-URI: " + u + "\r\nWARC-Refers-To-Date: " + d + "\r\n"
+	}
+	c := client(t, replay.Options{},
+		response("http://h.example/1", answer("pear"), id("1"), date(earlier)),
+		record("revisit", "http://h.example/2", web, head, id("2"), date(later), "WARC-Refers-To: <urn:1>\r\n"),
+		record("revisit", "http://h.example/3", web, head, id("3"), date(later), "WARC-Refers-To: <urn:2>\r\n"),
+		record("revisit", "http://h.example/4", web, head, id("4"), date(later), to("http://h.example/2", later)),
+		record("resource", "gopher://h.example/0/1", "text/plain", "pear", id("6"), date(earlier)),
+		record("revisit", "gopher://h.example/0/2", "text/plain", "", id("7"), date(later), to("gopher://h.example/0/1", earlier)),
+		record("revisit", "gopher://h.example/0/3", "text/plain", "", id("8"), date(later), to("gopher://h.example/0/2", later)),
+		record("metadata", "gopher://h.example/0/3", "application/x-urlget-exchange+json", `{"op":"get","content":"urn:8","answer":{"kind":"object","size":-1}}`, id("9"), date(later)),
+		response("http://h.example/6", answer("pear"), id("10"), date(later)),
+		record("revisit", "http://h.example/6", web, head, id("11"), date(later), to("http://h.example/6", later)),
+		record("revisit", "http://h.example/5", web, head, id("5"), date(later), "WARC-Refers-To: <urn:5>\r\n"),
+	)
+	for u, want := range map[string]string{"http://h.example/3": "pear", "http://h.example/4": "pear", "http://h.example/6": "pear", "gopher://h.example/0/3": "pear", "http://h.example/5": "! protocol"} {
+		if got := get(c, ask(u)); got != want {
+			t.Errorf("%s: %q, want %q", u, got, want)
+		}
+	}
+}
