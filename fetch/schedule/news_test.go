@@ -1,6 +1,11 @@
 package schedule
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
 
 func TestOnlyNewsWakesTheLoop(t *testing.T) {
 	t.Parallel()
@@ -24,5 +29,18 @@ func TestOnlyNewsWakesTheLoop(t *testing.T) {
 		for len(s.wake) > 0 {
 			<-s.wake
 		}
+	}
+}
+
+func TestRestsTellsUntilWhenAHostIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := New(nil)
+	now := time.Now()
+	s.Failed("a", &fetch.Error{Code: fetch.ErrBusy, RetryAfter: 30 * time.Second})
+	if rest := s.Rests("a").Sub(now); rest < 30*time.Second || rest > time.Minute {
+		t.Errorf("a host that is busy is left alone for %v", rest)
+	}
+	if s.Rests("b").After(now) {
+		t.Error("another host is left alone")
 	}
 }

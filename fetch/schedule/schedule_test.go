@@ -304,8 +304,8 @@ func TestLines(t *testing.T) {
 					all := next()
 					most = max(most, len(all))
 					for i, req := range all {
-						if n := given; req.View == name || i > 0 && req.View == all[i-1].View {
-							t.Errorf("of %d, %s is followed by %s", n, name, req.View)
+						if req.View == name || i > 0 && req.View == all[i-1].View {
+							t.Errorf("%s is followed by %s", name, req.View)
 						}
 					}
 				}

@@ -180,6 +180,18 @@ func (s *state) room(name string) bool {
 	return h == nil || len(h.queue) < s.share(h, time.Now())
 }
 
+// Rests returns until when a host is left alone; a time in the past if it is not.
+func (s *Scheduler) Rests(host string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.hosts[host]
+	if h == nil {
+		return time.Time{}
+	}
+	at, _ := h.when()
+	return at
+}
+
 // share returns how many tasks of a host may wait: at least one, and less than all that may if there
 // is room for several. Of a host that cannot begin one now there are no more than it does at once,
 // so that many hosts that are left alone do not keep others from being asked; but where tasks are
