@@ -96,15 +96,15 @@ func (r *reach) openEmbedded(ctx context.Context, opts jetstream.Options) (*jets
 	}, nil
 }
 
-// passing is for how long another process may have the server that does not stay: one that submits
-// or looks.
+// passing is for how long a worker waits for the server of a process that does not stay: one that
+// submits or looks.
 const passing = 5 * time.Second
 
 // server starts a server or, if another process has one in the directory, returns where that is. A
-// worker would rather have its own, as others may end before it does.
+// worker would rather have its own than that of a process that does not stay.
 func (r *reach) server(ctx context.Context) (*embedded.Server, string, error) {
 	for begun := time.Now(); ; {
-		s, err := embedded.Start(r.embedded)
+		s, err := embedded.Start(r.embedded, r.stays)
 		if err == nil {
 			return s, s.URL(), nil
 		}
@@ -112,7 +112,7 @@ func (r *reach) server(ctx context.Context) (*embedded.Server, string, error) {
 			return nil, "", err
 		}
 		waited := time.Since(begun)
-		if url := embedded.Find(r.embedded); url != "" && (!r.stays || waited > passing) {
+		if url, stays := embedded.Find(r.embedded); url != "" && (stays || !r.stays || waited > passing) {
 			return nil, url, nil
 		}
 		if waited > 2*passing {

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 // serve starts a server for the test.
 func serve(t *testing.T) *embedded.Server {
 	t.Helper()
-	s, err := embedded.Start(t.TempDir())
+	s, err := embedded.Start(t.TempDir(), true)
 	if err != nil {
 		t.Fatal(err)
 	}

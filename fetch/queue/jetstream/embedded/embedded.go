@@ -30,7 +30,8 @@ type Server struct {
 
 // found is what the file of the address holds.
 type found struct {
-	URL string `json:"url"` // with the token
+	URL   string `json:"url"` // with the token
+	Stays bool   `json:"stays,omitempty"`
 }
 
 const (
@@ -42,8 +43,9 @@ const (
 // ErrRuns is the error of Start if another process runs a server in the same directory.
 var ErrRuns = errors.New("another process runs a server there")
 
-// Start runs a server that keeps everything in a directory, which is made if it is not there.
-func Start(dir string) (*Server, error) {
+// Start runs a server that keeps everything in a directory, which is made if it is not there. Stays is
+// what Find tells others of this process: that it is not about to end.
+func Start(dir string, stays bool) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fileError(err)
 	}
@@ -71,7 +73,7 @@ func Start(dir string) (*Server, error) {
 		return nil, fileError(fmt.Errorf("%s: the embedded server does not start", dir))
 	}
 	e.url = "nats://" + token + "@" + s.Addr().String()
-	data, err := json.Marshal(found{e.url})
+	data, err := json.Marshal(found{e.url, stays})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, addressFile), data, 0o600)
 	}
@@ -98,20 +100,21 @@ func (s *Server) Close() error {
 	return s.lock.Close()
 }
 
-// Find returns the URL of the server that another process runs in a directory, or "".
-func Find(dir string) string {
+// Find returns the URL of the server that another process runs in a directory, or "", and whether that
+// process stays.
+func Find(dir string) (url string, stays bool) {
 	data, err := os.ReadFile(filepath.Join(dir, addressFile))
 	if err != nil {
-		return ""
+		return "", false
 	}
 	var f found
 	if json.Unmarshal(data, &f) != nil {
-		return ""
+		return "", false
 	}
 	lock, err := bolt.Open(filepath.Join(dir, lockFile), 0o600, &bolt.Options{Timeout: 50 * time.Millisecond})
 	if err == nil {
 		lock.Close()
-		return "" // nobody has it: the file was left behind
+		return "", false // nobody has it: the file was left behind
 	}
-	return f.URL
+	return f.URL, f.Stays
 }
