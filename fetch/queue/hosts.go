@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -287,13 +286,21 @@ func (h *hosts) doubtful(key string, err error) {
 // takeOver renews a lease that is this worker's, whatever its revision: the answer to an earlier
 // request may have been lost.
 func (h *hosts) takeOver(ctx context.Context, key string) (revision uint64, asked time.Time, err error) {
-	value, revision, err := h.values.Get(ctx, key)
-	if err != nil || string(value) != h.holder {
-		return 0, time.Time{}, cmp.Or(err, ErrExists)
+	if revision, err = h.mine(ctx, key); err != nil {
+		return 0, time.Time{}, err
 	}
 	asked = time.Now()
-	revision, err = h.values.Update(ctx, key, value, revision)
+	revision, err = h.values.Update(ctx, key, []byte(h.holder), revision)
 	return revision, asked, err
+}
+
+// mine returns the revision of a lease that is this worker's; ErrExists if it is another's.
+func (h *hosts) mine(ctx context.Context, key string) (revision uint64, err error) {
+	value, revision, err := h.values.Get(ctx, key)
+	if err == nil && string(value) != h.holder {
+		err = ErrExists
+	}
+	return revision, err
 }
 
 // safe returns until when a lease that was asked for then is certainly nobody else's.
@@ -429,7 +436,16 @@ func (h *hosts) renew(ctx context.Context, p *place) {
 
 func (h *hosts) drop(ctx context.Context, host string, hp *hostPlaces, p *place) {
 	p.expiry.Stop()
-	h.doubtful(p.key, h.values.Delete(ctx, p.key, p.revision)) // or it ends by itself
+	h.mu.Lock()
+	revision := p.revision
+	h.mu.Unlock()
+	err := h.values.Delete(ctx, p.key, revision)
+	if errors.Is(err, ErrConflict) { // it may have been renewed at the same time
+		if revision, err = h.mine(ctx, p.key); err == nil {
+			err = h.values.Delete(ctx, p.key, revision)
+		}
+	}
+	h.doubtful(p.key, err) // or it ends by itself
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(hp.places, p)

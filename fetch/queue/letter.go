@@ -72,9 +72,9 @@ func newLetter(data []byte, p Priority, why error, r *record) *Letter {
 	return l
 }
 
-// digest is the ID of a letter that has none: what comes twice is one.
-func (l *Letter) digest() string {
-	sum := sha256.Sum256(l.Raw)
+// digest is the ID of the letter of a message that has none: what comes twice is one.
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16])
 }
 

@@ -165,6 +165,12 @@ func (l *lobby) remove(i, k int) *task {
 	return t
 }
 
+// rests reports whether a host is to be left alone: it said so, or it was busy so often that this
+// worker leaves it alone for longer. What waits for it in the scheduler would keep others from it.
+func (r *run) rests(host string) bool {
+	return r.pauses.known(host) || r.sched.Rests(host).After(time.Now())
+}
+
 // pick returns a job whose host has a place for it. Else it reports whether there are some that only
 // wait for the scheduler.
 func (r *run) pick(room func(string) bool) (t *task, ready bool) {
@@ -173,7 +179,7 @@ func (r *run) pick(room func(string) bool) (t *task, ready bool) {
 		if used >= r.Parallel {
 			spare++ // whatever ends leaves a place to the one that comes next
 		}
-		if r.pauses.known(p.host) || spare <= r.onTheWay(p.host) {
+		if r.rests(p.host) || spare <= r.onTheWay(p.host) {
 			continue
 		}
 		ready = true
@@ -199,7 +205,7 @@ func (r *run) onTheWay(host string) int {
 func (r *run) ask() {
 	now := time.Now()
 	for _, p := range r.lobby.parties {
-		if r.pauses.known(p.host) {
+		if r.rests(p.host) {
 			continue
 		}
 		r.mu.Lock()
@@ -241,7 +247,7 @@ func (r *run) invite() time.Time {
 			later = p.next
 		}
 		r.mu.Unlock()
-		blocked = blocked || r.pauses.known(p.host)
+		blocked = blocked || r.rests(p.host)
 		switch {
 		case blocked && now.Sub(p.tasks[0].came) > lobbyFor:
 			r.putOff(l.remove(i, 0))
@@ -295,6 +301,8 @@ func (r *run) leave() {
 			a.giveBack(0)
 		}
 		l.fetching = false
+	} else if d, err := r.Engine.Next(r.soft); err == nil { // which lets the engine know
+		d.Return(0)
 	}
 }
 

@@ -48,7 +48,7 @@ func (p *pauses) until(ctx context.Context, host string) (time.Time, error) {
 	ms, _ := strconv.ParseInt(string(value), 10, 64) // 0 if it is none
 	until := time.Time{}
 	if ms > 0 {
-		until = time.UnixMilli(min(ms, now.Add(maxRetryAfter).UnixMilli()))
+		until = bounded(ms, now)
 	}
 	p.remember(host, until, now)
 	return until, nil
@@ -70,7 +70,7 @@ func (p *pauses) remember(host string, until, now time.Time) {
 	p.seen[host] = seenPause{until, now}
 }
 
-// set tells all workers to leave a host alone.
+// set tells all workers to leave a host alone. What another worker said stays if it is longer.
 func (p *pauses) set(ctx context.Context, host string, until time.Time) error {
 	if host == "" {
 		return nil
@@ -82,5 +82,18 @@ func (p *pauses) set(ctx context.Context, host string, until time.Time) error {
 		return nil
 	}
 	p.remember(host, until, time.Now())
-	return p.values.Put(ctx, "pause/"+hostKey(host), []byte(strconv.FormatInt(until.Add(time.Millisecond).UnixMilli(), 10)))
+	ms := until.Add(time.Millisecond).UnixMilli()
+	return replace(ctx, p.values, "pause/"+hostKey(host), func(old []byte, _ bool) []byte {
+		if told, _ := strconv.ParseInt(string(old), 10, 64); told >= ms {
+			now := time.Now()
+			p.remember(host, bounded(told, now), now)
+			return nil
+		}
+		return strconv.AppendInt(nil, ms, 10)
+	})
+}
+
+// bounded returns a time that was told, which is not far from now.
+func bounded(ms int64, now time.Time) time.Time {
+	return time.UnixMilli(min(ms, now.Add(maxRetryAfter).UnixMilli()))
 }

@@ -57,7 +57,8 @@ type Engine interface {
 	// added and duplicate is true. The error is ErrFull if there is no room.
 	Submit(ctx context.Context, p Priority, key string, data []byte) (duplicate bool, err error)
 	// Next waits for a job. It is then delivered to no other worker, unless it is returned, or
-	// neither acknowledged nor extended for Limits.AckWait.
+	// neither acknowledged nor extended for Limits.AckWait. Who cancels ctx wants no more jobs for now:
+	// what the engine has taken ahead goes back.
 	Next(ctx context.Context) (Delivery, error)
 
 	// PutResult adds the result of the submission with that ID, and PutDead a dead letter. If there

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,32 +20,45 @@ type record struct {
 
 // amend changes the record of a submission, and returns it. Without create, nothing becomes of a
 // record that is not there.
-func amend(ctx context.Context, v Values, id string, create bool, change func(*record)) (*record, error) {
-	for try := 0; ; try++ {
-		r := &record{}
-		data, revision, err := v.Get(ctx, id)
-		switch {
-		case errors.Is(err, ErrNotFound):
-			if !create {
-				return r, nil
-			}
-			revision = 0
-		case err != nil:
-			return r, err
-		case json.Unmarshal(data, r) != nil:
+func amend(ctx context.Context, v Values, id string, create bool, change func(*record)) (r *record, err error) {
+	var wrong error
+	err = replace(ctx, v, id, func(old []byte, there bool) (data []byte) {
+		if r = (&record{}); !there && !create {
+			return nil
+		}
+		if there && json.Unmarshal(old, r) != nil {
 			*r = record{} // nothing that a worker wrote
 		}
 		change(r)
-		if data, err = json.Marshal(r); err != nil {
-			return r, err
+		data, wrong = json.Marshal(r)
+		return data
+	})
+	return cmp.Or(r, &record{}), cmp.Or(err, wrong)
+}
+
+// maxReplaced is how often a value is replaced again.
+const maxReplaced = 10
+
+// replace puts in the place of a value what f makes of it, unless that is nil: again if another worker
+// changed it meanwhile. F is told whether it is there.
+func replace(ctx context.Context, v Values, key string, f func(old []byte, there bool) []byte) error {
+	for try := 0; ; try++ {
+		old, revision, err := v.Get(ctx, key)
+		there := !errors.Is(err, ErrNotFound)
+		if there && err != nil {
+			return err
 		}
-		if revision == 0 {
-			_, err = v.Create(ctx, id, data)
-		} else {
-			_, err = v.Update(ctx, id, data, revision)
+		data := f(old, there)
+		switch {
+		case data == nil:
+			return nil
+		case there:
+			_, err = v.Update(ctx, key, data, revision)
+		default:
+			_, err = v.Create(ctx, key, data)
 		}
-		if try == 10 || !errors.Is(err, ErrExists) && !errors.Is(err, ErrConflict) {
-			return r, err
+		if try == maxReplaced || !errors.Is(err, ErrExists) && !errors.Is(err, ErrConflict) {
+			return err
 		}
 	}
 }

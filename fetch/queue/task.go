@@ -28,7 +28,8 @@ type task struct {
 	visit    *visit  // nil if it is not a page of a crawl
 	came     time.Time
 	released bool // its place in the scheduler
-	handed   bool // to the scheduler, without a place yet; guarded by the run's mu
+	handed   bool // to the scheduler, without a place yet; guarded by the run's mu, as is begun
+	begun    bool // by the scheduler
 
 	progress sync.Mutex // for those below
 	last     time.Time  // when something happened; zero if it does not run
@@ -45,6 +46,14 @@ func (t *task) drop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.hand, t)
+}
+
+// starts notes that the scheduler begins the job, and reports whether the worker still has it.
+func (t *task) starts() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.begun = true
+	return t.hand[t]
 }
 
 // giveBack returns the job to the queue. If that does not arrive, the engine finds out by itself.
@@ -75,6 +84,9 @@ func (t *task) stalled(most time.Duration) bool {
 
 // do does the job. What it returns tells the scheduler how the host bears it.
 func (t *task) do(ctx context.Context) *job.Result {
+	if !t.starts() {
+		return nil
+	}
 	defer t.drop()
 	switch {
 	case t.wrong != nil:
@@ -85,6 +97,11 @@ func (t *task) do(ctx context.Context) *job.Result {
 		return nil
 	}
 	if (t.delivery.Again() || t.visit != nil) && !t.begin(ctx) {
+		return nil
+	}
+	if t.visit != nil && t.visit.crawl.Stopped { // since it was handed to the scheduler
+		t.unbegun(ctx)
+		t.giveBack(crawlFresh)
 		return nil
 	}
 	if t.paused(ctx) {
@@ -153,7 +170,7 @@ func (t *task) release(ctx context.Context) {
 	t.lobby.look()
 }
 
-// placed notes that the job has a place, or needs none.
+// placed notes that the job has a place, or needs none. A place that is left may be for the next one.
 func (t *task) placed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,6 +181,7 @@ func (t *task) placed() {
 	if t.run.handed[t.host]--; t.run.handed[t.host] == 0 {
 		delete(t.run.handed, t.host)
 	}
+	t.lobby.look()
 }
 
 // work does what is to be done at the host. An error is one of the engine.
@@ -475,7 +493,7 @@ func (t *task) persist(ctx context.Context, do func(context.Context) error) erro
 func (t *task) bury(ctx context.Context, id string, why error, res *job.Result) {
 	letter := newLetter(t.delivery.Data(), t.delivery.Priority(), why, t.record)
 	if id == "" {
-		id = letter.digest()
+		id = digest(t.delivery.Data())
 	}
 	data, err := json.Marshal(letter)
 	if err == nil {

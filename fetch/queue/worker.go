@@ -34,7 +34,8 @@ type Worker struct {
 	PerHost int
 	Delay   time.Duration
 	// Tries is after how many failures that may pass a job becomes a dead letter, and Crashes after
-	// how many attempts that ended without a word, with their worker. The defaults are 5 and 3.
+	// how many attempts that ended without a word, with their worker; the first attempt of all is not
+	// noted, and does not count. The defaults are 5 and 3.
 	Tries, Crashes int
 	// Grace is how long what is under way may take after the context of Run has ended; 30 s. Less
 	// than 0 means none.
@@ -145,6 +146,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		case <-over:
 			return
 		}
+		r.returnWaiting()
 		for end := time.Now().Add(r.Grace); time.Now().Before(end) && r.running.Load() > 0; {
 			select {
 			case <-time.After(20 * time.Millisecond):
@@ -171,6 +173,18 @@ func (w *Worker) Run(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// returnWaiting gives back what the scheduler has not begun: what is under way may take long.
+func (r *run) returnWaiting() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for t := range r.hand {
+		if t.handed && !t.begun {
+			t.delivery.Return(0)
+			delete(r.hand, t)
+		}
+	}
 }
 
 // returnAll gives back what nobody has begun.

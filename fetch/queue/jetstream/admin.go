@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path"
+	"strconv"
 	"strings"
+	"time"
 
 	js "github.com/nats-io/nats.go/jetstream"
 
@@ -83,19 +86,30 @@ func (e *Engine) list(ctx context.Context, s js.Stream, after uint64, follow boo
 			yield(queue.Stored{}, explain(&e.opts, err))
 			return
 		}
-		messages, err := c.Messages()
+		var opts []js.PullMessagesOpt
+		if !follow {
+			opts = append(opts, js.PullHeartbeat(heartbeat))
+		}
+		messages, err := c.Messages(opts...)
 		if err != nil {
 			yield(queue.Stored{}, explain(&e.opts, err))
 			return
 		}
 		defer messages.Stop()
+		had := uint64(0) // as the consumer counts
 		for {
-			msg, err := messages.Next(js.NextContext(ctx))
+			msg, err := next(ctx, messages, follow)
 			if ctx.Err() != nil {
 				if !follow {
 					yield(queue.Stored{}, explain(&e.opts, ctx.Err()))
 				}
 				return
+			}
+			if !follow && errors.Is(err, context.DeadlineExceeded) {
+				if nothingLeft(ctx, c, had) {
+					return // what was to come was removed meanwhile
+				}
+				continue
 			}
 			if errors.Is(err, js.ErrNoHeartbeat) {
 				continue // the consumer is made again
@@ -109,6 +123,7 @@ func (e *Engine) list(ctx context.Context, s js.Stream, after uint64, follow boo
 				yield(queue.Stored{}, err)
 				return
 			}
+			had = meta.Sequence.Consumer
 			id := msg.Subject()[strings.LastIndexByte(msg.Subject(), '.')+1:]
 			if !yield(queue.Stored{Sequence: meta.Sequence.Stream, ID: id, Data: msg.Data()}, nil) {
 				return
@@ -118,6 +133,29 @@ func (e *Engine) list(ctx context.Context, s js.Stream, after uint64, follow boo
 			}
 		}
 	}
+}
+
+// quiet is after what time without a message a list looks whether there are more: a consumer that does
+// not tell that it is there is made again before that.
+const (
+	heartbeat = time.Second
+	quiet     = 3 * heartbeat
+)
+
+// next waits for a message: for a moment only, unless it follows what comes.
+func next(ctx context.Context, messages js.MessagesContext, follow bool) (js.Msg, error) {
+	if !follow {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, quiet)
+		defer cancel()
+	}
+	return messages.Next(js.NextContext(ctx))
+}
+
+// nothingLeft reports whether a consumer has nothing more to deliver, and nothing is on the way.
+func nothingLeft(ctx context.Context, c js.Consumer, had uint64) bool {
+	info, err := c.Info(ctx)
+	return err == nil && info.NumPending == 0 && (info.Delivered.Consumer == 0 || info.Delivered.Consumer == had)
 }
 
 // DropDead implements queue.Admin.
@@ -131,31 +169,57 @@ func (e *Engine) DropDead(ctx context.Context, sequence uint64) error {
 
 // Purge implements queue.Admin.
 func (e *Engine) Purge(ctx context.Context, k queue.Kind) (uint64, error) {
-	var streams []js.Stream
+	var n uint64
+	purge := func(s js.Stream) (last uint64, err error) {
+		info, err := s.Info(ctx)
+		if err != nil {
+			return 0, err
+		}
+		n, last = n+info.State.Msgs, info.State.LastSeq
+		return last, s.Purge(ctx, js.WithPurgeSequence(last+1))
+	}
+	var err error
 	switch k {
 	case queue.KindResults:
-		streams = append(streams, e.results)
+		_, err = purge(e.results)
 	case queue.KindDead:
-		streams = append(streams, e.dead)
+		_, err = purge(e.dead)
 	case queue.KindJobs:
 		for _, p := range queue.Priorities {
-			s, err := e.js.Stream(ctx, e.consumers[p].CachedInfo().Stream)
-			if err != nil {
-				return 0, explain(&e.opts, err)
+			var s js.Stream
+			var last uint64
+			if s, err = e.js.Stream(ctx, e.consumers[p].CachedInfo().Stream); err == nil {
+				last, err = purge(s)
 			}
-			streams = append(streams, s)
+			if err == nil && last > 0 {
+				err = e.records.Put(ctx, e.purgedKey(p), strconv.AppendUint(nil, last, 10))
+			}
+			if err != nil {
+				break
+			}
 		}
 	}
-	var n uint64
-	for _, s := range streams {
-		info, err := s.Info(ctx)
-		if err == nil {
-			n += info.State.Msgs
-			err = s.Purge(ctx)
-		}
-		if err != nil {
-			return n, explain(&e.opts, err)
-		}
+	if err != nil {
+		err = explain(&e.opts, err)
 	}
-	return n, nil
+	return n, err
+}
+
+// purgedKey is where it is noted up to which sequence number the jobs of a priority were purged: the
+// server goes on to take them for submitted.
+func (e *Engine) purgedKey(p queue.Priority) string {
+	return path.Join("purged", e.opts.Crawl, "jobs-"+string(p))
+}
+
+// purged returns up to which sequence number the jobs of a priority were purged.
+func (e *Engine) purged(ctx context.Context, p queue.Priority) (uint64, error) {
+	value, _, err := e.records.Get(ctx, e.purgedKey(p))
+	if errors.Is(err, queue.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	last, _ := strconv.ParseUint(string(value), 10, 64) // 0 if it is none
+	return last, nil
 }

@@ -72,6 +72,10 @@ type Options struct {
 // MinVersion is the oldest version of the server that will do.
 const MinVersion = "2.9.0"
 
+// clusterVersion is the oldest version that nothing is known against where servers of a cluster fail:
+// replicas of 2.9.10 were seen to lack results that the others had.
+const clusterVersion = "2.10.0"
+
 // An Engine implements queue.Admin.
 type Engine struct {
 	opts      Options
@@ -167,8 +171,11 @@ func open(parent context.Context, opts Options) (*Engine, error) {
 
 // prepare makes what is not there.
 func (e *Engine) prepare(ctx context.Context) error {
-	if v := e.conn.ConnectedServerVersion(); older(v, MinVersion) {
+	switch v := e.conn.ConnectedServerVersion(); {
+	case older(v, MinVersion):
 		return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the NATS server has version %s, and %s is needed", v, MinVersion)}
+	case e.opts.Replicas > 1 && older(v, clusterVersion):
+		e.opts.Logger.Warn("clusters of this version of NATS may lose results when servers of them fail: a newer one is needed for that", "version", v)
 	}
 	var err error
 	if e.js, err = js.New(e.conn, js.WithDefaultTimeout(5*time.Second)); err != nil {
@@ -294,7 +301,14 @@ func (e *Engine) Limits() queue.Limits { return e.limits }
 
 // Submit implements queue.Engine.
 func (e *Engine) Submit(ctx context.Context, p queue.Priority, key string, data []byte) (duplicate bool, err error) {
-	ack, err := e.js.Publish(ctx, e.crawlSubject("jobs", string(p)), data, js.WithMsgID(key))
+	subject := e.crawlSubject("jobs", string(p))
+	ack, err := e.js.Publish(ctx, subject, data, js.WithMsgID(key))
+	if err == nil && ack.Duplicate {
+		var last uint64
+		if last, err = e.purged(ctx, p); err == nil && ack.Sequence <= last { // it was there, and is not
+			ack, err = e.js.Publish(ctx, subject, data, js.WithMsgID(fmt.Sprint(key, "/", last)))
+		}
+	}
 	if isFull(err) {
 		return false, &fetch.Error{Code: fetch.ErrServer, Retry: true, Err: fmt.Errorf("%w: %w", queue.ErrFull, err)}
 	}

@@ -196,6 +196,27 @@ func refuse(t *testing.T, addr string, n int) {
 	}
 }
 
+func TestOldServersOfAClusterAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		version  string
+		replicas int
+		warned   bool
+	}{{"2.9.10", 3, true}, {"2.9.10", 1, false}, {"2.10.0", 3, false}} {
+		log := &lines{}
+		addr := pretend(t, `INFO {"server_id":"x","version":"`+tt.version+`","proto":1,"max_payload":1048576}`+"\r\n")
+		opts := jetstream.Options{URL: "nats://" + addr, Replicas: tt.replicas, Logger: log.logger()}
+		jetstream.SetupWithin(&opts, time.Millisecond) // it answers nothing more
+		if e, err := jetstream.Open(t.Context(), opts); err == nil {
+			e.Close()
+			t.Error("a server that answers nothing has a queue")
+		}
+		if got := strings.Contains(log.String(), "may lose results"); got != tt.warned {
+			t.Errorf("%s with %d replicas: %q", tt.version, tt.replicas, log)
+		}
+	}
+}
+
 func TestAQueueOutlivesCredentialsThatAreRefusedForAWhile(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		dir := t.TempDir()

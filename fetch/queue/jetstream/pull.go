@@ -22,6 +22,7 @@ type puller struct {
 	changed chan struct{}           // closed when something came, or went wrong
 	wanted  chan struct{}           // closed when somebody waits, or something was handed out
 	waiting int                     // who wait
+	enough  bool                    // the last one who waited wants no more
 	last    time.Time               // when something was handed out
 	err     error                   // of the last attempt; nil after one that went well
 	handed  uint
@@ -71,7 +72,7 @@ func (e *Engine) pullFrom(priority queue.Priority) {
 	for e.ctx.Err() == nil {
 		p.mu.Lock()
 		n, wanted := ahead-len(p.have[priority]), p.wanted
-		idle := p.waiting == 0 && time.Since(p.last) > wantedFor
+		idle := p.waiting == 0 && (p.enough || time.Since(p.last) > wantedFor)
 		p.mu.Unlock()
 		if n < ahead/2 || idle {
 			select {
@@ -126,6 +127,11 @@ func (e *Engine) fetch(priority queue.Priority, n int) error {
 	for msg := range batch.Messages() {
 		nothing.Reset(emptyAfter)
 		p.mu.Lock()
+		if p.enough { // it was asked for before that
+			msg.Nak()
+			p.mu.Unlock()
+			continue
+		}
 		p.have[priority] = append(p.have[priority], arrived{msg, time.Now()})
 		p.empty[priority] = false
 		p.wake()
@@ -207,12 +213,17 @@ func (p *puller) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	for _, list := range p.have {
+	p.giveBack()
+}
+
+// giveBack gives back what is here. The puller is locked.
+func (p *puller) giveBack() {
+	for priority, list := range p.have {
 		for _, msg := range list {
-			msg.Nak()
+			msg.Nak() // or it is delivered again later
 		}
+		delete(p.have, priority)
 	}
-	p.have = nil
 }
 
 // waits notes that somebody waits, or no more.
@@ -221,14 +232,31 @@ func (p *puller) waits(n int) {
 	defer p.mu.Unlock()
 	p.waiting += n
 	if n > 0 && !p.closed {
+		p.enough = false
 		p.want()
 	}
+}
+
+// gone notes that who waits, or was about to, does so no more. If ctx was cancelled and nobody else
+// waits, what is here goes back, and what comes until somebody waits again.
+func (p *puller) gone(ctx context.Context, me int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting > me || !errors.Is(ctx.Err(), context.Canceled) {
+		return
+	}
+	p.enough = true
+	p.giveBack()
 }
 
 // Next implements queue.Engine.
 func (e *Engine) Next(ctx context.Context) (queue.Delivery, error) {
 	e.pulling.Do(e.pull)
 	p := &e.puller
+	if err := ctx.Err(); err != nil {
+		p.gone(ctx, 0)
+		return nil, err
+	}
 	p.waits(1)
 	defer p.waits(-1)
 	for {
@@ -256,6 +284,7 @@ func (e *Engine) Next(ctx context.Context) (queue.Delivery, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
+			p.gone(ctx, 1)
 			return nil, ctx.Err()
 		case <-e.ctx.Done():
 			return nil, queue.ErrClosed

@@ -90,6 +90,7 @@ func (c *Conn) Purge(ctx context.Context, k queue.Kind) (n uint64, err error) {
 				n += uint64(len(list))
 				delete(m.jobs, p)
 			}
+			clear(m.keys)
 		case queue.KindResults:
 			n = uint64(len(m.results.all))
 			m.results = log{have: map[string]bool{}}

@@ -23,10 +23,12 @@ func Run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin)) {
 		"ThereIsOneResultForEachID":                 results,
 		"ResultsAreFollowed":                        followed,
 		"DeadLettersAreThereUntilTheyAreDropped":    letters,
+		"AListOfWhatIsGoneEnds":                     gone,
 		"ValuesChangeOnlyAsTheyWereSeen":            compared,
 		"LeasesVanish":                              leases,
 		"PurgingRemovesAKind":                       purging,
 		"NextEndsWithItsContext":                    waiting,
+		"WhoWantsNoMoreKeepsNothing":                cancelled,
 		"StatusCounts":                              status,
 		"PagesStay":                                 pages,
 	} {
@@ -231,6 +233,38 @@ func letters(t *testing.T, connect func() queue.Admin) {
 	}
 }
 
+// What is to be listed may be gone before it was listed: the list ends all the same.
+func gone(t *testing.T, connect func() queue.Admin) {
+	a := connect()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for _, id := range []string{"x", "y", "z"} {
+		check(t, a.PutDead(ctx, id, []byte("d")))
+	}
+	var all []uint64
+	for d, err := range a.Dead(ctx, 0) {
+		check(t, err)
+		all = append(all, d.Sequence)
+	}
+	check(t, a.DropDead(ctx, all[2]))
+	for d, err := range a.Dead(ctx, all[1]) {
+		t.Fatalf("%q comes after the last one: %v", d.ID, err)
+	}
+	for i := range 2000 { // more than come at once
+		check(t, a.PutResult(ctx, fmt.Sprint("x", i), []byte("r")))
+	}
+	n := 0
+	for _, err := range a.Results(ctx, 0, false) {
+		if err != nil {
+			t.Fatalf("after %d: %v", n, err)
+		}
+		if n++; n == 1 {
+			_, err := a.Purge(ctx, queue.KindResults)
+			check(t, err)
+		}
+	}
+}
+
 func compared(t *testing.T, connect func() queue.Admin) {
 	ctx := t.Context()
 	v, w := connect().Records(), connect().Records()
@@ -346,6 +380,59 @@ func purging(t *testing.T, connect func() queue.Admin) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	check(t, a.PutResult(ctx, "x1", []byte("again")))
+	for range 2 { // each time what was purged can be submitted anew, once
+		if submit(t, a, queue.High, "k", "one") || !submit(t, connect(), queue.High, "k", "one") {
+			t.Error("a job that was purged is taken for one that is there, or one that is there is not")
+		}
+		if n, err := a.Purge(ctx, queue.KindJobs); n != 1 || err != nil {
+			t.Errorf("%d jobs purged, %v", n, err)
+		}
+	}
+}
+
+func cancelled(t *testing.T, connect func() queue.Admin) {
+	a, b := connect(), connect()
+	const jobs = 40
+	for _, has := range []bool{true, false} { // whether there are jobs when it is said
+		if has {
+			for i := range jobs {
+				submit(t, b, queue.Normal, fmt.Sprint("k", i), "first")
+			}
+			check(t, next(t, a, "first").Ack(t.Context())) // and others are on the way
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		wait := make(chan error)
+		if has {
+			cancel()
+		}
+		go func() {
+			_, err := a.Next(ctx)
+			wait <- err
+		}()
+		if !has {
+			nothing(t, b, 100*time.Millisecond)
+			cancel()
+		}
+		if err := <-wait; !errors.Is(err, context.Canceled) {
+			t.Fatalf("%v, want the error of the context", err)
+		}
+		if !has {
+			for i := range jobs {
+				submit(t, b, queue.Normal, fmt.Sprint("l", i), "second")
+			}
+		}
+		begun := time.Now()
+		for i := range jobs {
+			if has && i == 0 {
+				continue // it was handed out
+			}
+			check(t, next(t, b, map[bool]string{true: "first", false: "second"}[has]).Ack(t.Context()))
+		}
+		if took := time.Since(begun); took > 3*time.Second {
+			t.Errorf("the last of the jobs is delivered to somebody else after %v", took)
+		}
+	}
 }
 
 func waiting(t *testing.T, connect func() queue.Admin) {

@@ -180,6 +180,9 @@ func (c *Conn) Submit(ctx context.Context, p queue.Priority, key string, data []
 func (c *Conn) Next(ctx context.Context) (queue.Delivery, error) {
 	m := c.model
 	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if c.isCut() {
 			return nil, c.wait(ctx, "next")
 		}

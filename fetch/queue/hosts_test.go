@@ -1,0 +1,109 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+)
+
+// memory are values of a test.
+type memory struct {
+	mu      sync.Mutex
+	m       map[string]string
+	at      map[string]uint64
+	n       uint64
+	updated func() error // is called once, when a value was updated and its answer is on the way
+}
+
+func newMemory() *memory { return &memory{m: map[string]string{}, at: map[string]uint64{}} }
+
+func (v *memory) Get(_ context.Context, key string) ([]byte, uint64, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.at[key] == 0 {
+		return nil, 0, ErrNotFound
+	}
+	return []byte(v.m[key]), v.at[key], nil
+}
+
+func (v *memory) set(key string, value []byte, revision uint64, wrong error) (uint64, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.at[key] != revision {
+		return 0, wrong
+	}
+	v.n++
+	v.m[key], v.at[key] = string(value), v.n
+	return v.n, nil
+}
+
+func (v *memory) Create(_ context.Context, key string, value []byte) (uint64, error) {
+	return v.set(key, value, 0, ErrExists)
+}
+
+func (v *memory) Update(_ context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	now, err := v.set(key, value, revision, ErrConflict)
+	if f := v.updated; f != nil && err == nil {
+		v.updated = nil
+		err = f()
+	}
+	return now, err
+}
+
+func (v *memory) Put(_ context.Context, key string, value []byte) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.n++
+	v.m[key], v.at[key] = string(value), v.n
+	return nil
+}
+
+func (v *memory) Delete(_ context.Context, key string, revision uint64) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if revision > 0 && v.at[key] != revision {
+		return ErrConflict
+	}
+	delete(v.m, key)
+	delete(v.at, key)
+	return nil
+}
+
+// A place that a worker leaves is there for others at once, also if its lease was renewed at that
+// moment, so that the revision that the worker knows is not the last one.
+func TestAPlaceThatIsLeftIsFree(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]error{"renewed meanwhile": nil, "an answer was lost": errors.New("no answer")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newMemory()
+			h := newHosts(v, time.Minute, 1, 0, "me")
+			_, give, err := h.take(t.Context(), "host")
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.mu.Lock()
+			for p := range h.known["host"].places {
+				p.since = p.since.Add(-oldPlace) // others may have it
+			}
+			h.mu.Unlock()
+			v.updated = func() error {
+				give(0)
+				h.ending.Wait()
+				return answer
+			}
+			h.keep(t.Context())
+			other := newHosts(v, time.Minute, 1, 0, "other")
+			if !other.reserve(t.Context(), "host") {
+				t.Error("the lease is still there, and nobody has it")
+			}
+			h.close(t.Context())
+			other.close(t.Context())
+			if len(v.m) > 0 {
+				t.Errorf("%v is left", v.m)
+			}
+		})
+	}
+}

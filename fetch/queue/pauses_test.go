@@ -1,0 +1,35 @@
+package queue
+
+import (
+	"testing"
+	"time"
+)
+
+// What a host asked one worker for is not shortened by another one that was told less.
+func TestAPauseIsNotShortened(t *testing.T) {
+	t.Parallel()
+	v := newMemory()
+	now := time.Now()
+	long := now.Add(time.Minute)
+	one, two, three := newPauses(v), newPauses(v), newPauses(v)
+	for _, c := range []struct {
+		who   *pauses
+		until time.Time
+	}{{one, long}, {two, now.Add(time.Second)}} {
+		if err := c.who.set(t.Context(), "host", c.until); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, p := range map[string]*pauses{"who was told less": two, "who was told nothing": three} {
+		if until, err := p.until(t.Context(), "host"); err != nil || until.Before(long) {
+			t.Errorf("%s leaves the host alone for %v, want a minute: %v", name, until.Sub(now), err)
+		}
+	}
+	longer := long.Add(time.Minute)
+	if err := three.set(t.Context(), "host", longer); err != nil {
+		t.Fatal(err)
+	}
+	if until, err := newPauses(v).until(t.Context(), "host"); err != nil || until.Before(longer) {
+		t.Errorf("it is left alone for %v, want two minutes: %v", until.Sub(now), err)
+	}
+}
