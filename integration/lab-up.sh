@@ -22,7 +22,8 @@ if ! docker image inspect "$golang" >/dev/null 2>&1 && ! timeout 120 docker pull
 	CGO_ENABLED=0 go build -o integration/servers/own/bin/ ./integration/lab/mktree \
 		./fetch/fetchtest/servers/waisd/cmd/waisd ./fetch/fetchtest/servers/prosperod/cmd/prosperod
 	if [ -n "${COMPOSE_PROFILES:-}" ]; then
-		CGO_ENABLED=0 go build -o integration/servers/machines/bin/ ./cmd/urlget-queue ./integration/machines/targets
+		CGO_ENABLED=0 go build -o integration/servers/machines/bin/ ./cmd/urlget-queue \
+			./integration/machines/targets github.com/nats-io/nats-server/v2
 	fi
 	compose+=(-f docker-compose.yml -f integration/without-golang.yml)
 fi
