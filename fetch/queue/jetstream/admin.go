@@ -24,12 +24,16 @@ func (e *Engine) Status(ctx context.Context) (*queue.Status, error) {
 		if err != nil {
 			return nil, explain(&e.opts, err)
 		}
-		s.Waiting[p], s.Taken[p] = info.NumPending, uint64(info.NumAckPending)
 		stream, err := e.js.Stream(ctx, info.Stream)
 		if err != nil {
 			return nil, explain(&e.opts, err)
 		}
-		addInfo(s, stream.CachedInfo())
+		// The stream has every job that has not ended as soon as it was taken; the consumer learns of
+		// it later, and says until then that nothing is pending.
+		jobs := stream.CachedInfo()
+		s.Taken[p] = min(uint64(info.NumAckPending), jobs.State.Msgs)
+		s.Waiting[p] = jobs.State.Msgs - s.Taken[p]
+		addInfo(s, jobs)
 	}
 	for _, l := range []struct {
 		stream js.Stream

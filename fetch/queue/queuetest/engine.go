@@ -449,6 +449,9 @@ func status(t *testing.T, connect func() queue.Admin) {
 	a, b := connect(), connect()
 	for i := range 30 {
 		submit(t, a, queue.Normal, fmt.Sprint(i), "some")
+		if s, err := b.Status(ctx); err != nil || s.Depth() != uint64(i+1) {
+			t.Fatalf("%d jobs, of %d that were submitted: %v", s.Depth(), i+1, err)
+		}
 	}
 	for range 3 {
 		check(t, next(t, a, "some").Ack(ctx))
