@@ -41,7 +41,7 @@ func (d *driver) send(ctx context.Context, req *fetch.Request, t *target, auth [
 		w.upload.of(sent)
 	}
 	ex.sent = rec.follow(sent, t)
-	ex.resp, err = d.roundTripper(ctx).RoundTrip(ex.sent)
+	ex.resp, err = d.roundTripper().RoundTrip(ex.sent)
 	ex.plain = w.end()
 	if err != nil {
 		err = failure(ex.ctx, err)

@@ -1,5 +1,5 @@
 // Package http retrieves http and https URLs, and through forward proxies those of other schemes:
-// one exchange at a time, over net/http's Transport (RFC 9110, RFC 9112, RFC 9113). Package http3,
+// one exchange at a time, with the messages of net/http (RFC 9110, RFC 9112, RFC 9113). Package http3,
 // which a program has to name, adds HTTP/3.
 package http
 
@@ -62,7 +62,8 @@ type driver struct {
 	Options
 	env      *fetch.Env
 	logins   logins
-	closings atomic.Int64      // calls of CloseIdleConnections
+	closings atomic.Int64 // calls of CloseIdleConnections
+	http1    *http1
 	http3    http.RoundTripper // nil if HTTP/3 is not spoken
 
 	mu         sync.Mutex
@@ -75,6 +76,7 @@ func newDriver(env *fetch.Env, opts Options) *driver {
 		opts.Jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
 	}
 	d := &driver{Options: opts, env: env}
+	d.http1 = newHTTP1(d)
 	if opts.HTTP3 != nil && !opts.HTTP1 && !opts.HTTP2 && opts.Transport == nil {
 		d.http3 = opts.HTTP3(env, overTCP{d})
 	}

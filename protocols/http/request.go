@@ -154,11 +154,19 @@ func checkField(name string, values []string) error {
 	if slices.Contains(own, name) {
 		return fmt.Errorf("the field %s is the client's own to set", name)
 	}
+	if len(values) > 0 && name == "Host" && !httpguts.ValidHostHeader(values[0]) {
+		return fmt.Errorf("the value of %s cannot be sent", name)
+	}
+	return checkSent(name, values)
+}
+
+// checkSent finds what would not be a header field, but more or less than one.
+func checkSent(name string, values []string) error {
 	if !httpguts.ValidHeaderFieldName(name) || len(values) == 0 {
 		return fmt.Errorf("%q is no header field", name)
 	}
 	for _, v := range values {
-		if !httpguts.ValidHeaderFieldValue(v) || name == "Host" && !httpguts.ValidHostHeader(v) {
+		if !httpguts.ValidHeaderFieldValue(v) {
 			return fmt.Errorf("the value of %s cannot be sent", name)
 		}
 	}

@@ -63,12 +63,11 @@ func connOf(c net.Conn) *fetch.Conn {
 // splice writes the rest of the body to w, by diversion of what comes from the connection.
 func (b *responseBody) splice(w io.Writer) (int64, error) {
 	c := b.plain
-	defer c.SetIdle(b.driver.idleOfConn())
-	c.SetIdle(b.idle)
+	c.SetIdle(b.idle) // until the connection serves another request
 	d := &diversion{standIn: standIns.Get().(*[spliceMost]byte), w: w}
 	defer standIns.Put(d.standIn)
 	c.to.Store(d)
-	defer c.to.Store(nil)
+	defer c.to.CompareAndSwap(d, nil) // the connection may serve another body already
 	var written int64
 	for {
 		before := d.moved
@@ -96,11 +95,10 @@ func (b *responseBody) splice(w io.Writer) (int64, error) {
 }
 
 // idleOfConn returns the idle time of connections: it must not cut short the wait for a reply. 0
-// means that of the client.
-func (d *driver) idleOfConn() time.Duration {
-	timeouts := d.env.Timeouts()
-	if timeouts.Reply == 0 {
+// means none.
+func idleOfConn(t fetch.Timeouts) time.Duration {
+	if t.Reply == 0 {
 		return 0
 	}
-	return max(timeouts.Reply, timeouts.Idle)
+	return max(t.Reply, t.Idle)
 }

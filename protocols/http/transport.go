@@ -21,26 +21,30 @@ const (
 	writeBuffer = 16 << 10
 
 	maxIdleConns = 16 // for each host
+	idleTime     = time.Minute
 
 	// cleanup is enough time for net/http to clean up after a stream.
 	cleanup = 100 * time.Millisecond
 )
 
 // roundTripper returns what answers a request.
-func (d *driver) roundTripper(ctx context.Context) http.RoundTripper {
+func (d *driver) roundTripper() http.RoundTripper {
 	switch {
 	case d.Transport != nil:
 		return d.Transport
 	case d.http3 != nil:
 		return d.http3
 	}
-	return d.transport(ctx)
+	return overTCP{d}
 }
 
-// overTCP sends requests by HTTP/1.1 or HTTP/2.
+// overTCP sends requests by HTTP/1.1 or HTTP/2: those that http1 does not take by net/http's Transport.
 type overTCP struct{ d *driver }
 
 func (t overTCP) RoundTrip(req *http.Request) (*http.Response, error) {
+	if t.d.http1.takes(req) {
+		return t.d.http1.RoundTrip(req)
+	}
 	return t.d.transport(req.Context()).RoundTrip(req)
 }
 
@@ -74,7 +78,7 @@ func (d *driver) newTransport() *http.Transport {
 		DialTLSContext:         d.dialTLS,
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    max(d.MaxIdle, maxIdleConns),
-		IdleConnTimeout:        time.Minute,
+		IdleConnTimeout:        idleTime,
 		MaxResponseHeaderBytes: maxHeader,
 		ReadBufferSize:         readBuffer,
 		WriteBufferSize:        writeBuffer,
@@ -95,7 +99,7 @@ func (d *driver) dial(ctx context.Context, network, addr string) (*fetch.Conn, e
 	if err != nil {
 		return nil, d.blame(ctx, err)
 	}
-	conn.SetIdle(d.idleOfConn())
+	conn.SetIdle(idleOfConn(d.env.Timeouts()))
 	return conn, nil
 }
 
@@ -171,6 +175,7 @@ func (d *driver) CloseIdleConnections() {
 }
 
 func (d *driver) closeIdle() {
+	d.http1.conns.CloseIdle()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.transports {

@@ -21,6 +21,7 @@ const maxConns = 3
 type wait struct {
 	ctx    context.Context
 	limit  time.Duration // 0 for none
+	idle   time.Duration // of connections; 0 for none
 	cancel context.CancelCauseFunc
 
 	mu    sync.Mutex
@@ -34,7 +35,7 @@ type wait struct {
 }
 
 func newWait(ctx context.Context, timeouts fetch.Timeouts, sending bool, cancel context.CancelCauseFunc) *wait {
-	w := &wait{ctx: ctx, limit: timeouts.Reply, cancel: cancel}
+	w := &wait{ctx: ctx, limit: timeouts.Reply, idle: idleOfConn(timeouts), cancel: cancel}
 	if sending {
 		w.upload = &upload{idle: timeouts.Idle, stall: func() { cancel(stalled(timeouts.Idle)) }}
 	}
@@ -100,7 +101,9 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 	if w.ended {
 		return
 	}
-	w.plain, _ = info.Conn.(*plainConn)
+	if w.plain, _ = info.Conn.(*plainConn); w.plain != nil {
+		w.plain.SetIdle(w.idle) // a body may have had another
+	}
 	if c := connOf(info.Conn); c != nil {
 		c.Serve(w.ctx)
 	}

@@ -1,0 +1,199 @@
+package http
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+
+	"golang.org/x/net/idna"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// http1 sends requests without content by HTTP/1.1 to servers without TLS, as a Transport of net/http
+// does, but in the goroutine of the caller: a Transport has two for each connection and hands each
+// request and each answer from one to the other, which takes more time than to write and to read
+// them.
+type http1 struct {
+	driver *driver
+	conns  *fetch.Pool[string, *http1Conn] // by host and port
+}
+
+func newHTTP1(d *driver) *http1 {
+	return &http1{driver: d, conns: fetch.NewPool[string](d.env, fetch.PoolOptions[*http1Conn]{
+		MaxIdle: max(d.MaxIdle, maxIdleConns), IdleTimeout: idleTime,
+		Conn:  func(c *http1Conn) (*fetch.Conn, int) { return c.plain.Conn, c.r.Buffered() },
+		Close: func(c *http1Conn) { c.plain.Close() },
+	})}
+}
+
+// takes reports whether h can send a request.
+func (h *http1) takes(req *http.Request) bool {
+	return req.URL.Scheme == "http" && (req.Body == nil || req.Body == http.NoBody)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *http1) RoundTrip(req *http.Request) (*http.Response, error) {
+	for name, values := range req.Header {
+		if err := checkSent(name, values); err != nil {
+			return nil, err
+		}
+	}
+	ctx, addr := req.Context(), address(req)
+	for {
+		closings := h.driver.closings.Load()
+		lease, err := h.conns.Get(ctx, addr, nil, func(ctx context.Context) (*http1Conn, error) { return h.dial(ctx, addr) })
+		if err != nil {
+			return nil, err
+		}
+		x := &http1Exchange{driver: h.driver, closings: closings, lease: lease}
+		resp, err := x.do(req)
+		if err == nil {
+			return resp, nil
+		}
+		lease.Discard()
+		if !x.lost || !isRepeatable(req) || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+func (h *http1) dial(ctx context.Context, addr string) (*http1Conn, error) {
+	conn, err := h.driver.dial(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	c := &http1Conn{plain: &plainConn{Conn: conn}}
+	c.r = bufio.NewReaderSize(c, readBuffer)
+	return c, nil
+}
+
+// address returns the host and port to connect to.
+func address(req *http.Request) string {
+	host, port := req.URL.Hostname(), req.URL.Port()
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		host = ascii
+	}
+	return net.JoinHostPort(host, cmp.Or(port, "80"))
+}
+
+// isRepeatable reports whether a request may reach the server twice (RFC 9110, section 9.2.2).
+func isRepeatable(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	}
+	return false
+}
+
+// An http1Conn is a connection that serves one request at a time.
+type http1Conn struct {
+	plain *plainConn
+	r     *bufio.Reader
+	left  int64 // how many bytes may come before the head of the answer has ended
+}
+
+// Read bounds what comes before the content.
+func (c *http1Conn) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, fmt.Errorf("the head of the answer has more than %d bytes", maxHeader)
+	}
+	n, err := c.plain.Read(p[:min(int64(len(p)), c.left)])
+	c.left -= int64(n)
+	return n, err
+}
+
+// writers are for the heads of requests.
+var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeBuffer) }}
+
+func (c *http1Conn) write(req *http.Request) error {
+	w := writers.Get().(*bufio.Writer)
+	w.Reset(c.plain)
+	defer func() {
+		w.Reset(nil)
+		writers.Put(w)
+	}()
+	if err := req.Write(w); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// An http1Exchange is a request on a connection, and its answer.
+type http1Exchange struct {
+	driver   *driver
+	closings int64 // of the driver, when the exchange began
+	lease    *fetch.Lease[string, *http1Conn]
+	lost     bool // the connection had been kept, and nothing came from it
+	keep     bool // the connection can serve others after the answer
+}
+
+// do sends the request and reads the head of the answer.
+func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
+	c := x.lease.Conn
+	x.lost = x.lease.Reused
+	x.lease.Bind(req.Context())
+	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{Conn: c.plain, Reused: x.lease.Reused})
+	}
+	c.left = maxHeader
+	if err := c.write(req); err != nil {
+		return nil, err
+	}
+	if _, err := c.r.Peek(1); err != nil {
+		return nil, err
+	}
+	x.lost = false
+	resp, err := http.ReadResponse(c.r, req)
+	for err == nil && resp.StatusCode < 200 && resp.StatusCode != http.StatusSwitchingProtocols {
+		resp, err = http.ReadResponse(c.r, req)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.left = math.MaxInt64
+	x.keep = !resp.Close && !req.Close && resp.StatusCode >= 200
+	if req.Method == http.MethodHead || resp.ContentLength == 0 {
+		x.end()
+	} else {
+		resp.Body = &http1Body{src: resp.Body, exchange: x}
+	}
+	return resp, nil
+}
+
+// end ends an exchange whose answer has come whole.
+func (x *http1Exchange) end() {
+	if x.keep && x.driver.closings.Load() == x.closings {
+		x.lease.Put()
+	} else {
+		x.lease.Discard()
+	}
+}
+
+// An http1Body is the content of an answer. Who closes it before its end closes the connection.
+type http1Body struct {
+	src      io.Reader
+	exchange *http1Exchange
+}
+
+func (b *http1Body) Read(p []byte) (int, error) {
+	n, err := b.src.Read(p)
+	if err == io.EOF {
+		b.exchange.end()
+	} else if err != nil {
+		b.exchange.lease.Discard()
+	}
+	return n, err
+}
+
+func (b *http1Body) Close() error {
+	b.exchange.lease.Discard()
+	return nil
+}

@@ -1,0 +1,86 @@
+package http_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	urlhttp "github.com/urlget/urlget/protocols/http"
+)
+
+// TestConnectionsAreKept asks a server twice, and counts the connections and the requests that it
+// had then.
+func TestConnectionsAreKept(t *testing.T) {
+	t.Parallel()
+	const (
+		ok    = "HTTP/1.1 200 OK\r\n"
+		whole = ok + "Content-Length: 2\r\n\r\nab"
+	)
+	tests := []struct {
+		name         string
+		op           fetch.Op
+		method       string
+		answers      []string // on each connection; it is closed after the last, and for "" without an answer
+		early        bool     // the body of the first answer is closed before its end
+		conns, asked int32
+		lost         bool // the second request is
+	}{
+		{name: "a length", answers: []string{whole, whole, whole}, conns: 1, asked: 2},
+		{name: "chunks", answers: []string{ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n\r\n", whole, whole}, conns: 1, asked: 2},
+		{name: "behind informational answers", answers: []string{"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + whole, whole, whole}, conns: 1, asked: 2},
+		{name: "no content", answers: []string{"HTTP/1.1 204 No Content\r\n\r\n", whole, whole}, conns: 1, asked: 2},
+		{name: "content of no bytes", answers: []string{ok + "Content-Length: 0\r\n\r\n", whole, whole}, conns: 1, asked: 2},
+		{name: "no content for HEAD", op: fetch.OpStat, answers: []string{ok + "Content-Length: 2\r\n\r\n", ok + "Content-Length: 2\r\n\r\n", whole}, conns: 1, asked: 2},
+		{name: "an error page", answers: []string{"HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nab", whole, whole}, conns: 1, asked: 2},
+		{name: "a body that is left", answers: []string{whole, whole, whole}, early: true, conns: 2, asked: 2},
+		{name: "a server that says that it will close", answers: []string{ok + "Connection: close\r\nContent-Length: 2\r\n\r\nab", whole, whole}, conns: 2, asked: 2},
+		{name: "HTTP/1.0", answers: []string{"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nab", whole, whole}, conns: 2, asked: 2},
+		{name: "more than was announced", answers: []string{whole + "c", whole, whole}, conns: 2, asked: 2},
+		{name: "more than was announced, like an answer", answers: []string{whole + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nxy", whole, whole}, conns: 2, asked: 2},
+		{name: "a server that closes without a word", answers: []string{whole}, conns: 2, asked: 2},
+		{name: "a server that closes when it is asked", answers: []string{whole, ""}, conns: 2, asked: 3},
+		{name: "a server that closes within its answer", answers: []string{whole, "HTTP/1.1 2"}, conns: 1, asked: 2, lost: true},
+		{name: "what cannot be asked twice", method: "PATCH", answers: []string{whole, ""}, conns: 1, asked: 2, lost: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var conns, asked atomic.Int32
+			u := accepting(t, func(conn net.Conn) {
+				conns.Add(1)
+				r := bufio.NewReader(conn)
+				for _, answer := range tt.answers {
+					if _, err := http.ReadRequest(r); err != nil {
+						return
+					}
+					asked.Add(1)
+					io.WriteString(conn, answer)
+				}
+			})
+			c := newClient(t, nil, urlhttp.Options{})
+			req := &fetch.Request{URL: uri.MustParse(u + "/"), Op: tt.op, Method: tt.method}
+			resp, err := c.Do(t.Context(), req)
+			if err == nil {
+				if !tt.early {
+					_, err = io.Copy(io.Discard, resp.Body)
+				}
+				resp.Body.Close()
+			}
+			if err != nil && fetch.CodeOf(err) != fetch.ErrNotFound {
+				t.Fatal(err)
+			}
+			body, _, err := do(t, c, req)
+			if tt.lost != (err != nil) || err == nil && tt.op == fetch.OpGet && body != "ab" {
+				t.Errorf("the second answer: %q, %v", body, err)
+			}
+			if conns.Load() != tt.conns || asked.Load() != tt.asked {
+				t.Errorf("%d connections and %d requests, want %d and %d", conns.Load(), asked.Load(), tt.conns, tt.asked)
+			}
+		})
+	}
+}
