@@ -18,7 +18,7 @@ type puller struct {
 
 	mu      sync.Mutex // for all below
 	have    map[queue.Priority][]arrived
-	empty   map[queue.Priority]bool // streams that have had nothing for a moment
+	empty   map[queue.Priority]bool // streams of which nothing is to be expected at once
 	changed chan struct{}           // closed when something came, or went wrong
 	wanted  chan struct{}           // closed when somebody waits, or something was handed out
 	waiting int                     // who wait
@@ -38,10 +38,11 @@ type arrived struct {
 const (
 	// ahead is how many jobs of a priority are asked for at once, when there are fewer than half.
 	ahead = 8
-	// fetchWait is for how long an empty stream is asked for jobs, and emptyAfter when it counts as
-	// empty, so that less urgent jobs have their turn.
+	// fetchWait is for how long an empty stream is asked for jobs, and emptyAfter when a stream of which
+	// more was expected counts as empty, so that less urgent jobs have their turn: other workers may
+	// have taken the rest.
 	fetchWait  = 20 * time.Second
-	emptyAfter = 10 * time.Millisecond
+	emptyAfter = 250 * time.Millisecond
 	// wantedFor is for how long jobs are asked for after the last one was handed out, and keptFor how
 	// long they wait here before they go back, for other workers.
 	wantedFor = time.Second
@@ -68,6 +69,9 @@ func (e *Engine) pull() {
 // pullFrom asks the stream of a priority for jobs whenever there are few.
 func (e *Engine) pullFrom(priority queue.Priority) {
 	p := &e.puller
+	if info, err := e.consumers[priority].Info(e.ctx); err == nil && info.NumPending == 0 {
+		p.expectNothing(priority)
+	}
 	failures := 0
 	for e.ctx.Err() == nil {
 		p.mu.Lock()
@@ -113,12 +117,7 @@ func (e *Engine) fetch(priority queue.Priority, n int) error {
 	p := &e.puller
 	ctx, cancel := context.WithTimeout(e.ctx, fetchWait)
 	defer cancel()
-	nothing := time.AfterFunc(emptyAfter, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.empty[priority] = true
-		p.wake()
-	})
+	nothing := time.AfterFunc(emptyAfter, func() { p.expectNothing(priority) })
 	defer nothing.Stop()
 	batch, err := e.consumers[priority].Fetch(n, js.FetchContext(ctx), js.FetchHeartbeat(4*time.Second))
 	if err != nil {
@@ -133,7 +132,8 @@ func (e *Engine) fetch(priority queue.Priority, n int) error {
 			continue
 		}
 		p.have[priority] = append(p.have[priority], arrived{msg, time.Now()})
-		p.empty[priority] = false
+		meta, err := msg.Metadata()
+		p.empty[priority] = err != nil || meta.NumPending == 0
 		p.wake()
 		p.err = nil
 		p.mu.Unlock()
@@ -142,6 +142,14 @@ func (e *Engine) fetch(priority queue.Priority, n int) error {
 		return err
 	}
 	return nil
+}
+
+// expectNothing notes that a stream is empty, for all that is known.
+func (p *puller) expectNothing(priority queue.Priority) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.empty[priority] = true
+	p.wake()
 }
 
 // wake lets Next look. The puller is locked.
