@@ -201,6 +201,9 @@ func (c Code) Is(target error) bool {
 
 // CodeOf returns the class of err, or "" if it has none.
 func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Code

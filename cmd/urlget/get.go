@@ -244,13 +244,16 @@ func (a *app) report(j *job.Job, res *job.Result) {
 		return // the content itself tells
 	}
 	path := cmp.Or(a.out.stream, filepath.Join(a.out.dir, filepath.FromSlash(res.Path)))
-	name := fetch.Printable(path)
 	switch res.Outcome {
 	case job.Saved, job.NoContent, job.Listed, job.Skipped, job.Unchanged:
 		if a.events != nil {
 			a.emit(res.Event(path))
 		}
 	}
+	if !a.says() {
+		return
+	}
+	name := fetch.Printable(path)
 	switch {
 	case res.Outcome == job.Saved:
 		a.say("%s %s (%s in %.2f s%s)%s", a.con.paint.good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res), a.digestText(res))
@@ -290,10 +293,13 @@ func sizeText(n int64) string {
 
 // say prints one line for people about the transfer, if they want to know.
 func (a *app) say(format string, args ...any) {
-	if !a.set.quiet && a.events == nil {
+	if a.says() {
 		fmt.Fprintf(a.con.prose(), format+"\n", args...)
 	}
 }
+
+// says reports whether there are messages for people, but for errors.
+func (a *app) says() bool { return !a.set.quiet && a.events == nil }
 
 // exists says what to do with a file that is there already.
 func (s *settings) exists() download.Exists {

@@ -143,13 +143,18 @@ func hostOf(u uri.URI) string {
 // meet is a Recorder that tells the scheduler where hosts are met, but not where a proxy stands for
 // them. One that sends many streams over one connection gets all transfers that there may be.
 func (a *app) meet(proxied func(uri.URI) bool) fetch.Recorder {
+	met := &met{}
 	return func(ctx context.Context, req *fetch.Request) *fetch.Exchange {
 		j := job.FromContext(ctx)
-		if j == nil || hostOf(j.URL) != hostOf(req.URL) || proxied(req.URL) {
+		if j == nil || j.URL.Host() != req.URL.Host() || j.URL.Scheme() != req.URL.Scheme() {
 			return nil
 		}
 		host := hostOf(req.URL)
+		if met.known(host) || proxied(req.URL) {
+			return nil
+		}
 		return &fetch.Exchange{Peer: func(_ int, addr net.Addr, state *tls.ConnectionState) {
+			met.add(host)
 			if ap, err := netip.ParseAddrPort(addr.String()); err == nil {
 				a.hosts.Met(host, ap.Addr().Unmap().String())
 			}
