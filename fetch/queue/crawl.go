@@ -113,7 +113,8 @@ func StopCrawl(ctx context.Context, e Engine, stopped bool) error {
 	}
 }
 
-// Submit adds a page where the crawl begins. Known is true if the crawl has met it.
+// Submit adds a page where the crawl begins. Known is true if the crawl has met it. While the engine
+// cannot be reached it tries again, for half a minute.
 func (c *Crawl) Submit(ctx context.Context, e Engine, p Priority, seed uri.URI) (known bool, err error) {
 	if err := (&job.Job{URL: seed}).Validate(); err != nil {
 		return false, err
@@ -121,8 +122,12 @@ func (c *Crawl) Submit(ctx context.Context, e Engine, p Priority, seed uri.URI) 
 	seed = seed.WithoutFragment()
 	page := &Page{Seed: seed, Read: !c.Scope.KeepsSeed(seed)}
 	sub := c.submission(&job.Job{URL: seed.WithoutUserinfo()}, page)
-	fresh, err := newFrontier(e, p).add(ctx, c, sub, nil)
-	return !fresh, err
+	err = insist(ctx, func(ctx context.Context, try int) error {
+		fresh, err := newFrontier(e, p).add(ctx, c, sub, nil)
+		known = err == nil && !fresh && try == 0 // one that is there after a try without an answer is that one
+		return err
+	})
+	return known, err
 }
 
 // A Page is what a job of a crawl has besides: how it was found.

@@ -157,17 +157,26 @@ func Submit(ctx context.Context, e Engine, p Priority, j *job.Job) (s *Submissio
 		return nil, false, err
 	}
 	key := Key(j)
+	err = insist(ctx, func(ctx context.Context, try int) error {
+		duplicate, err = e.Submit(ctx, p, key, data)
+		duplicate = duplicate && try == 0 // one that is there after a try without an answer is that one
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return s, duplicate, nil
+}
+
+// insist submits something, and tries again while the engine cannot be reached.
+func insist(ctx context.Context, submit func(ctx context.Context, try int) error) error {
 	begun := time.Now()
 	for try, wait := 0, 100*time.Millisecond; ; try, wait = try+1, min(2*wait, 2*time.Second) {
 		short, cancel := context.WithTimeout(ctx, operation)
-		duplicate, err = e.Submit(short, p, key, data)
+		err := submit(short, try)
 		cancel()
-		if err == nil {
-			// One that was there after a try without an answer is that one.
-			return s, duplicate && try == 0, nil
-		}
-		if !mayPass(err) || time.Since(begun) > submitWithin || sleep(ctx, wait/2+rand.N(wait)) != nil {
-			return nil, false, err
+		if err == nil || !mayPass(err) || time.Since(begun) > submitWithin || sleep(ctx, wait/2+rand.N(wait)) != nil {
+			return err
 		}
 	}
 }

@@ -160,6 +160,16 @@ func TestASubmissionIsTriedAgainWhileNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	down := &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("down")}
 	full := &fetch.Error{Code: fetch.ErrServer, Retry: true, Err: fmt.Errorf("no: %w", queue.ErrFull)}
+	seed := uri.MustParse("http://h/")
+	kinds := map[string]func(context.Context, queue.Engine) (bool, error){
+		"a job": func(ctx context.Context, e queue.Engine) (bool, error) {
+			_, duplicate, err := queue.Submit(ctx, e, queue.Normal, &job.Job{URL: seed})
+			return duplicate, err
+		},
+		"a page": func(ctx context.Context, e queue.Engine) (bool, error) {
+			return (&queue.Crawl{Token: "t"}).Submit(ctx, e, queue.Normal, seed)
+		},
+	}
 	for name, tt := range map[string]struct {
 		silent
 		want  error
@@ -171,21 +181,23 @@ func TestASubmissionIsTriedAgainWhileNobodyAnswers(t *testing.T) {
 		"full":      {silent{err: full}, queue.ErrFull, func(n int) bool { return n == 1 }},
 		"refused":   {silent{err: &fetch.Error{Code: fetch.ErrAuth}}, &fetch.Error{Code: fetch.ErrAuth}, func(n int) bool { return n == 1 }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				m := queuetest.NewModel(queuetest.Options{Limits: queue.Limits{Message: 1 << 20}, Window: time.Hour})
-				tt.Engine = m.Connect("a")
-				begun := time.Now()
-				_, duplicate, err := queue.Submit(t.Context(), &tt.silent, queue.Normal, &job.Job{URL: uri.MustParse("http://h/")})
-				if !errors.Is(err, tt.want) && fetch.CodeOf(err) != fetch.CodeOf(tt.want) || duplicate || !tt.calls(tt.silent.calls) {
-					t.Errorf("duplicate %v, %v after %d calls", duplicate, err, tt.silent.calls)
-				}
-				if took := time.Since(begun); took > 50*time.Second {
-					t.Errorf("it took %v", took)
-				}
+		for kind, submit := range kinds {
+			t.Run(kind+", "+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					e := tt.silent
+					e.Engine = queuetest.NewModel(queuetest.Options{Limits: queue.Limits{Message: 1 << 20}, Window: time.Hour}).Connect("a")
+					begun := time.Now()
+					duplicate, err := submit(t.Context(), &e)
+					if !errors.Is(err, tt.want) && fetch.CodeOf(err) != fetch.CodeOf(tt.want) || duplicate || !tt.calls(e.calls) {
+						t.Errorf("duplicate %v, %v after %d calls", duplicate, err, e.calls)
+					}
+					if took := time.Since(begun); took > 50*time.Second {
+						t.Errorf("it took %v", took)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
