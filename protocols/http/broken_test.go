@@ -33,6 +33,7 @@ func TestBrokenServers(t *testing.T) {
 		{"not HTTP", "SSH-2.0-OpenSSH_9.2\r\n", fetch.ErrProtocol, false},
 		{"status is no number", "HTTP/1.1 2x0 OK\r\n\r\n", fetch.ErrProtocol, false},
 		{"status has two digits", "HTTP/1.1 20 OK\r\n\r\n", fetch.ErrProtocol, false},
+		{"status below 100", "HTTP/1.1 099 What\r\nContent-Length: 0\r\n\r\n" + ok + "Content-Length: 0\r\n\r\n", fetch.ErrProtocol, false},
 		{"undefined status", "HTTP/1.1 700 What\r\nContent-Length: 0\r\n\r\n", fetch.ErrProtocol, false},
 		{"other protocol", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", fetch.ErrProtocol, false},
 		{"field without a name", ok + ": x\r\n\r\n", fetch.ErrProtocol, false},

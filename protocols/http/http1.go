@@ -152,7 +152,7 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 	}
 	x.lost = false
 	resp, err := http.ReadResponse(c.r, req)
-	for err == nil && resp.StatusCode < 200 && resp.StatusCode != http.StatusSwitchingProtocols {
+	for err == nil && resp.StatusCode/100 == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
 		resp, err = http.ReadResponse(c.r, req)
 	}
 	if err != nil {
