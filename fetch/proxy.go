@@ -14,6 +14,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urlget/urlget/fetch/uri"
@@ -172,6 +173,15 @@ type tunnel struct {
 }
 
 func (t *tunnel) RemoteAddr() net.Addr { return t.peer }
+
+// SyscallConn implements syscall.Conn, so that a kept connection is looked into without a wait (see
+// Conn.Unread). With TLS to the proxy, there is no socket to see.
+func (t *tunnel) SyscallConn() (syscall.RawConn, error) {
+	if socket, ok := t.Conn.(syscall.Conn); ok {
+		return socket.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
+}
 
 type peerName string
 

@@ -38,18 +38,20 @@ func (e *Env) dialSOCKS5(ctx context.Context, p uri.URI, addr string) (net.Conn,
 		password, _ := p.Password()
 		auth = &xproxy.Auth{User: user, Password: password}
 	}
-	dialProxy := forward(func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return e.dialProxy(ctx, p, socksPort)
+	var raw net.Conn
+	dialProxy := forward(func(ctx context.Context, _, _ string) (_ net.Conn, err error) {
+		raw, err = e.dialProxy(ctx, p, socksPort)
+		return raw, err
 	})
 	d, err := xproxy.SOCKS5("tcp", p.Host(), auth, dialProxy)
 	if err != nil {
 		return nil, err
 	}
-	c, err := d.(xproxy.ContextDialer).DialContext(ctx, "tcp", addr)
+	_, err = d.(xproxy.ContextDialer).DialContext(ctx, "tcp", addr) // what it returns would hide the socket
 	if err != nil && (strings.HasSuffix(err.Error(), noMethod) || strings.HasSuffix(err.Error(), noLogin)) {
 		return nil, &Error{Code: ErrAuth, Err: err, Hint: proxyLoginHint}
 	}
-	return c, err
+	return raw, err
 }
 
 // What the SOCKS client says if the proxy wants another login, or one at all. Its errors have no

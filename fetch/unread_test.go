@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // unpeekable hides the socket, as a proxy's or a test's connection may.
@@ -155,6 +156,44 @@ func TestPoolsDropConnectionsWithInput(t *testing.T) {
 				t.Errorf("reused %t, want %t; %d closed", reused, tt.reuse, closed)
 			}
 			second.Discard()
+		})
+	}
+}
+
+// TestUnreadOfTunnels has connections through proxies, which are looked into without a wait, as all
+// others are.
+func TestUnreadOfTunnels(t *testing.T) {
+	t.Parallel()
+	for proxy, answers := range map[string][]string{
+		"socks5":  {"\x05\x00", "\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00"},
+		"socks4a": {"\x00\x5a\x00\x00\x00\x00\x00\x00"},
+		"connect": {"HTTP/1.1 200 OK\r\n\r\n"},
+	} {
+		t.Run(proxy, func(t *testing.T) {
+			t.Parallel()
+			client, server := tcpPair(t)
+			go func() {
+				for _, answer := range answers {
+					server.Read(make([]byte, 512))
+					io.WriteString(server, answer)
+				}
+			}()
+			c := New(&Options{DialContext: func(context.Context, string, string) (net.Conn, error) { return client, nil }})
+			ctx := withProvenance(t.Context(), &provenance{proxy: proxyChoice{url: uri.MustParse(proxy + "://proxy.invalid:1")}})
+			conn, err := (&Env{client: c}).Dial(ctx, "tcp", "host.invalid:2")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, want := peek(client)
+			if waits, known := peek(conn.conn); waits || known != want || conn.Unread() {
+				t.Errorf("the socket can be seen: %t, want %t; it has input: %t", known, want, waits)
+			}
+			io.WriteString(server, "more")
+			for !conn.Unread() { // until it has come
+				if t.Context().Err() != nil {
+					t.Fatal("input is not noticed")
+				}
+			}
 		})
 	}
 }
