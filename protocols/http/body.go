@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/textproto"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -36,6 +37,7 @@ type responseBody struct {
 	timer    *time.Timer
 	once     func(error) error // see target.once
 	failed   bool
+	closed   atomic.Bool
 }
 
 func newBody(ex *exchange) *responseBody {
@@ -115,6 +117,8 @@ func (b *responseBody) explain(err error) error {
 		return err
 	case b.ctx.Err() != nil:
 		return context.Cause(b.ctx)
+	case b.closed.Load(): // by another goroutine
+		return fmt.Errorf("%w: %w", context.Canceled, err)
 	case errors.As(err, &own): // from HTTP/3, which knows
 		return err
 	case isTrailer(err):
@@ -136,6 +140,7 @@ func isTrailer(err error) bool {
 }
 
 func (b *responseBody) Close() error {
+	b.closed.Store(true)
 	err := b.src.Close()
 	b.cancel(nil)
 	if b.http2 && b.driver.closings.Load() != b.closings {

@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -89,5 +90,52 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	case <-closed:
 		t.Errorf("fewer than %d connections are kept", kept)
 	default:
+	}
+}
+
+// A readConn tells when it is read from.
+type readConn struct {
+	net.Conn
+	reads chan struct{}
+}
+
+func (c *readConn) Read(p []byte) (int, error) {
+	c.reads <- struct{}{}
+	return c.Conn.Read(p)
+}
+
+// TestClosedBodiesAreInterrupted closes bodies while another goroutine reads them: that is no failure
+// of the network, after which another try would help.
+func TestClosedBodiesAreInterrupted(t *testing.T) {
+	t.Parallel()
+	const ok = "HTTP/1.1 200 OK\r\n"
+	for name, answer := range map[string]string{
+		"a length":        ok + "Content-Length: 10\r\n\r\n",
+		"chunks":          ok + "Transfer-Encoding: chunked\r\n\r\n",
+		"until the close": ok + "\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reads := make(chan struct{}, 1)
+			c := newClient(t, &fetch.Options{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+				return &readConn{conn, reads}, err
+			}}, urlhttp.Options{})
+			resp, err := c.Get(t.Context(), raw(t, answer, true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-reads // of the head
+			done := make(chan error)
+			go func() {
+				_, err := io.ReadAll(resp.Body)
+				done <- err
+			}()
+			<-reads
+			resp.Body.Close()
+			if e := asError(t, <-done); e.Code != fetch.ErrInterrupted || e.Retry {
+				t.Errorf("%v (retry %v), want class %q", e, e.Retry, fetch.ErrInterrupted)
+			}
+		})
 	}
 }
