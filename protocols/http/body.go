@@ -108,13 +108,14 @@ func (b *responseBody) copyTo(w io.Writer, buf []byte) (int64, error) {
 
 // explain classifies what net/http says of a broken body.
 func (b *responseBody) explain(err error) error {
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) { // what follows would cost every body two allocations
+		return err
+	}
 	var (
 		own    *fetch.Error
 		netErr net.Error
 	)
 	switch {
-	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
-		return err
 	case b.ctx.Err() != nil:
 		return context.Cause(b.ctx)
 	case b.closed.Load(): // by another goroutine

@@ -45,7 +45,10 @@ func newWait(ctx context.Context, timeouts fetch.Timeouts, sending bool, cancel 
 // follow returns a context for the request, which tells rec first. Net/http could join the two, but
 // by reflection, which costs more than what they do.
 func (w *wait) follow(ctx context.Context, rec *record) context.Context {
-	trace := &httptrace.ClientTrace{GotConn: w.connected, WroteHeaders: w.wroteHead, WroteRequest: w.wroteAll}
+	trace := &httptrace.ClientTrace{GotConn: w.connected, WroteHeaders: w.wroteHead}
+	if w.upload != nil {
+		trace.WroteRequest = w.wroteAll
+	}
 	if rec != nil {
 		trace.GotConn = func(info httptrace.GotConnInfo) {
 			rec.connected(info)
@@ -81,7 +84,7 @@ func (w *wait) begun() bool {
 func (w *wait) wroteAll(info httptrace.WroteRequestInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.upload == nil || info.Err != nil { // there may be another try
+	if info.Err != nil { // there may be another try
 		return
 	}
 	w.upload.end()
