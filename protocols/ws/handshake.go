@@ -182,7 +182,7 @@ func (u *upgrade) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	masked := r.Clone(r.Context())
-	for _, name := range []string{"Authorization", "Cookie"} {
+	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie"} {
 		if masked.Header.Get(name) != "" {
 			masked.Header.Set(name, "xxxxx")
 		}

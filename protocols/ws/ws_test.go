@@ -296,6 +296,40 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
+// TestSecretsAreNotRecorded sends the fields that have secrets, which reach the server and nobody else.
+func TestSecretsAreNotRecorded(t *testing.T) {
+	t.Parallel()
+	names := []string{"Authorization", "Proxy-Authorization", "Cookie"}
+	asked := make(chan http.Header, 1)
+	u := start(t, func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Header.Clone()
+		w.WriteHeader(http.StatusNotFound)
+	})
+	var mu sync.Mutex
+	var sent strings.Builder
+	c := newClient(t, &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Exchange {
+		return &fetch.Exchange{Sent: func(_ int, p []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			sent.Write(p)
+		}}
+	}}, ws.Options{})
+	header := make(map[string][]string)
+	for _, name := range names {
+		header[name] = []string{"secret of " + name}
+	}
+	_, err := c.Do(t.Context(), &fetch.Request{Op: fetch.OpDial, URL: uri.MustParse(u), Header: header})
+	if !errors.Is(err, fetch.ErrNotFound) {
+		t.Fatal(err)
+	}
+	got := <-asked
+	for _, name := range names {
+		if got.Get(name) != "secret of "+name || strings.Contains(sent.String(), "secret of "+name) {
+			t.Errorf("%s: the server got %q, and recorded was\n%s", name, got.Get(name), sent.String())
+		}
+	}
+}
+
 func TestPasswordsAreTriedThreeTimes(t *testing.T) {
 	t.Parallel()
 	var tried atomic.Int32
