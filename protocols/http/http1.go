@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync"
+	"syscall"
 
 	"golang.org/x/net/idna"
 
@@ -144,11 +146,12 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 		trace.GotConn(httptrace.GotConnInfo{Conn: c.plain, Reused: x.lease.Reused})
 	}
 	c.left = maxHeader
-	if err := c.write(req); err != nil {
-		return nil, err
+	failed := c.write(req)
+	if failed != nil && (x.lost || !isCut(failed)) {
+		return nil, failed
 	}
-	if _, err := c.r.Peek(1); err != nil {
-		return nil, err
+	if _, err := c.r.Peek(1); err != nil { // a server that has not read all of the request may say why
+		return nil, cmp.Or(failed, err)
 	}
 	x.lost = false
 	resp, err := http.ReadResponse(c.r, req)
@@ -159,13 +162,18 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.left = math.MaxInt64
-	x.keep = !resp.Close && !req.Close && resp.StatusCode >= 200
+	x.keep = failed == nil && !resp.Close && !req.Close && resp.StatusCode >= 200
 	if req.Method == http.MethodHead || resp.ContentLength == 0 {
 		x.end()
 	} else {
 		resp.Body = &http1Body{src: resp.Body, exchange: x}
 	}
 	return resp, nil
+}
+
+// isCut reports whether a write failed as the peer had closed the connection.
+func isCut(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // end ends an exchange whose answer has come whole.

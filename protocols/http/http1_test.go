@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -82,5 +84,23 @@ func TestConnectionsAreKept(t *testing.T) {
 				t.Errorf("%d connections and %d requests, want %d and %d", conns.Load(), asked.Load(), tt.conns, tt.asked)
 			}
 		})
+	}
+}
+
+// TestAnswersToHalfARequest has a server that refuses a long request before it has read it, and
+// closes the connection.
+func TestAnswersToHalfARequest(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("what came before a reset may be lost")
+	}
+	u := accepting(t, func(conn net.Conn) {
+		io.ReadFull(conn, make([]byte, 1<<10))
+		io.WriteString(conn, "HTTP/1.1 431 Too Large\r\nContent-Length: 0\r\n\r\n")
+	})
+	req := &fetch.Request{URL: uri.MustParse(u + "/"), Header: map[string][]string{"X": {strings.Repeat("x", 32<<20)}}}
+	_, _, err := do(t, newClient(t, nil, urlhttp.Options{}), req)
+	if e := asError(t, err); e.Reply.Code != http.StatusRequestHeaderFieldsTooLarge {
+		t.Error(err)
 	}
 }
