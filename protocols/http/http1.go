@@ -178,7 +178,8 @@ func isCut(err error) bool {
 
 // end ends an exchange whose answer has come whole.
 func (x *http1Exchange) end() {
-	if x.keep && x.driver.closings.Load() == x.closings {
+	if x.keep && x.lease.Conn.r.Buffered() == 0 && x.driver.closings.Load() == x.closings {
+		x.keep = false // another end would look at what is no longer ours
 		x.lease.Put()
 	} else {
 		x.lease.Discard()

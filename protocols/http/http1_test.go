@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
@@ -102,5 +103,27 @@ func TestAnswersToHalfARequest(t *testing.T) {
 	_, _, err := do(t, newClient(t, nil, urlhttp.Options{}), req)
 	if e := asError(t, err); e.Reply.Code != http.StatusRequestHeaderFieldsTooLarge {
 		t.Error(err)
+	}
+}
+
+// TestConnectionsWithMoreAreClosed has an answer with something behind it: the connection is of no
+// use, and is not kept until another request would find that out.
+func TestConnectionsWithMoreAreClosed(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabc", "HTTP/1.1 204 No Content\r\n\r\nabc"} {
+		closed := make(chan struct{})
+		u := answering(t, func(conn net.Conn) {
+			io.WriteString(conn, answer)
+			io.Copy(io.Discard, conn)
+			close(closed)
+		})
+		if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-closed:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%q: the connection is kept", answer)
+		}
 	}
 }
