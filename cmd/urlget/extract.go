@@ -151,6 +151,7 @@ func (a *app) extract(cmd *cobra.Command, args []string) error {
 		}
 	}
 	saved := 0
+	var damage *warc.DamageError
 	for _, u := range urls {
 		if err := fetch.ContextError(ctx); err != nil {
 			return err
@@ -159,7 +160,7 @@ func (a *app) extract(cmd *cobra.Command, args []string) error {
 		switch {
 		case done:
 			saved++
-		case err != nil && (!all || fetch.CodeOf(err) == fetch.ErrFile):
+		case err != nil && (!all || fetch.CodeOf(err) == fetch.ErrFile || errors.As(err, &damage)):
 			a.fail(u.Redacted(), err)
 		}
 	}
@@ -192,7 +193,7 @@ func (a *app) printRecords(name string, ids []string) error {
 			if term.IsTerminal(int(a.std.out.Fd())) {
 				out = &textOnly{w: a.std.out}
 			}
-			if _, err := io.Copy(out, rec.Block); err != nil {
+			if _, err := io.Copy(out, rec.Checked()); err != nil {
 				return fileError(err)
 			}
 		}

@@ -318,7 +318,8 @@ func (s *scanner) settle() {
 	}
 }
 
-// read reads the header of the record at p. Done ends the use of its block.
+// read reads the header of the record at p. Its block ends with an error if it is not what was
+// written. Done ends the use of it.
 func (a *Archive) read(p place) (rec *warc.Record, done func(), err error) {
 	r, err := warc.NewReader(p.file)
 	if err != nil {
@@ -326,6 +327,7 @@ func (a *Archive) read(p place) (rec *warc.Record, done func(), err error) {
 	}
 	if err = r.SeekRecord(p.offset, p.within); err == nil {
 		if rec, err = r.Next(); err == nil {
+			rec.Block = rec.Checked()
 			return rec, func() { r.Close() }, nil
 		}
 	}

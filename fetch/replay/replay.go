@@ -167,7 +167,10 @@ func cut(req *fetch.Request, resp *fetch.Response, b *body, size int64) {
 	if r.Length == 0 || r.Length > size-r.Offset {
 		r.Length = size - r.Offset
 	}
-	b.skip, b.r = r.Offset, io.LimitReader(b.r, r.Offset+r.Length)
+	b.skip = r.Offset
+	if r.Offset+r.Length < size {
+		b.r = io.LimitReader(b.r, r.Offset+r.Length)
+	}
 	resp.Range, resp.Total, resp.Size = r, size, r.Length
 }
 

@@ -205,9 +205,32 @@ func message(rec *warc.Record, req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("a %s record is no answer of HTTP", rec.Type())
 	}
 	head := &io.LimitedReader{R: rec.Block, N: maxHead}
-	resp, err := http.ReadResponse(bufio.NewReaderSize(head, 32<<10), req)
+	in := bufio.NewReaderSize(head, 32<<10)
+	resp, err := http.ReadResponse(in, req)
 	head.N = math.MaxInt64
+	if err == nil {
+		resp.Body = &sound{ReadCloser: resp.Body, record: in}
+	}
 	return resp, err
+}
+
+// maxBehind bounds what is read of a record behind the content, to know that this is sound.
+const maxBehind = 1 << 20
+
+// A sound body ends with the error that the record ends with.
+type sound struct {
+	io.ReadCloser
+	record io.Reader
+}
+
+func (s *sound) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if err == io.EOF {
+		if _, end := io.CopyN(io.Discard, s.record, maxBehind); end != nil {
+			err = end
+		}
+	}
+	return n, err
 }
 
 // A webBody is the content of an answer.
@@ -281,7 +304,7 @@ func narrow(resp *http.Response, req *http.Request) {
 	h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to, size))
 	h.Set("Content-Length", strconv.FormatInt(to-from+1, 10))
 	resp.StatusCode, resp.Status, resp.ContentLength = http.StatusPartialContent, "206 Partial Content", to-from+1
-	resp.Body = &part{ReadCloser: resp.Body, skip: from, left: to - from + 1}
+	resp.Body = &part{ReadCloser: resp.Body, skip: from, left: to - from + 1, last: to == size-1}
 }
 
 // empty makes resp an answer without content.
@@ -295,6 +318,7 @@ func empty(resp *http.Response, status int) {
 type part struct {
 	io.ReadCloser
 	skip, left int64
+	last       bool // nothing is left behind it
 }
 
 func (p *part) Read(b []byte) (int, error) {
@@ -305,6 +329,9 @@ func (p *part) Read(b []byte) (int, error) {
 		}
 	}
 	if p.left == 0 {
+		if p.last {
+			return p.ReadCloser.Read(make([]byte, 1)) // which ends as the record does
+		}
 		return 0, io.EOF
 	}
 	n, err := p.ReadCloser.Read(b[:min(int64(len(b)), p.left)])

@@ -1,0 +1,69 @@
+package replay_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/replay"
+)
+
+// blockDigest is the field of a record with that block.
+func blockDigest(block string) string {
+	return fmt.Sprintf("WARC-Block-Digest: sha256:%x\r\n", sha256.Sum256([]byte(block)))
+}
+
+// What was changed within an archive is never taken for what was captured.
+func TestContentThatIsNotWhatWasWritten(t *testing.T) {
+	t.Parallel()
+	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npear\r\n0\r\n\r\n"
+	const byClose = "HTTP/1.0 200 OK\r\n\r\npear"
+	const web, ftp = "http://h.example/a", "ftp://h.example/a"
+	const revisit = "WARC-Refers-To: <urn:1>\r\n"
+	tests := []struct {
+		name, url string
+		rng       fetch.Range
+		records   string // with "pear", of which a letter is changed
+		want      string
+	}{
+		{"a length", web, fetch.Range{}, response(web, answer("pear"), blockDigest(answer("pear"))), "peat! protocol"},
+		{"chunks", web, fetch.Range{}, response(web, chunked, blockDigest(chunked)), "peat! protocol"},
+		{"to the end of the record", web, fetch.Range{}, response(web, byClose, blockDigest(byClose)), "peat! protocol"},
+		{"the end of it", web, fetch.Range{Offset: 2}, response(web, answer("pear"), blockDigest(answer("pear"))), "at! protocol"},
+		{"a revisit", web, fetch.Range{}, response("http://h.example/b", answer("pear"), id("1"), blockDigest(answer("pear"))) +
+			record("revisit", web, "application/http; msgtype=response", answer("")[:len(answer(""))-5]+"4\r\n\r\n", revisit), "peat! protocol"},
+		{"a resource", ftp, fetch.Range{}, record("resource", ftp, "text/plain", "pear", blockDigest("pear")), "peat! protocol"},
+		{"the end of a resource", ftp, fetch.Range{Offset: 2}, record("resource", ftp, "text/plain", "pear", blockDigest("pear")), "at! protocol"},
+	}
+	for _, tt := range tests {
+		c := client(t, replay.Options{}, string(bytes.Replace([]byte(tt.records), []byte("pear"), []byte("peat"), 1)))
+		req := ask(tt.url)
+		req.Range = tt.rng
+		if got := get(c, req); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+		whole := client(t, replay.Options{}, tt.records)
+		if got, want := get(whole, req), "pear"[tt.rng.Offset:]; got != want {
+			t.Errorf("%s, unchanged: got %q, want %q", tt.name, got, want)
+		}
+	}
+}
+
+// Where a record has no digest, the checksum of its member tells.
+func TestContentWhoseChecksumIsWrong(t *testing.T) {
+	t.Parallel()
+	const target = "ftp://h.example/a"
+	file := zipped(t, record("resource", target, "text/plain", "pear"))
+	file[len(file)-8] ^= 1
+	path := filepath.Join(t.TempDir(), "a.warc.gz")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := get(clientOf(t, replay.Options{}, path), ask(target)); got != "pear! protocol" {
+		t.Errorf("got %q", got)
+	}
+}
