@@ -178,7 +178,7 @@ func (c *copied) isWhole(damage error) bool {
 
 // copy reads a record.
 func (m *Importer) copy(rec *warc.Record) (*copied, error) {
-	d := &copied{Draft: &warc.Draft{Block: warc.NewSpool(m.w.Dir())}, id: rec.ID(), offset: rec.Offset}
+	d := &copied{Draft: &warc.Draft{Block: warc.NewSpool(m.w.Dir()), Copied: true}, id: rec.ID(), offset: rec.Offset}
 	for _, f := range rec.Header {
 		switch strings.ToLower(f.Name) {
 		case "content-length":

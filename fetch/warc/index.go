@@ -34,7 +34,7 @@ func Index(file io.ReaderAt, name string, f func(IndexEntry) error) (covered int
 		return 0, err
 	}
 	defer r.Close()
-	x := indexer{name: name, ids: make(map[string]int64), requests: make(map[string]asked)}
+	x := newIndexer(name)
 	for {
 		rec, err := r.Next()
 		var damage *DamageError
@@ -67,6 +67,10 @@ type indexer struct {
 	held     []indexed        // lines whose request may follow
 	open     bool             // the last line has no length yet
 	count    int              // of records
+}
+
+func newIndexer(name string) *indexer {
+	return &indexer{name: name, ids: make(map[string]int64), requests: make(map[string]asked)}
 }
 
 // An indexed line waits for the request of its record.

@@ -44,6 +44,8 @@ type Draft struct {
 	// Index, if not nil, is what an index says of the record. The place of the record and its
 	// target are filled in.
 	Index *IndexEntry
+	// Copied says that the record is one of another archive: what an index says of it is found in it.
+	Copied bool
 }
 
 // A Writer appends records to files. Its methods may be called by several goroutines: each record
@@ -61,8 +63,9 @@ type Writer struct {
 	index  *os.File
 	// covered says that all records of the file are in the index.
 	covered bool
-	err     error // why nothing can be written any more
-	unsaved bool  // something was written that may not be durable
+	copied  *indexer // of records of other archives in the file; nil if there were none
+	err     error    // why nothing can be written any more
+	unsaved bool     // something was written that may not be durable
 }
 
 // Create opens or makes the file at path, to which a suffix is added if it has none.
@@ -112,15 +115,6 @@ func (w *Writer) openIndex() error {
 		}
 	}
 	return nil
-}
-
-// endIndex says that the index has all that is in the file.
-func (w *Writer) endIndex() error {
-	if w.index == nil || !w.covered || w.err != nil {
-		return nil
-	}
-	_, err := w.index.Write(coverage{filepath.Base(w.name()), w.size}.appendTo(nil))
-	return err
 }
 
 // Dir returns the directory of the files, for spools.
@@ -324,28 +318,6 @@ func (w *Writer) Write(list ...*Draft) error {
 const maxPacking = 1 << 20
 
 var packings = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// note writes the lines of records that begin at places into the index.
-func (w *Writer) note(list []*Draft, places []int64) error {
-	requests := make(map[string]int64)
-	for i, d := range list {
-		if d.Header.Type() == Request {
-			requests[d.Header.Get("WARC-Concurrent-To")] = places[i]
-		}
-	}
-	var lines []byte
-	for i, d := range list {
-		if d.Index == nil {
-			continue
-		}
-		e := *d.Index
-		e.URL, e.Date, e.File = d.Header.TargetURI(), d.Header.Date(), filepath.Base(w.name())
-		e.Offset, e.Length, e.Request = places[i], places[i+1]-places[i], requests[d.Header.Get("WARC-Record-ID")]
-		lines = e.AppendTo(lines)
-	}
-	_, err := w.index.Write(lines)
-	return err
-}
 
 // Err returns why nothing can be written any more, nil if all is well.
 func (w *Writer) Err() error {
