@@ -3,6 +3,7 @@ package archive_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,6 +66,42 @@ func TestTheIndexHasWhatIsMerged(t *testing.T) {
 		got := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(index)), "\n"), func(line string) bool { return line[0] == '!' })
 		if !slices.Equal(got, want) || len(want) != 4 {
 			t.Errorf("got %q\nwant %q", got, want)
+		}
+	}
+}
+
+// A request and its answer are in the same file, so that the answer to a POST is not one to a GET.
+func TestFilesAreNotSplitWithinAnExchange(t *testing.T) {
+	t.Parallel()
+	var from string
+	for i := range 8 {
+		date := fmt.Sprintf("2020-01-0%dT00:00:00Z", i+1)
+		answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d", i)
+		from += record(fmt.Sprint(i), "request", date, "http://h/", "application/http;msgtype=request", "POST / HTTP/1.1\r\n\r\n") +
+			strings.Replace(record("x", "response", date, "http://h/", "application/http;msgtype=response", answer), "00x>", fmt.Sprintf("1%d>", i), 1)
+	}
+	dir := t.TempDir()
+	w, err := warc.Create(filepath.Join(dir, "out"), warc.WriterOptions{MaxSize: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := archive.New(w, capture.NewSeen(), func(err error) { t.Error(err) })
+	if err := errors.Join(m.WARC(t.Context(), strings.NewReader(from), "from"), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
+	if len(files) < 4 {
+		t.Errorf("%d files", len(files))
+	}
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := warc.Verify(file, func(p warc.Problem) { t.Errorf("%s: %+v", name, p) })
+		file.Close()
+		if err != nil || s.Types["request"] != s.Types["response"] {
+			t.Errorf("%s: %v, %v", name, s.Types, err)
 		}
 	}
 }

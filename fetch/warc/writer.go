@@ -65,6 +65,7 @@ type Writer struct {
 	covered bool
 	copied  *indexer // of records of other archives in the file; nil if there were none
 	err     error    // why nothing can be written any more
+	last    Header   // of the record that was written last
 	unsaved bool     // something was written that may not be durable
 }
 
@@ -278,7 +279,7 @@ func (w *Writer) Write(list ...*Draft) error {
 	if w.err != nil {
 		return w.err
 	}
-	if w.opts.MaxSize > 0 && w.size >= w.opts.MaxSize {
+	if w.opts.MaxSize > 0 && w.size >= w.opts.MaxSize && !w.goesOn(list) {
 		if w.err = errors.Join(w.endIndex(), w.file.Sync(), w.file.Close()); w.err == nil {
 			w.number++
 			w.covered = true
@@ -308,6 +309,10 @@ func (w *Writer) Write(list ...*Draft) error {
 		return w.err
 	}
 	places[len(list)] = w.size
+	w.last = nil
+	if n := len(list); n > 0 {
+		w.last = list[n-1].Header
+	}
 	if w.index != nil {
 		w.err = w.note(list, places)
 	}
@@ -497,4 +502,14 @@ func oneLine(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\ufffd"))
+}
+
+// goesOn reports whether records of another archive belong to the exchange that was written last: a
+// reader of one file would not know what was asked for.
+func (w *Writer) goesOn(list []*Draft) bool {
+	if w.last == nil || len(list) == 0 || !list[0].Copied {
+		return false
+	}
+	h := list[0].Header
+	return h.TargetURI() != "" && h.TargetURI() == w.last.TargetURI() && h.Get("WARC-Date") == w.last.Get("WARC-Date")
 }
