@@ -280,7 +280,7 @@ func (s *scanner) record(rec *warc.Record) {
 	case c.kind == warc.Resource:
 		a.origins[origin{rec.TargetURI(), rec.Date()}] = here
 		c.bare = true
-		if rec.Get("WARC-Truncated") != "" {
+		if missing(rec) != "" {
 			c.failed = true
 			if s.cut == nil {
 				s.cut = make(map[string]bool)

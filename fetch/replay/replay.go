@@ -188,7 +188,7 @@ func (a *Archive) payload(p place, hops int) (r io.Reader, size int64, cutOff er
 	if err != nil {
 		return nil, 0, nil, nil, err
 	}
-	if rec.Get("WARC-Truncated") != "" {
+	if missing(rec) != "" {
 		cutOff = truncated(rec)
 	}
 	switch rec.Type() {
@@ -231,7 +231,7 @@ func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *captu
 	}
 	b := &body{ctx: ctx, r: rec.Block, close: done}
 	resp.Body = b
-	if rec.Get("WARC-Truncated") != "" {
+	if missing(rec) != "" {
 		b.end, resp.Size = truncated(rec), -1
 	} else {
 		cut(req, resp, b, rec.Length)
@@ -239,8 +239,17 @@ func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *captu
 	return resp, nil
 }
 
+// missing says why a record has not all that was captured, "" if it has. What is in several records
+// (WARC/1.1, section 7) is not put together.
+func missing(rec *warc.Record) string {
+	if number := rec.Get("WARC-Segment-Number"); number != "" {
+		return "the rest is in other records"
+	}
+	return rec.Get("WARC-Truncated")
+}
+
 func truncated(rec *warc.Record) error {
-	return &fetch.Error{Code: fetch.ErrTruncated, Err: fmt.Errorf("it was captured in part (%s)", rec.Get("WARC-Truncated"))}
+	return &fetch.Error{Code: fetch.ErrTruncated, Err: fmt.Errorf("it was captured in part (%s)", missing(rec))}
 }
 
 // A body is content out of an archive.

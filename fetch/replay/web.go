@@ -91,7 +91,7 @@ func (c *captured) readHead(rec *warc.Record) bool {
 	c.status = resp.StatusCode
 	// Who asked without saying for what, as most do, is taken to decode what comes.
 	c.coded = true
-	c.failed = rec.Get("WARC-Truncated") != ""
+	c.failed = missing(rec) != ""
 	switch c.status {
 	case http.StatusPartialContent:
 		c.rng, c.total = contentRange(resp.Header.Get("Content-Range"))
@@ -174,18 +174,20 @@ func (a *Archive) answer(c *captured, req *http.Request) (*http.Response, error)
 		done()
 		return nil, err
 	}
+	whole := missing(rec) == ""
 	if rec.Type() == warc.Revisit && resp.StatusCode != http.StatusNotModified {
 		done()
 		var payload io.Reader
-		if payload, resp.ContentLength, _, done, err = a.payload(a.origin(rec), 1); err != nil {
+		var cutOff error
+		if payload, resp.ContentLength, cutOff, done, err = a.payload(a.origin(rec), 1); err != nil {
 			return nil, err
 		}
+		whole = whole && cutOff == nil
 		resp.Body, resp.TransferEncoding = io.NopCloser(payload), []string{"chunked"} // which tells the end
 		if resp.ContentLength >= 0 {
 			resp.TransferEncoding = nil
 		}
 	}
-	whole := rec.Get("WARC-Truncated") == ""
 	if req.Method == http.MethodHead {
 		resp.Body.Close()
 		done()

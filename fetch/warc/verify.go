@@ -90,7 +90,8 @@ func (rec *Record) checkDigests() string {
 		sinks = append(sinks, blockSum)
 	}
 	isHTTP := strings.HasPrefix(rec.ContentType(), "application/http")
-	hasPayload = hasPayload && rec.Get("WARC-Truncated") == "" && (rec.Type() == Response && isHTTP || rec.Type() == Resource)
+	whole := rec.Get("WARC-Truncated") == "" && rec.Get("WARC-Segment-Number") == ""
+	hasPayload = hasPayload && whole && (rec.Type() == Response && isHTTP || rec.Type() == Resource)
 	if hasPayload {
 		raw = payload.Hash()
 		sinks = append(sinks, &behindHead{sum: raw, begun: !isHTTP})

@@ -32,6 +32,7 @@ func TestVerify(t *testing.T) {
 		rec("revisit", "", "WARC-Refers-To: <urn:1>\r\n") + rec("revisit", "", "WARC-Refers-To: <urn:none>\r\n")
 	tests := []struct{ name, file, want string }{
 		{"all is well", good, ""},
+		{"a segment", good + rec("resource", "pe", "WARC-Segment-Number: 1\r\n", "WARC-Payload-Digest: "+sha1Of("pear")+"\r\n"), ""},
 		{"a block", good + rec("resource", "pear", "WARC-Block-Digest: "+sha1Of("apple")+"\r\n"), "its block has not the digest"},
 		{"a payload", good + rec("response", chunked, web, "WARC-Payload-Digest: "+sha1Of("apple")+"\r\n"), "its payload has not the digest"},
 		{"two of a name", good + strings.Replace(rec("resource", "a"), fmt.Sprint("urn:", n), "urn:1", 1), "another record has its identifier"},
