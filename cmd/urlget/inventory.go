@@ -97,7 +97,7 @@ func (inv *inventory) take(r *warc.Reader) error {
 		if rec.Type() == warc.Info && inv.Software == "" {
 			inv.Software = infoField(rec, "software")
 		}
-		u, err := uri.Parse(rec.TargetURI())
+		u, err := uri.ParseRef(rec.TargetURI())
 		switch {
 		case err != nil || !u.IsAbs() || seen[rec.TargetURI()]:
 		case len(seen) == maxCounted:

@@ -192,7 +192,7 @@ func entryOf(rec *warc.Record, more bool) fetch.Entry {
 			}
 		}
 	}
-	if u, err := uri.Parse(rec.TargetURI()); err == nil && u.IsAbs() {
+	if u, err := uri.ParseRef(rec.TargetURI()); err == nil && u.IsAbs() {
 		e.URL = u
 	}
 	e.Sys = about

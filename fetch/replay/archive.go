@@ -238,7 +238,7 @@ func (s *scanner) record(rec *warc.Record) {
 	if id := rec.ID(); id != "" {
 		a.records[id] = here
 	}
-	u, err := uri.Parse(rec.TargetURI())
+	u, err := uri.ParseRef(rec.TargetURI())
 	if err != nil || !u.IsAbs() {
 		return
 	}
@@ -310,7 +310,7 @@ func (s *scanner) settle() {
 			continue
 		}
 		if rec, done, err := s.archive.read(c.place); err == nil {
-			if u, err := uri.Parse(rec.TargetURI()); err == nil {
+			if u, err := uri.ParseRef(rec.TargetURI()); err == nil {
 				s.add(u, c)
 			}
 			done()
@@ -454,7 +454,7 @@ func (a *Archive) URLs(match func(url string) bool, most int) (list []string, mo
 	}
 	for _, x := range a.indexes {
 		err = errors.Join(err, x.each(func(e warc.IndexEntry) {
-			if u, err := uri.Parse(e.URL); err == nil && u.IsAbs() {
+			if u, err := uri.ParseRef(e.URL); err == nil && u.IsAbs() {
 				note(capture.Key(u))
 			}
 		}))

@@ -113,7 +113,7 @@ func (x *index) load() error {
 			at += int64(len(more))
 		}
 		if e, ok := warc.ParseIndexEntry(text); ok && e.File == name && e.Offset < x.covered {
-			if u, err := uri.Parse(e.URL); err == nil && u.IsAbs() {
+			if u, err := uri.ParseRef(e.URL); err == nil && u.IsAbs() {
 				if len(x.lines) == maxLines {
 					return ErrTooMany
 				}
@@ -211,7 +211,7 @@ func (a *Archive) lookIn(x indexed, key string) bool {
 		if err != nil || rec.Offset != offset {
 			return false
 		}
-		u, err := uri.Parse(rec.TargetURI())
+		u, err := uri.ParseRef(rec.TargetURI())
 		if err != nil || !u.IsAbs() || capture.Key(u) != key {
 			return false
 		}
@@ -280,7 +280,7 @@ func (a *Archive) byOrigin(o origin) place {
 	if p, ok := a.scanned.origins[o]; ok || len(a.indexes) == 0 {
 		return p
 	}
-	if u, err := uri.Parse(o.url); err == nil && u.IsAbs() {
+	if u, err := uri.ParseRef(o.url); err == nil && u.IsAbs() {
 		a.look(capture.Key(u))
 	}
 	for _, t := range []*table{a.scanned, a.looked[0], a.looked[1]} { // the first has changed if an index was given up

@@ -88,7 +88,7 @@ func (p *packed) load(most int) (rest []wacz.File, err error) {
 		if !ok {
 			return nil
 		}
-		u, err := uri.Parse(e.URL)
+		u, err := uri.ParseRef(e.URL)
 		if err != nil || !u.IsAbs() {
 			return nil
 		}
