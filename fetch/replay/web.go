@@ -183,10 +183,13 @@ func (a *Archive) answer(c *captured, req *http.Request) (*http.Response, error)
 			return nil, err
 		}
 		whole = whole && cutOff == nil
-		resp.Body, resp.TransferEncoding = io.NopCloser(payload), []string{"chunked"} // which tells the end
+		resp.TransferEncoding = []string{"chunked"} // which tells the end
 		if resp.ContentLength >= 0 {
 			resp.TransferEncoding = nil
 		}
+		content := bufio.NewReader(payload)
+		resp.Body = io.NopCloser(content)
+		withoutCoding(resp, content)
 	}
 	if req.Method == http.MethodHead {
 		resp.Body.Close()
@@ -211,6 +214,10 @@ func message(rec *warc.Record, req *http.Request) (*http.Response, error) {
 	resp, err := http.ReadResponse(in, req)
 	head.N = math.MaxInt64
 	if err == nil {
+		withoutChunks(resp, in)
+		if resp.TransferEncoding == nil {
+			withoutCoding(resp, in)
+		}
 		resp.Body = &sound{ReadCloser: resp.Body, record: in}
 	}
 	return resp, err
