@@ -202,8 +202,11 @@ func (a *Archive) payload(p place, hops int) (r io.Reader, size int64, cutOff er
 			return nil, 0, nil, nil, err
 		}
 		return resp.Body, resp.ContentLength, cutOff, done, nil
+	case warc.Resource:
+		return rec.Block, rec.Length, cutOff, done, nil
 	}
-	return rec.Block, rec.Length, cutOff, done, nil
+	done()
+	return nil, 0, nil, nil, fmt.Errorf("a record of type %q has no content", rec.Type())
 }
 
 // origin returns where the record is that a revisit refers to.

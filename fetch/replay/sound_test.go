@@ -67,3 +67,13 @@ func TestContentWhoseChecksumIsWrong(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A head is never content, even where damage hides what a record is.
+func TestARevisitOfWhatIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	c := client(t, replay.Options{}, record("resqonse", "http://h.example/a", "application/http; msgtype=response", answer("pear"), id("1")),
+		record("revisit", "http://h.example/b", "application/http; msgtype=response", answer("pear")[:len(answer("pear"))-4], "WARC-Refers-To: <urn:1>\r\n"))
+	if got := get(c, ask("http://h.example/b")); got != "! protocol" {
+		t.Errorf("got %q", got)
+	}
+}
