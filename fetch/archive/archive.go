@@ -118,9 +118,15 @@ func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) erro
 		rec, err := r.Next()
 		var damage *warc.DamageError
 		errors.As(err, &damage)
-		if last != nil && (damage == nil || damage.Offset != last.offset || last.isWhole(damage)) {
-			if err := m.put(last); err != nil {
-				return err
+		if last != nil {
+			told := damage != nil && damage.Offset == last.offset
+			switch {
+			case last.changed && !told:
+				m.problem(fmt.Errorf("%s: %w", name, &warc.DamageError{Offset: last.offset, Err: errChanged}))
+			case !last.changed && (!told || last.isWhole(damage)):
+				if err := m.put(last); err != nil {
+					return err
+				}
 			}
 		}
 		last.close()
@@ -157,6 +163,8 @@ type copied struct {
 	id     string
 	offset int64
 	digest string // of the payload; "" if there is none that may be a revisit of another
+	// checked says that the block has the digest in the header, changed that it has not.
+	checked, changed bool
 }
 
 func (c *copied) close() {
@@ -165,15 +173,12 @@ func (c *copied) close() {
 	}
 }
 
+// errChanged is what is wrong with a record whose bytes are not those that were written.
+var errChanged = errors.New("its block has not the digest that its header gives")
+
 // isWhole reports whether a record is, behind which there is damage, as far as can be known.
 func (c *copied) isWhole(damage error) bool {
-	want, ok := warc.ParseDigest(c.Header.Get("WARC-Block-Digest"))
-	if !ok {
-		return errors.Is(damage, io.ErrUnexpectedEOF) // all of its block is there
-	}
-	sum := want.Hash()
-	_, err := io.Copy(sum, c.Block.Reader(0))
-	return err == nil && bytes.Equal(sum.Sum(nil), want.Sum)
+	return c.checked || errors.Is(damage, io.ErrUnexpectedEOF) // all of its block is there
 }
 
 // copy reads a record.
@@ -192,11 +197,20 @@ func (m *Importer) copy(rec *warc.Record) (*copied, error) {
 		}
 		d.Header.Add(f.Name, f.Value)
 	}
+	want, known := warc.ParseDigest(d.Header.Get("WARC-Block-Digest"))
+	block := want.Hash()
+	if known {
+		rec.Block = io.TeeReader(rec.Block, block)
+	}
 	sum := sha256.New()
 	payload, err := m.payload(rec, d.Block, sum)
 	if err != nil {
 		d.close()
 		return nil, err
+	}
+	if known {
+		d.checked = bytes.Equal(block.Sum(nil), want.Sum)
+		d.changed = !d.checked
 	}
 	if payload > 0 {
 		d.digest = fmt.Sprintf("sha256:%x", sum.Sum(nil))

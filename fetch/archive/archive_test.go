@@ -128,6 +128,7 @@ func TestDamagedRecordsAreReplaced(t *testing.T) {
 		{"cut off behind its block, without a digest", bare[:len(bare)-2], bare},
 		{"another byte", pack(whole, flip), whole},
 		{"another byte, without a digest", pack(bare, flip), bare},
+		{"another byte, not compressed", string(flip([]byte(whole))), whole},
 		{"a length that is wrong", strings.Replace(whole, "Content-Length: 4", "Content-Length: 3", 1), whole},
 		{"a gzip member without its end", pack(whole, func(b []byte) []byte { return b[:len(b)-4] }), whole},
 	} {
