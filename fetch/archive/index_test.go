@@ -26,7 +26,7 @@ func TestTheIndexHasWhatIsMerged(t *testing.T) {
 		record("3", "response", "2020-01-02T00:00:00Z", "http://h/2", web, plain) +
 		record("4", "request", "2020-01-03T00:00:00Z", "http://h/3", asked+"\r\nWARC-Concurrent-To: <urn:uuid:00000000-0000-4000-8000-000000000005>", "POST /3 HTTP/1.1\r\n\r\n") +
 		record("5", "response", "2020-01-03T00:00:00Z", "http://h/3", web, posted) +
-		record("6", "resource", "2020-01-04T00:00:00Z", "ftp://h/4", "text/plain", "plum")
+		record("6", "resource", "2020-01-04T00:00:00Z", "\x00ftp://h/4", "text/plain", "plum")
 	for _, size := range []int64{0, 900} {
 		dir := t.TempDir()
 		w, err := warc.Create(filepath.Join(dir, "out"), warc.WriterOptions{Index: true, MaxSize: size})

@@ -2,6 +2,7 @@ package warc
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -49,7 +50,10 @@ func (w *Writer) noteCopied(lines []byte, d *Draft, from, to int64) []byte {
 	if w.copied == nil {
 		w.copied = newIndexer(filepath.Base(w.name()))
 	}
-	rec := &Record{Header: d.Header, Offset: from, Block: strings.NewReader("")}
+	rec := &Record{Header: slices.Clone(d.Header), Offset: from, Block: strings.NewReader("")}
+	for i, f := range rec.Header {
+		rec.Header[i].Value = strings.TrimSpace(oneLine(f.Value)) // as a reader finds it
+	}
 	if d.Block != nil {
 		rec.Block = d.Block.Reader(0)
 	}
