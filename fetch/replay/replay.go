@@ -36,7 +36,11 @@ func (a *Archive) Middleware(opts Options) fetch.Middleware {
 			c := a.find(req, opts.At)
 			switch {
 			case c != nil:
-				return a.open(ctx, req, c)
+				resp, err := a.open(ctx, req, c)
+				if errors.Is(err, errElsewhere) && !opts.Only && req.Body == nil {
+					return next.Open(ctx, req)
+				}
+				return resp, err
 			case opts.Only:
 				return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the archive has no capture of it")}
 			}
@@ -174,6 +178,9 @@ func cut(req *fetch.Request, resp *fetch.Response, b *body, size int64) {
 	resp.Range, resp.Total, resp.Size = r, size, r.Length
 }
 
+// errElsewhere is the error for a revisit of what is in no archive that is open.
+var errElsewhere = errors.New("the content is not in it")
+
 // maxHops bounds the revisits from one to the next: where archives were merged, what a revisit refers
 // to may have become one.
 const maxHops = 16
@@ -182,7 +189,7 @@ const maxHops = 16
 // if that is not known, and why it is not whole, nil if it is.
 func (a *Archive) payload(p place, hops int) (r io.Reader, size int64, cutOff error, done func(), err error) {
 	if p.file == nil || hops > maxHops {
-		return nil, 0, nil, nil, errors.New("the content is not in it")
+		return nil, 0, nil, nil, errElsewhere
 	}
 	rec, done, err := a.read(p)
 	if err != nil {

@@ -281,7 +281,9 @@ func TestArchivesOfWget(t *testing.T) {
 func TestWhatIsNotInTheArchiveIsRetrieved(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.warc")
-	if err := os.WriteFile(path, []byte(record("resource", "x-t:a", "text/plain", "archived")), 0o600); err != nil {
+	records := record("resource", "x-t:a", "text/plain", "archived") +
+		record("revisit", "http://h.example/", "application/http; msgtype=response", "HTTP/1.1 200 OK\r\n\r\n", "WARC-Refers-To: <urn:elsewhere>\r\n")
+	if err := os.WriteFile(path, []byte(records), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a, err := replay.Open(path)
@@ -289,13 +291,23 @@ func TestWhatIsNotInTheArchiveIsRetrieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	live := fetch.Use("x-t", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+	live := fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
 		return &fetch.Response{Meta: fetch.Meta{Size: 4}, Body: io.NopCloser(strings.NewReader("live"))}, nil
-	}))
-	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{})}}, live)
-	defer c.Close()
-	if get(c, ask("x-t:a")) != "archived" || get(c, ask("x-t:b")) != "live" {
-		t.Error(get(c, ask("x-t:a")), get(c, ask("x-t:b")))
+	})
+	for _, tt := range []struct {
+		url, want string
+		only      bool
+	}{
+		{"x-t:a", "archived", false},
+		{"x-t:b", "live", false},
+		{"http://h.example/", "live", false}, // what the revisit refers to is not there
+		{"http://h.example/", "! protocol", true},
+	} {
+		c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: tt.only})}}, fetch.Use("x-t", live), fetch.Use("http", live))
+		if got := get(c, ask(tt.url)); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.url, got, tt.want)
+		}
+		c.Close()
 	}
 }
 
