@@ -42,6 +42,13 @@ func (a *app) importInto(cmd *cobra.Command, args []string, kinds ...archive.Kin
 	}
 	v := &a.archives
 	m := archive.New(v.writer, v.seen, func(err error) { a.say("%s", fetch.Printable(err.Error())) })
+	if a.set.resume {
+		for _, name := range v.writer.Files() {
+			if err := eachWARC(name, func(_ string, file io.ReaderAt) error { return m.Known(ctx, file) }); err != nil {
+				return fileError(err)
+			}
+		}
+	}
 	for _, name := range args {
 		if err := importOne(ctx, m, name); err != nil {
 			return fileError(err)

@@ -101,6 +101,32 @@ func New(w *warc.Writer, seen *capture.Seen, problem func(error)) *Importer {
 // Report returns what was written up to now.
 func (m *Importer) Report() Report { return m.report }
 
+// Known notes what is in an archive to which is added: records with its identifiers are left out.
+func (m *Importer) Known(ctx context.Context, file io.ReaderAt) error {
+	r, err := warc.NewReader(file)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for len(m.ids) < maxIDs {
+		if err := fetch.ContextError(ctx); err != nil {
+			return err
+		}
+		rec, err := r.Next()
+		var damage *warc.DamageError
+		switch {
+		case err == io.EOF:
+			return nil
+		case errors.As(err, &damage):
+		case err != nil:
+			return err
+		case rec.ID() != "":
+			m.ids[rec.ID()] = true
+		}
+	}
+	return nil
+}
+
 // WARC copies the records of another archive, in whatever form it is. What they say stays, but a
 // payload that is known already becomes a revisit. Name is what problems call the file.
 func (m *Importer) WARC(ctx context.Context, file io.ReaderAt, name string) error {

@@ -121,12 +121,25 @@ func (w *Writer) openIndex() error {
 // Dir returns the directory of the files, for spools.
 func (w *Writer) Dir() string { return filepath.Dir(w.base) }
 
+// Files returns the paths of the files that there are, with those of earlier runs.
+func (w *Writer) Files() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list []string
+	for i := range w.number + 1 {
+		list = append(list, w.nameOf(i))
+	}
+	return list
+}
+
 // name returns the path of the current file.
-func (w *Writer) name() string {
+func (w *Writer) name() string { return w.nameOf(w.number) }
+
+func (w *Writer) nameOf(number int) string {
 	if w.opts.MaxSize == 0 {
 		return w.base + w.suffix
 	}
-	return fmt.Sprintf("%s-%05d%s", w.base, w.number, w.suffix)
+	return fmt.Sprintf("%s-%05d%s", w.base, number, w.suffix)
 }
 
 // open opens the file to write to: the last one that is there, or a new one.
@@ -502,14 +515,4 @@ func oneLine(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\ufffd"))
-}
-
-// goesOn reports whether records of another archive belong to the exchange that was written last: a
-// reader of one file would not know what was asked for.
-func (w *Writer) goesOn(list []*Draft) bool {
-	if w.last == nil || len(list) == 0 || !list[0].Copied {
-		return false
-	}
-	h := list[0].Header
-	return h.TargetURI() != "" && h.TargetURI() == w.last.TargetURI() && h.Get("WARC-Date") == w.last.Get("WARC-Date")
 }

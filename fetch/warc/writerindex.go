@@ -77,3 +77,13 @@ func (w *Writer) endCopied(lines []byte) []byte {
 	}
 	return lines
 }
+
+// goesOn reports whether records of another archive belong to the exchange that was written last: a
+// reader of one file would not know what was asked for.
+func (w *Writer) goesOn(list []*Draft) bool {
+	if w.last == nil || len(list) == 0 || !list[0].Copied {
+		return false
+	}
+	h := list[0].Header
+	return h.TargetURI() != "" && h.TargetURI() == w.last.TargetURI() && h.Get("WARC-Date") == w.last.Get("WARC-Date")
+}
