@@ -118,7 +118,7 @@ func (t *treeSettings) check(s *settings) error {
 	switch {
 	case s.output != "":
 		return &usageError{"-O names one file, and a tree has many", "-P DIR saves them below a directory"}
-	case s.resume:
+	case s.resume && s.archive.warc == "": // else it is the archive that is continued
 		return usage("-c is for single files: a tree that was interrupted goes on by itself, and -N leaves what is unchanged")
 	case s.rng != "" || s.checksum != "" || s.sha256 || s.parts || s.text || s.part > 0:
 		return usage("--range, --checksum, --sha256 and the flags for messages are for single files")
