@@ -278,6 +278,13 @@ func (s *State) Continues() bool {
 	return err == nil && s.run > 0 && len(over) == 0
 }
 
+// Seeds returns where the last crawl began: URLs without logins and default ports.
+func (s *State) Seeds() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seeds)
+}
+
 // begin begins a crawl, or goes on with one. It returns the numbers of the seeds.
 func (s *State) begin(keys []string) (numbers []int, err error) {
 	s.mu.Lock()

@@ -13,8 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,7 +30,8 @@ type Options struct {
 	Crawl  crawl.Options
 	Layout Layout
 	// State is the file for the state, or "": then it is in the directory .urlget below the root,
-	// named after the first seed's server.
+	// named after the first seed's server. What waits in a state is gone on with by a mirror of the
+	// same kind whose seeds are those of the state, and perhaps more; others leave it alone.
 	State string
 	// Newer leaves files that are as the server has them: those of which a listing tells so are not
 	// asked for, others are asked for with their time and entity tag. The state is then kept for
@@ -97,9 +96,6 @@ type Report struct {
 	Kept string
 }
 
-// stateDir is the directory of states, below the root.
-const stateDir = ".urlget"
-
 // Run mirrors what the seeds lead to below the root of d. An error means that the mirror is not
 // complete and can be gone on with by the same call: that of the context, of the file system, or
 // that another process is at work on the same tree (crawl.ErrInUse). What failed for one URL is
@@ -109,11 +105,7 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	if opts != nil {
 		m.Options = *opts
 	}
-	file, err := m.stateFile(seeds)
-	if err != nil {
-		return &m.report, err
-	}
-	if m.state, err = crawl.Open(file); err != nil {
+	if err := m.openState(seeds); err != nil {
 		return &m.report, err
 	}
 	defer m.state.Close()
@@ -142,9 +134,9 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	if err := d.Flush(); err != nil {
 		return &m.report, err
 	}
-	if (!m.Newer || m.Spider) && m.State == "" {
+	if kind, _, err := m.state.Owner(kindName); err == nil && kind == m.kind() && !m.keepsState() && m.State == "" {
 		m.state.Close()
-		os.Remove(file)
+		os.Remove(m.file)
 		d.Root.Remove(stateDir) // if it is empty
 	}
 	return &m.report, nil
@@ -155,37 +147,15 @@ type mirror struct {
 	Options
 	d     *download.Downloader
 	state *crawl.State
+	// file is that of the state, and before what it was when it was opened, nil if it is new.
+	file   string
+	before fs.FileInfo
 
 	mu      sync.Mutex // for all below, and calls of Ended and Retry
 	checked map[string]bool
 	report  Report
 	broken  string // a listing that could not be read
 }
-
-// stateFile returns where the state is, in a directory that it makes.
-func (m *mirror) stateFile(seeds []uri.URI) (string, error) {
-	if len(seeds) == 0 {
-		return "", &fetch.Error{Op: "mirror", Code: fetch.ErrRequest, Err: errors.New("no URL to begin at")}
-	}
-	if m.State != "" {
-		return m.State, nil
-	}
-	if err := m.d.Root.Mkdir(stateDir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fileError(err)
-	}
-	if info, err := m.d.Root.Lstat(stateDir); err != nil || !info.IsDir() {
-		return "", fileError(&fs.PathError{Op: "open", Path: stateDir, Err: errors.New("it is not a directory")})
-	}
-	name := StateName(seeds[0])
-	if m.Spider { // what it has seen is not saved
-		name = strings.TrimSuffix(name, ".state") + ".spider"
-	}
-	return filepath.Join(m.d.Root.Name(), filepath.FromSlash(name)), nil
-}
-
-// StateName returns where the state of a mirror is whose first seed is u, below the root, if
-// Options.State does not say something else.
-func StateName(u uri.URI) string { return path.Join(stateDir, hostName(u)+".state") }
 
 func fileError(err error) error {
 	if err == nil || fetch.CodeOf(err) != "" {

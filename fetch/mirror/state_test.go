@@ -1,0 +1,137 @@
+package mirror_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetch/mirror"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols"
+)
+
+// breakOff runs a mirror that is interrupted after the first thing that it was told.
+func breakOff(t *testing.T, dir string, opts mirror.Options, seeds ...string) {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	c := fetch.New(nil, protocols.All)
+	defer c.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	opts.Ended = func(mirror.Event) { cancel() }
+	opts.Crawl.Schedule.Parallel = 1
+	var list []uri.URI
+	for _, seed := range seeds {
+		list = append(list, uri.MustParse(seed))
+	}
+	if _, err := mirror.Run(ctx, &download.Downloader{Client: c, Root: root}, list, &opts); fetch.CodeOf(err) != fetch.ErrInterrupted {
+		t.Fatal(err)
+	}
+}
+
+func TestAStateIsForOneKindOfMirrorAndItsSeeds(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, ftpd.Options{Tree: newTree()})
+	newer, once, spider, page := noHost(), noHost(), noHost(), noHost()
+	once.Newer, spider.Spider, page.Crawl.Scope.SeedsOnly = false, true, true
+	for name, test := range map[string]struct {
+		first, second mirror.Options
+		path          string // where the second one begins; "" is where the first did
+		continued     bool
+		left          []string // states after the second one
+	}{
+		"the same":                       {first: newer, second: newer, continued: true, left: []string{".state"}},
+		"the same, which keeps no state": {first: once, second: once, continued: true},
+		"another path":                   {first: newer, second: newer, path: "z/", left: []string{".state", "%001.state"}},
+		"another path, once":             {first: newer, second: once, path: "z/", left: []string{".state"}},
+		"another kind":                   {first: newer, second: once, left: []string{".state"}},
+		"another kind that is kept":      {first: once, second: newer, left: []string{".state", "%001.state"}},
+		"a page":                         {first: newer, second: page, left: []string{".state", "%001.state"}},
+		"a spider":                       {first: newer, second: spider, left: []string{".state"}},
+		"two spiders":                    {first: spider, second: spider, path: "z/", left: []string{".spider"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			breakOff(t, dir, test.first, s.URL+"/")
+			if _, r := run(t, dir, s.URL+"/"+test.path, test.second); r.Continued != test.continued {
+				t.Errorf("the second one went on: %v", r.Continued)
+			}
+			var left []string
+			for _, name := range stateFiles(t, dir) {
+				left = append(left, strings.TrimPrefix(filepath.Base(name), strings.ReplaceAll(strings.TrimPrefix(s.URL, "ftp://"), ":", "+")))
+			}
+			slices.Sort(left)
+			slices.Sort(test.left)
+			if !slices.Equal(left, test.left) {
+				t.Errorf("states are %q, want %q", left, test.left)
+			}
+			if test.continued {
+				return
+			}
+			if _, r := run(t, dir, s.URL+"/", test.first); !r.Continued {
+				t.Error("the first one did not go on")
+			}
+		})
+	}
+}
+
+func TestAMirrorGoesOnWithMoreSeeds(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, ftpd.Options{Tree: newTree()})
+	dir := t.TempDir()
+	breakOff(t, dir, noHost(), s.URL+"/d/")
+	breakOff(t, dir, noHost(), s.URL+"/d/", s.URL+"/z/")
+	if names := stateFiles(t, dir); len(names) != 1 {
+		t.Errorf("states are %q", names)
+	}
+}
+
+func TestOlderStatesAreGoneOnWith(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, ftpd.Options{Tree: newTree()})
+	dir := t.TempDir()
+	breakOff(t, dir, noHost(), s.URL+"/")
+	st, err := crawl.Open(stateFiles(t, dir)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.Disclaim("k:") // they do not say what they are for
+	st.Close()
+	if _, r := run(t, dir, s.URL+"/z/", noHost()); r.Continued {
+		t.Error("a mirror of something else went on")
+	}
+	if _, r := run(t, dir, s.URL+"/", noHost()); !r.Continued {
+		t.Error("it did not go on")
+	}
+}
+
+func TestAFileWithAStateForAnotherTreeIsRefused(t *testing.T) {
+	t.Parallel()
+	s := ftpd.Start(t, ftpd.Options{Tree: newTree()})
+	dir := t.TempDir()
+	opts := noHost()
+	opts.State = filepath.Join(t.TempDir(), "state")
+	breakOff(t, dir, opts, s.URL+"/")
+	_, _, err := tryRun(t, dir, s.URL+"/z/", opts)
+	if fetch.CodeOf(err) != fetch.ErrFile || !strings.Contains(err.Error(), "another tree waits there") {
+		t.Errorf("%v", err)
+	}
+	if _, r := run(t, dir, s.URL+"/", opts); !r.Continued {
+		t.Error("it did not go on")
+	}
+	if _, r := run(t, dir, s.URL+"/z/", opts); r.Continued {
+		t.Error("what was over was gone on with")
+	}
+}
