@@ -16,7 +16,11 @@ func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
 	}
 	resp, err := t.client.Do(ctx, req)
 	t.req.Body = nil // GetBody opens the next one
-	switch code := fetch.CodeOf(err); {
+	code := fetch.CodeOf(err)
+	if code == fetch.ErrNotModified {
+		errors.As(err, &t.unmodified)
+	}
+	switch {
 	case err == nil:
 	case t.complete() && code == fetch.ErrNotModified:
 		t.reuse("the validator is the same")

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 var (
@@ -44,6 +45,7 @@ type transfer struct {
 	out     *sink // what the destination's bytes go through
 
 	last        *fetch.Response
+	unmodified  *fetch.Error // that there is nothing new, if the server said so
 	forwardOnly bool // the destination has no rewind
 	oneStream   bool // the server has proved unable to serve segments
 	noRanges    bool // the server has proved unable to begin at an overlap
@@ -211,6 +213,12 @@ func (t *transfer) result() *Result {
 	r := &Result{Size: t.done, Written: t.received, SHA256: t.sums.hex256()}
 	if t.last != nil {
 		r.URL, r.Meta = t.last.URL, t.last.Meta
+	}
+	if e := t.unmodified; e != nil {
+		r.URL, r.Meta.Reply = t.req.URL, e.Reply
+		if u, err := uri.Parse(e.URL); err == nil && e.URL != t.req.URL.Redacted() {
+			r.URL = u.WithoutUserinfo()
+		}
 	}
 	return r
 }

@@ -93,7 +93,7 @@ func (s *shelf) Open(_ context.Context, req *fetch.Request) (*fetch.Response, er
 	case req.Op == fetch.OpList && r.entries == nil:
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("no listing: %w", os.ErrInvalid)}
 	case !req.IfChanged.ModTime.IsZero() && !r.modTime.After(req.IfChanged.ModTime):
-		return nil, &fetch.Error{Code: fetch.ErrNotModified}
+		return nil, &fetch.Error{Code: fetch.ErrNotModified, Reply: fetch.Reply{Code: 304, Text: "the same"}}
 	}
 	resp := &fetch.Response{Meta: fetch.Meta{ContentType: r.contentType, Size: int64(len(r.text)), Reply: fetch.Reply{Code: 200, Text: "here"}}}
 	resp.ModTime = r.modTime

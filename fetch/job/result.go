@@ -148,6 +148,21 @@ func (r *Result) downloaded(d *download.Result, exists download.Exists) {
 		r.Outcome = Skipped
 	default:
 		r.Outcome = Unchanged
+		if !d.Meta.Reply.IsZero() {
+			r.setReply(d.Meta.Reply)
+			r.setFinal(d.URL.Redacted())
+		}
+	}
+}
+
+// unmodified records what the server said that has nothing new.
+func (r *Result) unmodified(err error) {
+	r.Outcome = Unchanged
+	if e := (*fetch.Error)(nil); errors.As(err, &e) {
+		r.setReply(e.Reply)
+		if e.URL != "" {
+			r.setFinal(e.URL)
+		}
 	}
 }
 

@@ -98,7 +98,8 @@ func (r *Runner) Run(ctx context.Context, j *Job, h *Hooks) *Result {
 	case errors.Is(err, ErrTaken):
 		u.result.Outcome, err = Taken, nil
 	case fetch.CodeOf(err) == fetch.ErrNotModified:
-		u.result.Outcome, err = Unchanged, nil
+		u.result.unmodified(err)
+		err = nil
 	}
 	u.result.end(err)
 	return u.result

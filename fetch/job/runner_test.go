@@ -153,6 +153,32 @@ func TestResultTellsOfTheFailure(t *testing.T) {
 	}
 }
 
+func TestResultTellsWhatTheServerSaidOfWhatIsUnchanged(t *testing.T) {
+	t.Parallel()
+	for name, j := range map[string]job.Job{
+		"a newer file":      {Output: "old", Exists: download.Newer},
+		"a complete file":   {Output: "old", Exists: download.Resume},
+		"a condition":       {IfChanged: fetch.Validator{ModTime: day}},
+		"a file of a login": {URL: uri.MustParse("x-shelf://joe:hunter2@host/a.txt"), Output: "old", Exists: download.Newer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			old := filepath.Join(dir, "old")
+			if err := errors.Join(os.WriteFile(old, []byte("aaaaa"), 0o600), os.Chtimes(old, day, day)); err != nil {
+				t.Fatal(err)
+			}
+			if j.URL.IsZero() {
+				j.URL = shelfURL("/a.txt")
+			}
+			got := library().runner(t, dir, nil).Run(t.Context(), &j, nil)
+			if got.Outcome != job.Unchanged || got.Status != 304 && got.Status != 200 || got.FinalURL != "" {
+				t.Errorf("%+v", *got)
+			}
+		})
+	}
+}
+
 // A listing goes to the hook, and what is read of it is counted.
 func TestListingHook(t *testing.T) {
 	t.Parallel()
