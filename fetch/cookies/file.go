@@ -168,6 +168,9 @@ func (j *Jar) Save(path string, session bool) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // with mode 0600
 	if err != nil {
+		if wrong := (*os.PathError)(nil); errors.As(err, &wrong) {
+			wrong.Path = path // nobody knows the other name
+		}
 		return err
 	}
 	j.mu.Lock()
