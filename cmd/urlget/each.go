@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
@@ -27,11 +28,31 @@ type action struct {
 	do      func(context.Context, *job.Job) ended // to one URL
 }
 
+// checkFiles finds flags that name an empty file or directory. They do not count as not given: what
+// was meant is elsewhere.
+func checkFiles(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		what, _ := pflag.UnquoteUsage(f)
+		if (what != "FILE" && what != "DIR") || f.Value.String() != "" || err != nil {
+			return
+		}
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand
+		}
+		err = &usageError{name + " is given, but its " + what + " is empty", "perhaps a variable of the shell is not set"}
+	})
+	return err
+}
+
 // each returns the body of a command.
 func (a *app) each(act action) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.set.flags = cmd.Flags()
 		if err := a.configure(cmd); err != nil {
+			return err
+		}
+		if err := checkFiles(cmd.Flags()); err != nil {
 			return err
 		}
 		if u, err := uri.ParseLoose(a.set.output); err == nil && u.IsAbs() && u.HasAuthority() || strings.HasPrefix(a.set.output, "-") && a.set.output != "-" {
