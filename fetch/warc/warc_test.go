@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -442,13 +443,16 @@ func TestAppendingCutsOffWhatIsNotWhole(t *testing.T) {
 		}
 		w.Close()
 		whole, _ := os.ReadFile(path)
-		for cut := 0; cut <= len(whole); cut += 31 {
+		for cut := range len(whole) + 1 {
+			if cut > 31 && cut%31 != 0 {
+				continue
+			}
 			before := read(t, whole[:cut])
 			for _, more := range [][]byte{nil, make([]byte, 100)} {
 				if err := os.WriteFile(path, append(bytes.Clone(whole[:cut]), more...), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				if cut < 5 && more != nil {
+				if cut < 31 && more != nil {
 					continue // which is nothing of ours
 				}
 				w := create(t, path, WriterOptions{Append: true})
@@ -495,6 +499,27 @@ func TestNothingIsAppendedToWhatIsNoArchive(t *testing.T) {
 		}
 		if after, _ := os.ReadFile(path); !bytes.Equal(after, content) {
 			t.Errorf("%s was changed", name)
+		}
+	}
+}
+
+func TestAnIndexThatIsThereIsLeftAloneAndNoArchiveMade(t *testing.T) {
+	t.Parallel()
+	for _, max := range []int64{0, 1000} {
+		dir := t.TempDir()
+		index := filepath.Join(dir, "a.cdxj")
+		if err := os.WriteFile(index, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w, err := Create(filepath.Join(dir, "a"), WriterOptions{Index: true, MaxSize: max})
+		if !errors.Is(err, fs.ErrExist) {
+			t.Fatalf("%v, %v", w, err)
+		}
+		if list, _ := os.ReadDir(dir); len(list) != 1 {
+			t.Errorf("there are %v", list)
+		}
+		if after, _ := os.ReadFile(index); string(after) != "x" {
+			t.Errorf("the index is %q", after)
 		}
 	}
 }

@@ -82,6 +82,11 @@ func Create(path string, opts WriterOptions) (*Writer, error) {
 	default:
 		w.base, w.suffix = path, ".warc.gz"
 	}
+	if index := w.base + ".cdxj"; opts.Index && !opts.Append { // found before there is an archive
+		if _, err := os.Lstat(index); err == nil {
+			return nil, &fs.PathError{Op: "open", Path: index, Err: fs.ErrExist}
+		}
+	}
 	if err := w.open(); err != nil {
 		return nil, err
 	}
@@ -231,7 +236,8 @@ func (r *Reader) appendable(f *os.File, size int64) error {
 	}
 	begin := make([]byte, 5)
 	n, _ := io.ReadFull(content, begin)
-	if size > most || !strings.HasPrefix("WARC/", string(begin[:n])) {
+	isBeginning := strings.HasPrefix("WARC/", string(begin[:n])) || !isPlain && strings.HasPrefix("\x1f\x8b\x08", string(begin[:n]))
+	if size > most || !isBeginning {
 		return fmt.Errorf("%s holds no record: nothing is appended to it", f.Name())
 	}
 	return nil
