@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -212,6 +214,52 @@ func lineURL(text string) string {
 	return u.Redacted()
 }
 
+// jsonMistake says what is wrong with a line of JSON, in words of JSON and not of Go.
+func jsonMistake(err error) string {
+	var kind *json.UnmarshalTypeError
+	var form *json.SyntaxError
+	switch {
+	case errors.As(err, &kind):
+		got, _, _ := strings.Cut(kind.Value, " ") // a number is told
+		return fmt.Sprintf("%q: %s where %s is due", kind.Field, jsonKind(got), wantedKind(kind.Type))
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return "it ends too early"
+	case errors.As(err, &form):
+		return fmt.Sprintf("there is a mistake at byte %d", form.Offset)
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "json: "), "download: ")
+}
+
+// jsonKind returns the word for a kind of value that package json has found.
+func jsonKind(kind string) string {
+	switch kind {
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + kind
+}
+
+// wantedKind returns the word for what JSON has in place of a type.
+func wantedKind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map:
+		return "an object"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Struct:
+		if !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+			return "an object"
+		}
+	}
+	return "a string"
+}
+
 // lineJob returns the job of a line of JSON: what the flags say, and what the line says besides.
 func (a *app) lineJob(template *job.Job, g given) (*job.Job, error) {
 	var keys map[string]json.RawMessage
@@ -228,7 +276,7 @@ func (a *app) lineJob(template *job.Job, g given) (*job.Job, error) {
 		err = json.Unmarshal([]byte(g.text), &keys)
 	}
 	if err != nil {
-		return nil, usage("not a line of JSON with a url: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return nil, usage("not a line of JSON with a url: %s", jsonMistake(err))
 	}
 	for key := range keys {
 		switch {
