@@ -123,18 +123,27 @@ func (c *config) fields(u uri.URI) textproto.MIMEHeader {
 // none of them travels with a redirect to another host. What the command line gives comes first.
 func (a *app) addFields(next fetch.Driver) fetch.Driver {
 	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-		fields := a.config.fields(req.URL)
-		if a.set.agent != "" && a.typedFlag("user-agent") {
-			delete(fields, "User-Agent")
-		}
-		if len(fields) == 0 {
-			return next.Open(ctx, req)
-		}
-		maps.Copy(fields, req.Header)
-		dup := *req
-		dup.Header = fields
-		return next.Open(ctx, &dup)
+		return next.Open(ctx, a.withFields(req))
 	})
+}
+
+// withFields returns the request with the fields of the sections for its URL; the same one if there
+// are none.
+func (a *app) withFields(req *fetch.Request) *fetch.Request {
+	if !a.config.sectioned() {
+		return req
+	}
+	fields := a.config.fields(req.URL)
+	if a.set.agent != "" && a.typedFlag("user-agent") {
+		delete(fields, "User-Agent")
+	}
+	if len(fields) == 0 {
+		return req
+	}
+	maps.Copy(fields, req.Header)
+	dup := *req
+	dup.Header = fields
+	return &dup
 }
 
 // typedFlag reports whether a flag is from the command line, not from the file.

@@ -39,6 +39,7 @@ type explanation struct {
 	Policy      string   `json:"policy"`
 	Insecure    bool     `json:"insecure,omitempty"` // certificates are not checked
 	Output      string   `json:"output,omitempty"`
+	Existing    string   `json:"existing,omitempty"` // what becomes of a file of that name
 	Steps       []string `json:"steps,omitempty"`
 	Rules       []string `json:"rules,omitempty"`  // of a tree
 	Config      []string `json:"config,omitempty"` // the lines of the configuration file that count
@@ -57,6 +58,16 @@ func (a *app) explainURL(j *job.Job) error {
 	x, err := a.client.Explain(req)
 	if x == nil {
 		return err
+	}
+	target := *req
+	if !x.Gateway.IsZero() {
+		target.URL = x.Gateway
+	}
+	if full := a.withFields(&target); full != &target { // as the middleware has it, which nothing reaches here
+		req.Header = full.Header
+		if x, err = a.client.Explain(req); x == nil {
+			return err
+		}
 	}
 	e := a.describe(x, req)
 	if a.set.tree.on() && x.Scheme.Driver != nil {
@@ -100,36 +111,39 @@ func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 	if x.Scheme.Driver != nil {
 		e.Operation = req.Op.String()
 		if req.Op == fetch.OpGet && (x.Scheme.State() != fetch.StateNamesOnly || !x.Gateway.IsZero()) {
-			e.Output = a.outputName(x)
+			var file bool
+			if e.Output, file = a.outputName(x); file && !a.set.tree.on() {
+				e.Existing = a.existing(e.Output)
+			}
 		}
 	}
 	return e
 }
 
-// outputName returns where a document would be saved. The server may suggest another name, and a
-// listing would be printed.
-func (a *app) outputName(x *fetch.Explanation) string {
+// outputName returns where a document would be saved, and whether that is a file. The server may
+// suggest another name, and a listing would be printed.
+func (a *app) outputName(x *fetch.Explanation) (name string, file bool) {
 	out, err := a.set.destination()
 	switch {
 	case err != nil:
-		return ""
+		return "", false
 	case out.stream == "-":
-		return "standard output"
+		return "standard output", false
 	case out.stream != "":
-		return out.stream
+		return out.stream, false
 	case out.name == "" && x.Expected != nil && x.Expected.Form != nil:
-		return "none: the URL names a form that wants answers"
+		return "none: the URL names a form that wants answers", false
 	case out.name == "" && isAnswer(x.URL.Scheme()) && a.set.dir == "":
-		return "standard output"
+		return "standard output", false
 	case out.name == "" && x.Expected != nil && x.Expected.Kind == fetch.KindListing:
 		if strings.Contains(x.URL.Path(), "*") {
-			return filepath.Join(out.dir, "*")
+			return filepath.Join(out.dir, "*"), false
 		}
-		return "standard output, as a listing"
+		return "standard output, as a listing", false
 	case out.name == "":
 		out.name = download.Name(x.URL, x.Expected)
 	}
-	return filepath.Join(out.dir, out.name)
+	return filepath.Join(out.dir, out.name), true
 }
 
 // text writes e for people: the URL, followed by an aligned line for each fact.
@@ -161,6 +175,7 @@ func (e *explanation) text(w io.Writer) error {
 		{Name: "credentials", Value: e.Credentials},
 		{Name: "policy", Value: e.Policy},
 		{Name: "output", Value: e.Output},
+		{Name: "existing", Value: e.Existing},
 	}
 	if e.Insecure {
 		f = append(f, render.Fact{Name: "insecure", Value: "certificates are not checked"})

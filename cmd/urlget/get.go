@@ -438,8 +438,9 @@ func openRoot(dir string) (*os.Root, error) {
 	return root, err
 }
 
-// addExistingFlags defines the flags about files that are there, which count for trees too.
+// addExistingFlags defines the flags about files that are there.
 func addExistingFlags(f *pflag.FlagSet, s *settings) {
+	f.BoolVarP(&s.resume, "continue", "c", false, "continue a file that is incomplete")
 	f.BoolVarP(&s.newer, "timestamping", "N", false, "retrieve only what is newer than the file")
 	f.BoolVar(&s.keep, "no-clobber", false, "skip what exists as a file (also -nc)")
 	f.Var(&choice[download.Sync]{&s.sync, []string{download.SyncBatch: "batch", download.SyncEach: "each", download.SyncNone: "none"}},
@@ -448,7 +449,6 @@ func addExistingFlags(f *pflag.FlagSet, s *settings) {
 
 // addRetrievalFlags defines the flags that only retrieving files has.
 func addRetrievalFlags(f *pflag.FlagSet, s *settings) {
-	f.BoolVarP(&s.resume, "continue", "c", false, "continue a file that is incomplete")
 	addExistingFlags(f, s)
 	f.StringVar(&s.rng, "range", "", "retrieve only the bytes `A-B`, counted from 0; A- from A on, -N the last N")
 	f.StringVar(&s.checksum, "checksum", "", "check the file, as in `ALGO:HEX`, or by a file or URL of checksums")

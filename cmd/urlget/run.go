@@ -302,7 +302,7 @@ the terminal. "urlget schemes" lists the schemes.`,
 	explain := &cobra.Command{
 		Use:   "explain [flags] URL...",
 		Short: "Tell what would be done, without sending anything",
-		RunE:  a.each(action{offline: true, check: func() error { return a.set.tree.check(&a.set) }, do: a.explain}),
+		RunE:  a.each(action{offline: true, check: a.checkOutput, do: a.explain}),
 	}
 	a.defineNamed(get, addFlags, addOutputFlags, addRetrievalFlags, addAcceptedFlags, addManyFlags, addTreeFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
 	a.defineNamed(cat, addFlags, addRetrievalFlags, addAcceptedFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
