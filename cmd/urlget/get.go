@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -208,6 +209,9 @@ func (a *app) response(j *job.Job, resp *fetch.Response) error {
 	}
 	if a.events != nil {
 		a.emit(render.Response(j.URL.Redacted(), &resp.Meta))
+	}
+	if len(j.Ranges) > 0 && resp.Reply.Code != http.StatusPartialContent {
+		a.say("%s: the server does not give these ranges: this is all of it", j.URL.Redacted())
 	}
 	return nil
 }
