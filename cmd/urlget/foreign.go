@@ -302,6 +302,9 @@ func noURL(cmd *cobra.Command) error {
 // misread says what an argument that is no URL would be as the value of a flag that has none here,
 // but has one in another tool; "" if there is no such flag.
 func (s *settings) misread(text string) string {
+	if s.flags != nil && s.flags.NArg() < 2 {
+		return "" // the URL is missing then, or it is this one
+	}
 	digits := text != "" && strings.Trim(text, "0123456789") == ""
 	ranges, err := parseRanges(text)
 	for _, f := range []struct {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,8 +53,9 @@ func (a *app) openLog(args []string) (detached bool, err error) {
 		return false, err
 	}
 	for _, arg := range args {
-		if u, err := uri.ParseLoose(arg); l.background && (err != nil || !u.IsAbs()) && a.set.misread(arg) != "" {
-			return false, &usageError{fetch.Printable(arg) + ": the URL has no scheme", a.set.misread(arg)}
+		if u, err := uri.ParseLoose(arg); l.background && (err != nil || !u.IsAbs()) {
+			return false, &usageError{fetch.Printable(arg) + ": the URL has no scheme",
+				cmp.Or(a.set.misread(arg), "did you mean "+guessed+"://"+fetch.Printable(strings.TrimLeft(arg, "/"))+" ?")}
 		}
 	}
 	switch {
