@@ -62,6 +62,8 @@ func (r *archiveSettings) check() error {
 	switch {
 	case r.warc == "" && (r.maxSize > 0 || r.cdx || r.dedup != "" || r.plain):
 		return &usageError{"flags about an archive, and none is written", "--warc FILE"}
+	case strings.HasSuffix(r.warc, string(filepath.Separator)):
+		return &usageError{"--warc " + r.warc + " names no file", "--warc " + r.warc + "NAME is one in it"}
 	case r.replay == nil && (r.only || !r.at.IsZero()):
 		return &usageError{"flags about replay, and there is no archive", "--replay FILE"}
 	}
