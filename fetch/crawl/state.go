@@ -110,6 +110,8 @@ func open(name string, noSync bool) (s *State, err error) {
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fileError(fmt.Errorf("%s: %w", name, ErrInUse))
+	case errors.As(err, new(*fs.PathError)): // which has the name
+		return nil, fileError(err)
 	case err != nil:
 		return nil, fileError(fmt.Errorf("%s: %w", name, err))
 	}
