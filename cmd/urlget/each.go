@@ -156,7 +156,7 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 		if err == nil {
 			err = a.all(ctx, args, list, b)
 		}
-		if act.op == fetch.OpGet && a.set.output != "-" && !a.set.quiet && !a.set.json && !act.offline {
+		if act.op == fetch.OpGet && a.set.output != "-" && !a.set.quiet && !a.set.json && !act.offline && len(a.seeds) == 0 {
 			io.WriteString(a.con.prose(), a.tally.summary(time.Since(begun), a.con.paint))
 		}
 		return err

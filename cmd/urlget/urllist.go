@@ -284,6 +284,8 @@ func (a *app) lineJob(template *job.Job, g given) (*job.Job, error) {
 			return nil, usage("%q is not for a list that a server sent", key)
 		case slices.Contains([]string{"op", "from", "depth", "attempt"}, key):
 			return nil, usage("%q is not for a list", key)
+		case a.set.tree.on() && key != "url":
+			return nil, usage("%q is for single files: of what a tree begins at, only the URL counts", key)
 		}
 	}
 	if j.Output == "-" && template.Output != "-" {
