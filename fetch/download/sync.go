@@ -142,6 +142,9 @@ func syncFile(dir directory, name string) error {
 		flag = os.O_RDWR
 	}
 	f, err := openRegular(dir, name, flag)
+	if errors.Is(err, errNotRegular) {
+		return nil // something else has the name by now, as when there is no file of it any more
+	}
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // operations returns what d does to the file system from now on, if it is one of wanted.
@@ -130,5 +131,19 @@ func TestFlushFails(t *testing.T) {
 		if err := d.Flush(); !errors.Is(err, fetch.ErrFile) || !errors.Is(err, syscall.EIO) {
 			t.Errorf("after %d files: %v", n+1, err)
 		}
+	}
+}
+
+func TestAFileWhoseNameADirectoryHasNowEndsNothing(t *testing.T) {
+	t.Parallel()
+	d := newLiar(pattern(100, 1)).downloader(t, t.TempDir())
+	if _, err := d.Do(t.Context(), &fetch.Request{URL: uri.MustParse(liarURL)}, "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.Root.Rename("a", "b"), d.Root.Mkdir("a", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Flush(); err != nil {
+		t.Error(err)
 	}
 }

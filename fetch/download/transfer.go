@@ -46,9 +46,9 @@ type transfer struct {
 
 	last        *fetch.Response
 	unmodified  *fetch.Error // that there is nothing new, if the server said so
-	forwardOnly bool // the destination has no rewind
-	oneStream   bool // the server has proved unable to serve segments
-	noRanges    bool // the server has proved unable to begin at an overlap
+	forwardOnly bool         // the destination has no rewind
+	oneStream   bool         // the server has proved unable to serve segments
+	noRanges    bool         // the server has proved unable to begin at an overlap
 }
 
 func newTransfer(c *fetch.Client, req *fetch.Request, opts *Options, s *sums, p *progress, dest destination, w io.Writer) *transfer {

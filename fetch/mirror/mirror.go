@@ -343,6 +343,9 @@ func (m *mirror) moveAside(name string) error {
 			}
 			continue
 		}
+		if err := m.d.Flush(); err != nil { // it would not be found any more
+			return err
+		}
 		m.state.Disclaim(fileName + name)
 		if err := m.d.Root.Rename(name, free); err != nil {
 			return fileError(err)
