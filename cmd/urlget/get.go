@@ -324,7 +324,7 @@ func (s *settings) exists() download.Exists {
 func (a *app) checkOutput() error {
 	s := &a.set
 	chosen := 0
-	for _, flag := range []bool{s.resume, s.newer, s.keep} {
+	for _, flag := range []bool{s.resume && !s.tree.on(), s.newer, s.keep} {
 		if flag {
 			chosen++
 		}
