@@ -31,7 +31,8 @@ func (b *tab) terminal(script func(*telnetd.Conn)) *telnetd.Server {
 	b.t.Helper()
 	host := telnetd.Start(b.t, telnetd.Options{Script: script})
 	b.open("telnet://" + host.Addr + "/")
-	b.loaded(chromedp.KeyEvent(kb.Enter)) // the button has the focus
+	b.until(`document.activeElement.innerText.startsWith("Connect to ")`) // the button gets the focus when the page is shown
+	b.loaded(chromedp.KeyEvent(kb.Enter))
 	b.until(`document.activeElement.id === "typed"`)
 	return host
 }
