@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 	"golang.org/x/net/http/httpguts"
@@ -26,6 +27,8 @@ const (
 	// maxHead bounds the head of the server's answer, and maxBody what it says besides if it refuses,
 	// in bytes.
 	maxHead, maxBody = 256 << 10, 64 << 10
+	// maxBodyTime bounds the wait for that.
+	maxBodyTime = 500 * time.Millisecond
 	// maxLogins bounds the credentials that are tried.
 	maxLogins = 3
 )
@@ -214,7 +217,8 @@ func (u *upgrade) RoundTrip(r *http.Request) (*http.Response, error) {
 		}{u, u.stream}
 		return resp, nil
 	}
-	// It explains the refusal, and what is missing of it takes nothing away from that.
+	// It explains the refusal, and what is missing of it, or late, takes nothing away from that.
+	u.conn.ReplyTimeout(maxBodyTime)
 	u.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	u.refusal = resp
 	return nil, errRefused

@@ -260,6 +260,28 @@ func TestHandshakes(t *testing.T) {
 	}
 }
 
+// TestRefusalsThatDoNotEnd are told when their heads have come, with what came of their pages.
+func TestRefusalsThatDoNotEnd(t *testing.T) {
+	t.Parallel()
+	u := start(t, func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		io.WriteString(c, "HTTP/1.1 404 Not Found\r\n\r\nwhy")
+		io.Copy(io.Discard, c)
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	o := fetch.Options{Timeouts: fetch.Timeouts{Idle: -1, Reply: -1}}
+	_, err := newClient(t, &o, ws.Options{}).Dial(ctx, u)
+	var e *fetch.Error
+	if !errors.As(err, &e) || e.Code != fetch.ErrNotFound || string(e.Body) != "why" || ctx.Err() != nil {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestWhatIsAsked(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
