@@ -61,7 +61,7 @@ func (h *http1) RoundTrip(req *http.Request) (*http.Response, error) {
 			return resp, nil
 		}
 		lease.Discard()
-		if !x.lost || !isRepeatable(req) || ctx.Err() != nil {
+		if !x.lost || lease.Conn.sent && !isRepeatable(req) || ctx.Err() != nil {
 			return nil, err
 		}
 	}
@@ -86,13 +86,14 @@ func address(req *http.Request) string {
 	return net.JoinHostPort(host, cmp.Or(port, "80"))
 }
 
-// isRepeatable reports whether a request may reach the server twice (RFC 9110, section 9.2.2).
+// isRepeatable reports whether a request may reach the server twice (RFC 9110, section 9.2.2), by
+// the rules of net/http: also if it has a key by which the server knows it again.
 func isRepeatable(req *http.Request) bool {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
 		return true
 	}
-	return false
+	return req.Header["Idempotency-Key"] != nil || req.Header["X-Idempotency-Key"] != nil
 }
 
 // An http1Conn is a connection that serves one request at a time.
@@ -100,6 +101,7 @@ type http1Conn struct {
 	plain *plainConn
 	r     *bufio.Reader
 	left  int64 // how many bytes may come before the head of the answer has ended
+	sent  bool  // something of the request was
 }
 
 // Read bounds what comes before the content.
@@ -112,12 +114,19 @@ func (c *http1Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Write notes that something was sent.
+func (c *http1Conn) Write(p []byte) (int, error) {
+	n, err := c.plain.Write(p)
+	c.sent = c.sent || n > 0
+	return n, err
+}
+
 // writers are for the heads of requests.
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeBuffer) }}
 
 func (c *http1Conn) write(req *http.Request) error {
 	w := writers.Get().(*bufio.Writer)
-	w.Reset(c.plain)
+	w.Reset(c)
 	defer func() {
 		w.Reset(nil)
 		writers.Put(w)
@@ -145,7 +154,7 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{Conn: c.plain, Reused: x.lease.Reused})
 	}
-	c.left = maxHeader
+	c.left, c.sent = maxHeader, false
 	failed := c.write(req)
 	if failed != nil && (x.lost || !isCut(failed)) {
 		return nil, failed

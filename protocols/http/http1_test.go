@@ -2,12 +2,14 @@ package http_test
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -83,6 +85,69 @@ func TestConnectionsAreKept(t *testing.T) {
 			}
 			if conns.Load() != tt.conns || asked.Load() != tt.asked {
 				t.Errorf("%d connections and %d requests, want %d and %d", conns.Load(), asked.Load(), tt.conns, tt.asked)
+			}
+		})
+	}
+}
+
+// A brittleConn fails all writes but the first, which it takes half of if it is halved.
+type brittleConn struct {
+	net.Conn
+	halved bool
+	writes int
+}
+
+func (c *brittleConn) Write(p []byte) (int, error) {
+	if c.writes++; c.writes == 1 {
+		return c.Conn.Write(p)
+	}
+	n := 0
+	if c.halved {
+		n, _ = c.Conn.Write(p[:len(p)/2])
+	}
+	c.Conn.Close()
+	return n, syscall.ECONNRESET
+}
+
+// TestRequestsThatWereNotSent are sent on another connection, as they cannot have been obeyed.
+func TestRequestsThatWereNotSent(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, method string
+		header       map[string][]string
+		halved, lost bool
+	}{
+		{name: "a POST of which nothing was sent", method: http.MethodPost},
+		{name: "a POST of which half was sent", method: http.MethodPost, halved: true, lost: true},
+		{name: "a POST with a key against repetition", method: http.MethodPost, halved: true, header: map[string][]string{"Idempotency-Key": {`"x"`}}},
+		{name: "a GET of which half was sent", halved: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				asked.Add(1)
+				io.WriteString(w, "ab")
+			})
+			var dialed atomic.Int32
+			c := newClient(t, &fetch.Options{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+				if dialed.Add(1) > 1 || err != nil {
+					return conn, err
+				}
+				return &brittleConn{Conn: conn, halved: tt.halved}, nil
+			}}, urlhttp.Options{})
+			req := &fetch.Request{URL: uri.MustParse(u + "/"), Method: tt.method, Header: tt.header}
+			if _, _, err := do(t, c, req); err != nil {
+				t.Fatal(err)
+			}
+			body, _, err := do(t, c, req)
+			if tt.lost {
+				if e := asError(t, err); e.Retry || asked.Load() != 1 {
+					t.Errorf("%v (retry %v), after %d requests", e, e.Retry, asked.Load())
+				}
+			} else if err != nil || body != "ab" || asked.Load() != 2 || dialed.Load() != 2 {
+				t.Errorf("%q, %v, after %d requests on %d connections", body, err, asked.Load(), dialed.Load())
 			}
 		})
 	}
