@@ -33,7 +33,8 @@ type PoolOptions[C any] struct {
 	// Conn, if not nil, returns the underlying connection of an idle one, and how many bytes of
 	// input the driver has buffered. An idle connection with unsolicited input is closed rather
 	// than reused, because that input would be mistaken for the answer to the next request. So is
-	// one that the peer has closed. See [Conn.Unread].
+	// one that the peer has closed. See [Conn.Unread]. Before IdleTimeout such connections are looked
+	// for now and then.
 	Conn func(C) (conn *Conn, buffered int)
 	// Valid, if not nil, reports whether a connection can be used again. Get calls it before it
 	// leases an idle one, and Put before it keeps one, without holding locks.
@@ -103,6 +104,7 @@ func NewPool[K comparable, C any](env *Env, opts PoolOptions[C]) *Pool[K, C] {
 	return &Pool[K, C]{env: env, opts: opts, pool: pool.New(pool.Options{
 		MaxIdle: opts.MaxIdle, MaxOpen: opts.MaxOpen, IdleTimeout: opts.IdleTimeout,
 		Valid: func(c any) bool { return opts.valid(c.(C)) },
+		Gone:  opts.gone(),
 		Close: func(c any) { opts.Close(c.(C)) },
 	})}
 }
@@ -115,6 +117,18 @@ func (o *PoolOptions[C]) valid(c C) bool {
 		}
 	}
 	return o.Valid == nil || o.Valid(c)
+}
+
+// gone returns what the pool looks for connections with that the peer has closed; nil if it cannot
+// know.
+func (o *PoolOptions[C]) gone() func(any) bool {
+	if o.Conn == nil {
+		return nil
+	}
+	return func(c any) bool {
+		conn, _ := o.Conn(c.(C))
+		return conn.waits()
+	}
 }
 
 // Get leases a connection: the most recently used idle one for which prefer reports true, or else

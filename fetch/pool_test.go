@@ -2,6 +2,8 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
+	"net"
 	"testing"
 )
 
@@ -51,5 +53,30 @@ func TestPutKeepsWhatCanBeUsedAgain(t *testing.T) {
 				t.Errorf("reused %t, want %t", second.Reused, tt.reuse)
 			}
 		})
+	}
+}
+
+// TestPoolSeesThatPeersClose an idle connection, without waiting for them.
+func TestPoolSeesThatPeersClose(t *testing.T) {
+	t.Parallel()
+	for _, version := range []uint16{0, tls.VersionTLS13} {
+		conn, peer, _ := exchanged(t, version, func(c net.Conn) net.Conn { return c })
+		if _, known := peek(conn.socket()); !known {
+			t.Skip("sockets cannot be polled")
+		}
+		gone := (&PoolOptions[*kept]{Conn: func(k *kept) (*Conn, int) { return k.conn, 0 }}).gone()
+		if gone(&kept{conn: conn}) {
+			t.Error("the connection is there")
+		}
+		peer.Close()
+		for !gone(&kept{conn: conn}) {
+			if t.Context().Err() != nil {
+				t.Fatal("not noticed")
+			}
+		}
+		conn.Close()
+	}
+	if (&PoolOptions[*kept]{}).gone() != nil {
+		t.Error("looks at what it does not know")
 	}
 }

@@ -22,11 +22,7 @@ func (c *Conn) Unread() bool {
 	if c.cause != nil {
 		return true
 	}
-	socket := c.conn
-	if c.raw != nil {
-		socket = c.raw.conn
-	}
-	waits, known := peek(socket)
+	waits, known := peek(c.socket())
 	if waits || known && c.raw == nil {
 		return waits
 	}
@@ -37,6 +33,23 @@ func (c *Conn) Unread() bool {
 	waits = hasInput(c.conn, until)
 	c.rd.armed = until
 	return c.apply(&c.rd, c.conn.SetReadDeadline) != nil || waits
+}
+
+// waits reports whether the socket has input, or the end of the stream. It never waits itself, and
+// reports false where it cannot know without.
+func (c *Conn) waits() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waits, _ := peek(c.socket())
+	return waits
+}
+
+// socket returns the connection below all layers of c.
+func (c *Conn) socket() net.Conn {
+	if c.raw != nil {
+		return c.raw.conn
+	}
+	return c.conn
 }
 
 // hasInput reports whether a read before the given time returns data, or the end of the stream.

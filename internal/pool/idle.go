@@ -27,7 +27,7 @@ func (p *Pool) put(key any, conn any) (dead []any) {
 		p.idle++
 	}
 	if p.timer == nil && p.idle > 0 && p.opts.IdleTimeout > 0 {
-		p.timer = time.AfterFunc(p.opts.IdleTimeout, p.sweep)
+		p.timer = time.AfterFunc(p.pause(), p.sweep)
 	}
 	return dead
 }
@@ -98,6 +98,34 @@ func (p *Pool) evict(h *host, n int) (dead []any) {
 	return dead
 }
 
+// looks is how often an idle connection is looked at until it has expired.
+const looks = 4
+
+// pause returns the longest time between two sweeps.
+func (p *Pool) pause() time.Duration {
+	if p.opts.Gone == nil {
+		return p.opts.IdleTimeout
+	}
+	return p.opts.IdleTimeout / looks
+}
+
+// bury removes the connections that the peer has closed.
+func (p *Pool) bury(h *host) (dead []any) {
+	if p.opts.Gone == nil {
+		return nil
+	}
+	h.idle = slices.DeleteFunc(h.idle, func(c idleConn) bool {
+		gone := p.opts.Gone(c.conn)
+		if gone {
+			dead = append(dead, c.conn)
+		}
+		return gone
+	})
+	h.open -= len(dead)
+	p.lessIdle(len(dead))
+	return dead
+}
+
 // drain removes all idle connections.
 func (p *Pool) drain() (dead []any) {
 	for key, h := range p.hosts {
@@ -118,23 +146,21 @@ func (p *Pool) lessIdle(n int) {
 	}
 }
 
-// sweep is called by the timer. It closes what has expired, and resets the timer for what expires
-// next.
+// sweep is called by the timer. It closes what has expired or is gone, and resets the timer for what
+// expires next.
 func (p *Pool) sweep() {
 	p.mu.Lock()
 	now := time.Now()
-	var next time.Duration
+	next := p.pause()
 	var dead []any
 	for key, h := range p.hosts {
 		dead = append(dead, p.expire(h, now)...)
+		dead = append(dead, p.bury(h)...)
 		if h.open == 0 {
 			delete(p.hosts, key)
 		}
 		if len(h.idle) > 0 {
-			left := p.opts.IdleTimeout - now.Sub(h.idle[0].since)
-			if next == 0 || left < next {
-				next = left
-			}
+			next = min(next, p.opts.IdleTimeout-now.Sub(h.idle[0].since))
 		}
 	}
 	if p.timer != nil {

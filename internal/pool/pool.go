@@ -24,6 +24,9 @@ type Options struct {
 	// Valid, if not nil, reports whether an idle connection can still be used. Get calls it without
 	// holding locks, for a connection that nobody else can see.
 	Valid func(any) bool
+	// Gone, if not nil, reports whether the peer has closed an idle connection. Those are closed at
+	// some time before they expire. It must not wait, and is called with locks held.
+	Gone func(any) bool
 	// Close closes a connection. It must not wait for the peer.
 	Close func(any)
 }

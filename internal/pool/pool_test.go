@@ -310,6 +310,27 @@ func TestATurnIsNotLostWithItsWaiter(t *testing.T) {
 	}
 }
 
+// TestConnectionsThatPeersCloseAreNotKept until they would expire.
+func TestConnectionsThatPeersCloseAreNotKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{MaxIdle: 4, MaxOpen: 3, IdleTimeout: time.Minute, Gone: func(c any) bool { return c.(*fake).bad }})
+		a, b, c, d := r.get("k"), r.get("k"), r.get("k"), r.get("other")
+		a.Conn.bad, c.Conn.bad, d.Conn.bad = true, true, true
+		a.Put()
+		b.Put()
+		d.Put()
+		time.Sleep(16 * time.Second)
+		r.check(1, 2)
+		r.get("k")
+		r.get("k") // there is room for another
+		r.check(1, 2, 4)
+		time.Sleep(time.Minute)
+		r.check(1, 2, 4) // which are in use
+		r.pool.Close()
+	})
+}
+
 func TestIdleConnectionsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
