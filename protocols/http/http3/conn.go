@@ -51,9 +51,12 @@ type conn struct {
 	transport *quic.Transport
 	socket    *fetch.Conn
 	key       connKey
-	leaving   atomic.Bool // the server takes no more requests
 	opened    [4]atomic.Bool
 	closing   sync.Once
+
+	mu      sync.Mutex
+	waiting map[*stream]struct{} // for the heads of their answers
+	limit   uint64               // streams from this number on are not served; see goAway
 
 	// For the pool, which locks them.
 	users   int
@@ -77,7 +80,51 @@ func (c *conn) begin() error {
 }
 
 // unusable reports whether the connection takes no more requests.
-func (c *conn) unusable() bool { return c.leaving.Load() || c.quic.Context().Err() != nil }
+func (c *conn) unusable() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.limit < noLimit || c.quic.Context().Err() != nil
+}
+
+// noLimit is more than any number of a stream.
+const noLimit = 1 << 62
+
+// goAway notes that the server takes no more requests, and serves none of those whose streams have this
+// number or a higher one (RFC 9114, section 5.2), so that these end. It reports false if the server
+// said another thing before, or the number is not one of a request.
+func (c *conn) goAway(from uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if from%4 != 0 || from > c.limit {
+		return false
+	}
+	c.limit = from
+	for s := range c.waiting {
+		if s.number() >= from {
+			delete(c.waiting, s)
+			go s.cancel(errUnseen)
+		}
+	}
+	return true
+}
+
+// await adds a stream to those that wait for an answer, and reports whether the server serves it.
+func (c *conn) await(s *stream) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.number() >= c.limit {
+		return false
+	}
+	c.waiting[s] = struct{}{}
+	return true
+}
+
+// answered ends what await began.
+func (c *conn) answered(s *stream) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, s)
+}
 
 // close closes the connection, without waiting for the server.
 func (c *conn) close(code quic.ApplicationErrorCode) {
@@ -151,11 +198,34 @@ func (c *conn) control(f *frames) quic.ApplicationErrorCode {
 		}
 		switch kind {
 		case frameGoAway:
-			c.leaving.Store(true)
+			if code := c.readGoAway(f, length); code != 0 {
+				return code
+			}
+			length = 0
 		case frameData, frameHeaders, framePushPromise, frameSettings, frameMaxPushID:
 			return errFrameUnexpected
 		case framePing, framePriority, frameWindowUpdate, frameContinuation:
 			return errFrameUnexpected
 		}
 	}
+}
+
+// readGoAway reads a frame of the number of a stream. It returns the error with which to close the
+// connection, or 0.
+func (c *conn) readGoAway(f *frames, length uint64) quic.ApplicationErrorCode {
+	if length > 8 {
+		return errFrame
+	}
+	payload, err := f.read(length)
+	if err != nil {
+		return errClosedCritical
+	}
+	from, n, err := quicvarint.Parse(payload)
+	switch {
+	case err != nil, uint64(n) != length:
+		return errFrame
+	case !c.goAway(from):
+		return errID
+	}
+	return 0
 }

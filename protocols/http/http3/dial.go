@@ -67,7 +67,7 @@ func handshake(ctx context.Context, socket *fetch.Conn, cfg *tls.Config, limit t
 		return nil, err
 	}
 	socket.Secured(peer.ConnectionState().TLS)
-	c := &conn{quic: peer, transport: q, socket: socket}
+	c := &conn{quic: peer, transport: q, socket: socket, waiting: make(map[*stream]struct{}), limit: noLimit}
 	if err := c.begin(); err != nil {
 		c.close(errNone)
 		return nil, err

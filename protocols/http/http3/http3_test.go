@@ -375,6 +375,60 @@ func TestGoAway(t *testing.T) {
 	t.Error("all requests on a connection that was to end")
 }
 
+// TestGoAwayWithoutAnAnswer sends what the server did not get to on another connection, and the rest
+// fails if the server leaves it without an answer.
+func TestGoAwayWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		ids  []string // as far as which the server says it goes
+		gone bool     // it closes the connection then
+		want string
+	}{
+		"this was not seen":                  {ids: []string{"\x00"}, want: "connection 2"},
+		"this was not seen, as is said late": {ids: []string{"\x08", "\x00"}, want: "connection 2"},
+		"this was seen":                      {ids: []string{"\x04"}, gone: true},
+		"the number grows":                   {ids: []string{"\x04", "\x08"}},
+		"no number of a request":             {ids: []string{"\x01"}},
+		"no number":                          {ids: []string{""}},
+		"more than a number":                 {ids: []string{"\x00\x00"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			controls := make(chan *quic.SendStream, 2)
+			rawURL := frames(t, func(p *peer) { controls <- control(p, 0x4, "") }, func(p *peer, s *quic.Stream) {
+				if p.n == 1 {
+					c := <-controls
+					for _, id := range tt.ids {
+						c.Write(frame(0x7, id))
+					}
+					if tt.gone {
+						p.CloseWithError(0x100, "")
+					}
+					return
+				}
+				fmt.Fprintf(s, "%s%s", head(":status", "200"), data(fmt.Sprint("connection ", p.n)))
+				s.Close()
+			})
+			req := &fetch.Request{URL: uri.MustParse(rawURL), Method: http.MethodPost, Body: io.NopCloser(strings.NewReader("x")),
+				GetBody: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil }}
+			resp, err := newClient(t, nil).Do(t.Context(), req)
+			if tt.want == "" {
+				if fetch.CodeOf(err) != fetch.ErrNetwork {
+					t.Error(err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if body, err := io.ReadAll(resp.Body); string(body) != tt.want || err != nil {
+				t.Errorf("%q, %v", body, err)
+			}
+		})
+	}
+}
+
 // TestConnectionsAreShared sends many requests over one connection.
 func TestConnectionsAreShared(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,11 @@ func (c *conn) roundTrip(req *http.Request, release func()) (*http.Response, err
 	}
 	s.frames.src = bufio.NewReader(s.quic)
 	s.stop = context.AfterFunc(req.Context(), func() { s.cancel(context.Cause(req.Context())) })
-	resp, err := s.exchange(req)
+	var resp *http.Response
+	if err = errUnseen; c.await(s) {
+		resp, err = s.exchange(req)
+		c.answered(s)
+	}
 	if err != nil {
 		err = s.explain(err)
 		s.end()
@@ -58,6 +62,9 @@ func (c *conn) roundTrip(req *http.Request, release func()) (*http.Response, err
 	resp.TLS, resp.Request = &state, req
 	return resp, nil
 }
+
+// number is that of the stream in its connection.
+func (s *stream) number() uint64 { return uint64(s.quic.StreamID()) }
 
 func (s *stream) exchange(req *http.Request) (*http.Response, error) {
 	if err := s.send(req); err != nil {
@@ -235,6 +242,9 @@ type lostError struct {
 
 func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
+
+// errUnseen is about a request that the server does not get to, as it is leaving.
+var errUnseen = &lostError{unseen: true, err: noAnswer(errors.New("the server takes no more requests on this connection"))}
 
 func noAnswer(err error) *fetch.Error {
 	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no answer: %w", ending(err))}
