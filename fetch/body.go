@@ -94,8 +94,8 @@ func (b *guardedBody) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
 	}
-	if b.most >= 0 && int64(len(p)) > b.most-b.got+1 {
-		p = p[:b.most-b.got+1] // one more, to detect excess
+	if b.most >= 0 && int64(len(p))-1 > b.most-b.got {
+		p = p[:b.most-b.got+1] // one more, to detect excess; the largest size has none
 	}
 	var begun time.Time
 	if b.pace != nil {

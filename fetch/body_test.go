@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math"
 	"net"
 	"os"
 	"strings"
@@ -37,6 +38,27 @@ func bodyClient(size, limit int64, body io.ReadCloser) *fetch.Client {
 		func(context.Context, *fetch.Request) (*fetch.Response, error) {
 			return &fetch.Response{Meta: fetch.Meta{Size: size}, Body: body}, nil
 		}))
+}
+
+// TestLargestSizes has contents whose announced size, or limit, is the largest number: the connection
+// ends before that.
+func TestLargestSizes(t *testing.T) {
+	t.Parallel()
+	for name, read := range waysToRead {
+		for _, tt := range []struct {
+			size, limit int64
+			code        fetch.Code
+		}{{math.MaxInt64, 0, fetch.ErrTruncated}, {-1, math.MaxInt64, ""}, {math.MaxInt64, math.MaxInt64, fetch.ErrTruncated}} {
+			resp, err := bodyClient(tt.size, tt.limit, &giver{Reader: strings.NewReader("abc")}).Get(t.Context(), "x://h/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := read(resp.Body)
+			if got != "abc" || fetch.CodeOf(err) != tt.code {
+				t.Errorf("%s, %d, %d: %q, %v", name, tt.size, tt.limit, got, err)
+			}
+		}
+	}
 }
 
 // onlyWriter hides all but Write.
