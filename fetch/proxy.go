@@ -249,7 +249,13 @@ func (e *Env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) e
 		return err
 	}
 	// One byte at a time, because what follows the header belongs to the tunnel.
-	resp, err := http.ReadResponse(bufio.NewReaderSize(&headerReader{conn: c, left: maxConnectReply}, 1), req)
+	head := &headerReader{conn: c, left: maxConnectReply}
+	src := bufio.NewReaderSize(head, 1)
+	resp, err := http.ReadResponse(src, req)
+	for err == nil && resp.StatusCode/100 == 1 { // RFC 9110, section 15.2: another follows
+		head.last = [4]byte{}
+		resp, err = http.ReadResponse(src, req)
+	}
 	if err != nil {
 		return &Error{Code: ErrProtocol, Err: fmt.Errorf("the proxy's answer to CONNECT: %w", err)}
 	}

@@ -355,3 +355,43 @@ func TestProxyFunctionThatFails(t *testing.T) {
 		t.Errorf("a URL without a host went through a proxy: %v", err)
 	}
 }
+
+// TestOddTunnels has proxies that answer CONNECT as few do. What follows the answer is the tunnel's.
+func TestOddTunnels(t *testing.T) {
+	t.Parallel()
+	const target = "host.invalid:7"
+	for name, answer := range map[string]string{
+		"informational answers":     "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 go ahead\r\n\r\n",
+		"no reason":                 "HTTP/1.1 200\r\n\r\n",
+		"HTTP/1.0":                  "HTTP/1.0 200 go ahead\r\nProxy-Agent: x\r\n\r\n",
+		"another success":           "HTTP/1.1 204 go ahead\r\n\r\n",
+		"a length, which is void":   "HTTP/1.1 200 go ahead\r\nContent-Length: 5\r\n\r\n",
+		"chunks, which are none":    "HTTP/1.1 200 go ahead\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"it is said to be closed":   "HTTP/1.1 200 go ahead\r\nConnection: close\r\n\r\n",
+		"lines without CR":          "HTTP/1.1 200 go ahead\nX: y\n\n",
+		"a field in several lines":  "HTTP/1.1 200 go ahead\r\nX: y\r\n z\r\n\r\n",
+		"a length besides chunks":   "HTTP/1.1 200 go ahead\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"a line feed and CR and LF": "HTTP/1.1 200 go ahead\nX: y\r\n\r\n",
+	} {
+		proxy := listen(t, func(c net.Conn) {
+			in := bufio.NewReader(c)
+			if _, err := http.ReadRequest(in); err != nil {
+				return
+			}
+			io.WriteString(c, answer+"\r\nhello, ")
+			line, _ := in.ReadString('\n')
+			fmt.Fprintf(c, "%s said %s", target, line)
+		})
+		c := fetch.New(&fetch.Options{Proxy: through("connect://" + proxy)}, loadLine)
+		resp, err := c.Get(t.Context(), "x-line://host.invalid/p")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(got) != "\r\nhello, host.invalid:7 said /p\n" || err != nil {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
