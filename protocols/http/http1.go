@@ -170,6 +170,10 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if x.lease.Reused && resp.StatusCode == http.StatusRequestTimeout && resp.Close && isRepeatable(req) {
+		x.lost = true // the server no longer waited for a request when this one came
+		return nil, errNoLongerWaited
+	}
 	c.left = math.MaxInt64
 	x.keep = failed == nil && !resp.Close && !req.Close && resp.StatusCode >= 200
 	if req.Method == http.MethodHead || resp.ContentLength == 0 {
@@ -179,6 +183,8 @@ func (x *http1Exchange) do(req *http.Request) (*http.Response, error) {
 	}
 	return resp, nil
 }
+
+var errNoLongerWaited = errors.New("the server had given up the connection")
 
 // isCut reports whether a write failed as the peer had closed the connection.
 func isCut(err error) bool {

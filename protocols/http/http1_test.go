@@ -25,6 +25,9 @@ func TestConnectionsAreKept(t *testing.T) {
 	const (
 		ok    = "HTTP/1.1 200 OK\r\n"
 		whole = ok + "Content-Length: 2\r\n\r\nab"
+
+		gaveUp = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+		stays  = "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nab"
 	)
 	tests := []struct {
 		name         string
@@ -50,6 +53,12 @@ func TestConnectionsAreKept(t *testing.T) {
 		{name: "a server that closes without a word", answers: []string{whole}, conns: 2, asked: 2},
 		{name: "a server that closes when it is asked", answers: []string{whole, ""}, conns: 2, asked: 3},
 		{name: "a server that closes within its answer", answers: []string{whole, "HTTP/1.1 2"}, conns: 1, asked: 2, lost: true},
+		{name: "a server that gives up waiting when it is asked", answers: []string{whole, gaveUp}, conns: 2, asked: 3},
+		{name: "HTTP/1.0 that stays", answers: []string{stays, stays, stays}, conns: 1, asked: 2},
+		{name: "a length twice", answers: []string{ok + "Content-Length: 2\r\nContent-Length: 2\r\n\r\nab", whole, whole}, conns: 1, asked: 2},
+		{name: "a length besides chunks", answers: []string{ok + "Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n", whole, whole}, conns: 1, asked: 2},
+		{name: "a server that will close, among others", answers: []string{ok + "Connection: x, Close\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nab", whole, whole}, conns: 2, asked: 2},
+		{name: "what cannot be asked twice is refused", method: "PATCH", answers: []string{whole, gaveUp}, conns: 1, asked: 2, lost: true},
 		{name: "what cannot be asked twice", method: "PATCH", answers: []string{whole, ""}, conns: 1, asked: 2, lost: true},
 	}
 	for _, tt := range tests {
@@ -87,6 +96,38 @@ func TestConnectionsAreKept(t *testing.T) {
 				t.Errorf("%d connections and %d requests, want %d and %d", conns.Load(), asked.Load(), tt.conns, tt.asked)
 			}
 		})
+	}
+}
+
+// TestAnswersThatNobodyAskedFor come while a connection is idle, and are never taken for an answer to
+// the next request.
+func TestAnswersThatNobodyAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, unasked := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nxy", "HTTP/1.1 408 Request Timeout\r\n\r\n", "\r\n"} {
+		idle, sent := make(chan struct{}), make(chan struct{})
+		var conns atomic.Int32
+		u := accepting(t, func(conn net.Conn) {
+			first := conns.Add(1) == 1
+			if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
+				return
+			}
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab")
+			if first {
+				<-idle
+				io.WriteString(conn, unasked)
+				close(sent)
+			}
+			io.Copy(io.Discard, conn)
+		})
+		c := newClient(t, nil, urlhttp.Options{})
+		if body, _, err := get(t, c, u); body != "ab" || err != nil {
+			t.Fatalf("%q, %v", body, err)
+		}
+		close(idle)
+		<-sent
+		if body, _, err := get(t, c, u); body != "ab" || err != nil || conns.Load() != 2 {
+			t.Errorf("after %q: %q, %v, on %d connections", unasked, body, err, conns.Load())
+		}
 	}
 }
 
