@@ -36,7 +36,7 @@ func (r *Resource) take(offset, skip int64) *cursor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.idle
-	if c == nil || c.off > offset || offset-c.off > skip && (!r.noRanges || skip == 0) {
+	if c == nil || c.off > offset || c.end >= 0 && c.end < offset || offset-c.off > skip && (!r.noRanges || skip == 0) {
 		return nil
 	}
 	r.idle = nil
@@ -144,11 +144,11 @@ func (r *Resource) answer(resp *Response, asked Range) (*cursor, error) {
 		r.size = VersionOf(&resp.Meta).Size
 	}
 	c := &cursor{body: resp.Body, off: got.Offset, end: -1}
-	if asked.Length > 0 {
+	switch {
+	case got.Length > 0: // maybe less than was asked for
+		c.end = got.Offset + got.Length
+	case asked.Length > 0:
 		c.end = asked.Offset + asked.Length
-		if got.Length > 0 {
-			c.end = got.Offset + got.Length
-		}
 	}
 	return c, nil
 }

@@ -27,6 +27,7 @@ type shelf struct {
 	ranges bool // honors Range
 	silent bool // tells no validator
 	sizes  bool // tells sizes
+	most   int  // bytes of a range that come at once, whatever was asked for; 0 for all
 
 	mu      sync.Mutex
 	data    []byte
@@ -77,6 +78,9 @@ func (s *shelf) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 		data = data[r.Offset:]
 		if r.Length > 0 {
 			data = data[:min(r.Length, int64(len(data)))]
+		}
+		if s.most > 0 {
+			data = data[:min(s.most, len(data))]
 		}
 		resp.Range = fetch.Range{Offset: r.Offset, Length: int64(len(data))}
 		if s.sizes {
@@ -308,6 +312,52 @@ func TestResourceHealsItself(t *testing.T) {
 		p := make([]byte, 700_000)
 		if n, err := r.ReadAt(p, 1000); err != nil || !bytes.Equal(p, s.data[1000:701_000]) {
 			t.Errorf("ranges %v: ReadAt: %d bytes, %v", ranges, n, err)
+		}
+	}
+}
+
+// TestResourceOfShortParts has a server that sends less than was asked for, as servers may (RFC 9110,
+// section 15.3.7). The end of a part is not that of the content.
+func TestResourceOfShortParts(t *testing.T) {
+	t.Parallel()
+	for _, sizes := range []bool{true, false} {
+		for name, read := range map[string]func(r *fetch.Resource) ([]byte, error){
+			"Read": func(r *fetch.Resource) ([]byte, error) { return io.ReadAll(struct{ io.Reader }{r}) },
+			"WriteTo": func(r *fetch.Resource) ([]byte, error) {
+				var b bytes.Buffer
+				_, err := io.Copy(&b, r)
+				return b.Bytes(), err
+			},
+			"ReadAt": func(r *fetch.Resource) ([]byte, error) {
+				return io.ReadAll(io.NewSectionReader(r, 0, 1<<40))
+			},
+			"Seek": func(r *fetch.Resource) ([]byte, error) {
+				head := make([]byte, 200_000)
+				if _, err := io.ReadFull(r, head); err != nil {
+					return nil, err
+				}
+				if _, err := r.Seek(100_000, io.SeekCurrent); err != nil {
+					return nil, err
+				}
+				between := make([]byte, 100_000)
+				if _, err := r.ReadAt(between, 200_000); err != nil {
+					return nil, err
+				}
+				rest, err := io.ReadAll(struct{ io.Reader }{r})
+				return append(append(head, between...), rest...), err
+			},
+		} {
+			s := newShelf(500_000)
+			s.sizes, s.most, s.cut = sizes, 70_000, once(150_000)
+			r, err := s.client().Open(t.Context(), "x-shelf://h/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := read(r)
+			if err != nil || !bytes.Equal(got, s.data) {
+				t.Errorf("%s, sizes %t: %d bytes, %v", name, sizes, len(got), err)
+			}
+			r.Close()
 		}
 	}
 }
