@@ -82,7 +82,11 @@ func TestFaults(t *testing.T) {
 		{name: "fails after the last byte", script: []reply{{cut: 10_000}}, want: content, requests: []string{"all", "all if"}},
 		{name: "fails after the last byte, no validator", script: []reply{{cut: 10_000, bare: true}}, want: content, requests: []string{"all", "all"}, restarts: 1},
 		{name: "size unknown", script: []reply{{unsized: true}}, want: content, requests: []string{"all"}},
-		{name: "size unknown, cut", script: []reply{{unsized: true, cut: 10}, {unsized: true}}, want: content, requests: []string{"all", "10+0 if"}},
+		{name: "size unknown, cut", script: []reply{{unsized: true, cut: 10}, {unsized: true}}, want: content, requests: []string{"all", "10+0 if", "10000+0 if"}},
+		{name: "size unknown, parts cut short", script: []reply{{unsized: true, cut: 10}, {unsized: true, short: 50}, {unsized: true, short: 20}}, want: content,
+			requests: []string{"all", "10+0 if", "9950+0 if", "9980+0 if", "10000+0 if"}},
+		{name: "size unknown, changed behind a part", script: []reply{{unsized: true, cut: 10}, {unsized: true, short: 50}, {unsized: true, edit: change}}, want: changed,
+			requests: []string{"all", "10+0 if", "9950+0 if"}, restarts: 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

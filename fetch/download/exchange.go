@@ -28,11 +28,15 @@ func (t *transfer) open(ctx context.Context) (*fetch.Response, error) {
 	case t.byOverlap && code == fetch.ErrRange && !t.noRanges:
 		t.noRanges = true // if that is because of its size, the whole resource is shorter too
 		return nil, errAgain
+	case t.openEnded && code == fetch.ErrRange: // of another version, all would have come
+		t.want = t.done
+		return nil, nil
 	case t.done > 0 && code == fetch.ErrRange && !t.byOverlap:
 		return nil, t.startOver("the server does not have the rest", errAgain)
 	default:
 		return nil, err
 	}
+	t.openEnded = false
 	if err = t.saw(resp); err == nil {
 		err = t.accept(ctx, resp)
 	}

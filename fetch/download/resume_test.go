@@ -46,7 +46,7 @@ func TestOverlap(t *testing.T) {
 		{name: "nothing", there: []byte{}, requests: []string{"all"}},
 		{name: "complete", there: content, outcome: download.Existed, requests: []string{from(300_000)},
 			proofs: []string{"the size and the last 65536 bytes are those of the resource"}},
-		{name: "complete, size unknown", there: content, script: []reply{{unsized: true}}, outcome: download.Existed, requests: []string{from(300_000)},
+		{name: "complete, size unknown", there: content, script: []reply{{unsized: true}}, outcome: download.Existed, requests: []string{from(300_000), "300000+0 if"},
 			proofs: []string{"the last 65536 bytes are those of the resource"}},
 		{name: "complete, ranges ignored", there: content, script: []reply{{noRange: true}}, outcome: download.Existed, requests: []string{from(300_000)},
 			proofs: []string{"the size and all bytes are those of the resource"}},

@@ -49,6 +49,7 @@ type transfer struct {
 	forwardOnly bool         // the destination has no rewind
 	oneStream   bool         // the server has proved unable to serve segments
 	noRanges    bool         // the server has proved unable to begin at an overlap
+	openEnded   bool         // a part has come whole, and may not be the last
 }
 
 func newTransfer(c *fetch.Client, req *fetch.Request, opts *Options, s *sums, p *progress, dest destination, w io.Writer) *transfer {
@@ -182,6 +183,9 @@ func (t *transfer) copy(resp *fetch.Response) error {
 	case err == nil && t.done < t.want:
 		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("%d of %d bytes came", t.done, t.want)}
+	case err == nil && t.want < 0 && resp.Range.Offset > t.req.Range.Offset && resp.Range.Length > 0 && t.req.Range.Length == 0:
+		t.openEnded = true // servers may send less than the rest (RFC 9110, section 15.3.7)
+		return errAgain
 	}
 	return err
 }

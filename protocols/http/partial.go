@@ -23,7 +23,7 @@ func (ex *exchange) partial() (*fetch.Response, error) {
 		}
 		return ex.content(fetch.Range{}, 0)
 	}
-	part, err := parseContentRange(h.Get("Content-Range"))
+	part, err := parseContentRange(strings.Join(h.Values("Content-Range"), ", ")) // there may be one only
 	if err != nil {
 		return nil, ex.fail(fetch.ErrProtocol, "%w", err)
 	}

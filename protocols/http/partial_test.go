@@ -41,6 +41,7 @@ func TestPartialContent(t *testing.T) {
 		{"length of something else", part("Content-Range: bytes 10-14/100", "Content-Length: 100"), fetch.ErrProtocol, "", fetch.Range{}, 0},
 		{"no Content-Range", part("Content-Length: 5"), fetch.ErrProtocol, "", fetch.Range{}, 0},
 		{"malformed Content-Range", part("Content-Range: bytes 10-14", "Content-Length: 5"), fetch.ErrProtocol, "", fetch.Range{}, 0},
+		{"two of Content-Range", part("Content-Range: bytes 10-14/100", "Content-Range: bytes 20-24/100", "Content-Length: 5"), fetch.ErrProtocol, "", fetch.Range{}, 0},
 		{"backwards", part("Content-Range: bytes 10-8/100", "Content-Length: 5"), fetch.ErrProtocol, "", fetch.Range{}, 0},
 		{"beyond the total", part("Content-Range: bytes 10-14/14", "Content-Length: 5"), fetch.ErrProtocol, "", fetch.Range{}, 0},
 		{"another unit", part("Content-Range: lines 10-14/100", "Content-Length: 5"), fetch.ErrProtocol, "", fetch.Range{}, 0},
