@@ -22,7 +22,8 @@ type Client struct {
 	logger   *slog.Logger
 	gateways []gateway
 	registry Registry
-	exchange Driver // the registry, wrapped in the middleware
+	exchange Driver            // the registry, wrapped in the middleware
+	environ  map[string]string // what the environment says of proxies
 
 	// private and public remember where hosts ("host:port") were found, because resources on
 	// private addresses may lead to other private addresses. A host found on a public address is
@@ -56,7 +57,7 @@ func New(opts *Options, load ...Loader) *Client {
 	if c.opts.Identity.Email == "" {
 		c.opts.Identity.Email = "urlget@"
 	}
-	c.gateways = sortedGateways(c.opts.Gateways)
+	c.gateways, c.environ = sortedGateways(c.opts.Gateways), proxyVariables()
 	env := &Env{client: c}
 	for _, l := range load {
 		l(env, &c.registry)

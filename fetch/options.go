@@ -24,7 +24,8 @@ type Options struct {
 	// are resolved locally), "socks4a" (the proxy resolves names), "http" and "https" (a forward
 	// proxy that retrieves URLs itself, except that https URLs are tunnelled with CONNECT), and
 	// "connect" (an HTTP proxy that tunnels everything). Unlike the environment, Proxy also applies
-	// to loopback addresses. Nil means ProxyFromEnvironment.
+	// to loopback addresses. Nil means ProxyFromEnvironment, with the variables as they are when the
+	// client is made.
 	Proxy func(uri.URI) (uri.URI, error)
 	// NoProxy lists hosts to reach directly regardless of Proxy, in the format of the variable
 	// no_proxy (see ProxyFromEnvironment). If it is not empty, that variable is ignored.

@@ -59,12 +59,27 @@ func (c *Client) proxyFor(u uri.URI, s Scheme) (uri.URI, error) {
 	if c.opts.Proxy != nil {
 		return c.opts.Proxy(u)
 	}
+	if len(c.environ) == 0 {
+		return uri.URI{}, nil
+	}
 	return environmentProxy(u, s.Port, func(name string) string {
 		if c.opts.NoProxy != "" && strings.EqualFold(name, "no_proxy") {
 			return ""
 		}
-		return os.Getenv(name)
+		return c.environ[name]
 	})
+}
+
+// proxyVariables returns those variables that environmentProxy may ask for.
+func proxyVariables() map[string]string {
+	vars := make(map[string]string)
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		if strings.HasSuffix(strings.ToLower(name), "_proxy") || name == "REQUEST_METHOD" {
+			vars[name] = value
+		}
+	}
+	return vars
 }
 
 // ProxyFromEnvironment returns the proxy that the usual environment variables specify: SCHEME_proxy

@@ -395,3 +395,26 @@ func TestOddTunnels(t *testing.T) {
 		}
 	}
 }
+
+// TestTheEnvironmentOfAClient is that of the time when the client is made.
+func TestTheEnvironmentOfAClient(t *testing.T) {
+	proxied := func(c *fetch.Client) bool {
+		x, err := c.Explain(&fetch.Request{URL: uri.MustParse("x-line://h.invalid/")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.Proxy.Host() == "p.invalid"
+	}
+	before := fetch.New(nil, loadLine)
+	for _, name := range []string{"all_proxy", "ALL_PROXY", "x-line_proxy"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "socks5://p.invalid:1080")
+			if proxied(before) {
+				t.Error("a client takes note of what was set later")
+			}
+			if !proxied(fetch.New(nil, loadLine)) {
+				t.Error("a client takes no note of the environment")
+			}
+		})
+	}
+}

@@ -53,8 +53,9 @@ func (d *driver) send(ctx context.Context, req *fetch.Request, t *target, auth [
 		return nil, err
 	}
 	rec.answered(ex.resp)
-	if t.cookies != nil {
-		d.Jar.SetCookies(t.cookies, ex.resp.Cookies())
+	if cookies := ex.resp.Cookies(); t.cookies != nil && len(cookies) > 0 {
+		d.cookies.Store(true)
+		d.Jar.SetCookies(t.cookies, cookies)
 	}
 	return ex, nil
 }

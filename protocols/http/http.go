@@ -63,6 +63,7 @@ type driver struct {
 	env      *fetch.Env
 	logins   logins
 	closings atomic.Int64 // calls of CloseIdleConnections
+	cookies  atomic.Bool  // the jar may have some
 	http1    *http1
 	http3    http.RoundTripper // nil if HTTP/3 is not spoken
 
@@ -71,11 +72,13 @@ type driver struct {
 }
 
 func newDriver(env *fetch.Env, opts Options) *driver {
-	if opts.Jar == nil {
+	given := opts.Jar != nil
+	if !given {
 		// The error is always nil.
 		opts.Jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
 	}
 	d := &driver{Options: opts, env: env}
+	d.cookies.Store(given)
 	d.http1 = newHTTP1(d)
 	if opts.HTTP3 != nil && !opts.HTTP1 && !opts.HTTP2 && opts.Transport == nil {
 		d.http3 = opts.HTTP3(env, overTCP{d})

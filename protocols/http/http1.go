@@ -14,8 +14,6 @@ import (
 	"sync"
 	"syscall"
 
-	"golang.org/x/net/idna"
-
 	"github.com/urlget/urlget/fetch"
 )
 
@@ -77,13 +75,9 @@ func (h *http1) dial(ctx context.Context, addr string) (*http1Conn, error) {
 	return c, nil
 }
 
-// address returns the host and port to connect to.
+// address returns the host and port to connect to. Package uri has international names in ASCII.
 func address(req *http.Request) string {
-	host, port := req.URL.Hostname(), req.URL.Port()
-	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
-		host = ascii
-	}
-	return net.JoinHostPort(host, cmp.Or(port, "80"))
+	return net.JoinHostPort(req.URL.Hostname(), cmp.Or(req.URL.Port(), "80"))
 }
 
 // isRepeatable reports whether a request may reach the server twice (RFC 9110, section 9.2.2), by

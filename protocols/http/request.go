@@ -267,7 +267,7 @@ func (d *driver) request(ctx context.Context, req *fetch.Request, t *target, aut
 	if t.body != nil {
 		r.Body, r.GetBody, r.ContentLength = t.body, req.GetBody, req.ContentLength
 	}
-	if t.cookies != nil && (isSafe(t.method) || !d.env.Foreign(ctx)) {
+	if t.cookies != nil && d.cookies.Load() && (isSafe(t.method) || !d.env.Foreign(ctx)) {
 		for _, c := range d.Jar.Cookies(t.cookies) {
 			r.AddCookie(c)
 		}
