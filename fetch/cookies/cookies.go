@@ -75,9 +75,9 @@ func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 		return nil, false
 	}
 	switch {
-	case strings.HasPrefix(own.name, "__Secure-") && !own.secure:
+	case own.isCalled("__Secure-") && !own.secure:
 		return nil, false
-	case strings.HasPrefix(own.name, "__Host-") && (!own.secure || c.Domain != "" || own.path != "/"):
+	case own.isCalled("__Host-") && (!own.secure || c.Domain != "" || own.path != "/"):
 		return nil, false
 	case !protected && j.shadows(own):
 		return nil, false
@@ -100,6 +100,11 @@ func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 // fits reports whether c is within the bounds.
 func (c *cookie) fits() bool {
 	return c.name != "" && len(c.name)+len(c.value) <= maxCookie && len(c.path) <= maxPath
+}
+
+// isCalled reports whether the name of c begins with prefix. Servers may take no notice of its case.
+func (c *cookie) isCalled(prefix string) bool {
+	return len(c.name) >= len(prefix) && strings.EqualFold(c.name[:len(prefix)], prefix)
 }
 
 // shadows reports whether c, which came without TLS, would take the place of one that is for TLS

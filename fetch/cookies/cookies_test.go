@@ -72,6 +72,8 @@ func TestCookies(t *testing.T) {
 		{"http://h.example/", "n=v; Secure", "https://h.example/", ""},
 		{"https://h.example/", "__Secure-n=v", "https://h.example/", ""},
 		{"https://h.example/", "__Secure-n=v; Secure", "https://h.example/", "__Secure-n=v"},
+		{"https://h.example/", "__SeCuRe-n=v", "https://h.example/", ""},
+		{"http://h.example/", "__host-n=v; Path=/; Domain=h.example", "http://h.example/", ""},
 		{"https://h.example/", "__Host-n=v; Secure; Path=/", "https://h.example/", "__Host-n=v"},
 		{"https://h.example/", "__Host-n=v; Secure; Path=/; Domain=h.example", "https://h.example/", ""},
 		{"https://h.example/x/", "__Host-n=v; Secure", "https://h.example/x/", ""},
