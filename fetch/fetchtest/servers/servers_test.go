@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -513,4 +515,18 @@ func TestLinesOfClientsAreBounded(t *testing.T) {
 	if _, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) || len(s.Log()) > 0 {
 		t.Errorf("the server still waits for the end of the line: %v", err)
 	}
+}
+
+// TestCertificateHoldsInBubbles shows that the certificate, which a test in a bubble of
+// testing/synctest shares with those outside, is valid by both clocks.
+func TestCertificateHoldsInBubbles(t *testing.T) {
+	t.Parallel()
+	check := func(t *testing.T) {
+		opts := x509.VerifyOptions{Roots: clientTLS.RootCAs, DNSName: "localhost"}
+		if _, err := serverTLS.Certificates[0].Leaf.Verify(opts); err != nil {
+			t.Error(err)
+		}
+	}
+	check(t)
+	synctest.Test(t, check)
 }
