@@ -40,15 +40,15 @@ func TestServersThatLoseCommands(t *testing.T) {
 			c := newClient(t, Options{}, nil)
 			req := request(tt.op, "ftp://"+s.Addr+tt.path)
 			req.Range = tt.part
-			for _, limit := range []time.Duration{trialWait + 500*time.Millisecond, 500 * time.Millisecond} {
-				begun := time.Now()
+			begun := time.Now()
+			for range 2 {
 				body, _, err := do(t, c, req)
 				if want := strings.ReplaceAll(tt.want, "$", s.Addr); err != nil || body != want {
 					t.Fatalf("%q, %v; want %q", body, err, want)
 				}
-				if took := time.Since(begun); took > limit {
-					t.Errorf("%v, want at most %v", took, limit)
-				}
+			}
+			if took := time.Since(begun); took > 30*time.Second { // half the time for a reply
+				t.Errorf("it took %v to find out", took)
 			}
 			c.Close() // what comes next is a new connection
 			if _, _, err := do(t, c, req); err != nil {
@@ -65,7 +65,7 @@ func TestServersThatLoseCommands(t *testing.T) {
 func TestManyMeetAServerThatLosesCommands(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small, OneByOne: true})
-	c := newClient(t, Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 500 * time.Millisecond}})
+	c := newClient(t, Options{}, nil)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

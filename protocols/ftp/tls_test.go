@@ -99,7 +99,7 @@ func TestTLSFailures(t *testing.T) {
 			if tt.client != nil {
 				o = *tt.client
 			}
-			o.Timeouts = fetch.Timeouts{Connect: 20 * time.Second, Reply: time.Second}
+			o.Timeouts = fetch.Timeouts{Connect: 20 * time.Second, Reply: 5 * time.Second}
 			c := newClient(t, Options{TLS: tt.mode}, &o)
 			if _, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd")); !errors.Is(err, fetch.ErrTLS) {
 				t.Errorf("%v, want a failure of TLS", err)
