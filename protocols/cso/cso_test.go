@@ -144,7 +144,7 @@ func TestURLs(t *testing.T) {
 func TestAServerOfManyRecords(t *testing.T) {
 	t.Parallel()
 	s := csod.Start(t, csod.Options{Answers: map[string]string{"all": records(10000)}})
-	c := client(t, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 150 * time.Millisecond}})
+	c := client(t, nil)
 	count := func() (n int, last error) {
 		for _, err := range c.List(t.Context(), "cso://"+s.Addr+"/all") {
 			if err != nil {
@@ -161,13 +161,14 @@ func TestAServerOfManyRecords(t *testing.T) {
 	if n, err := count(); !errors.Is(err, fetch.ErrTruncated) {
 		t.Errorf("after a cut: %d entries and error %v", n, err)
 	}
-	s.Fail(servers.Stall)
-	if n, err := count(); !errors.Is(err, fetch.ErrNetwork) {
-		t.Errorf("after a stall: %d entries and error %v", n, err)
-	}
 	meta, err := c.Stat(t.Context(), "cso://"+s.Addr+"/all")
 	if err != nil || meta.Kind != fetch.KindListing || meta.Reply.Code != 200 {
 		t.Errorf("Stat: %+v, %v", meta, err)
+	}
+	s.Fail(servers.Stall)
+	c = client(t, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 150 * time.Millisecond}})
+	if n, err := count(); !errors.Is(err, fetch.ErrNetwork) {
+		t.Errorf("after a stall: %d entries and error %v", n, err)
 	}
 }
 

@@ -167,8 +167,8 @@ func TestAProgramSaysWhatWentWrong(t *testing.T) {
 
 func TestASilentProgramIsKilledWithItsChildren(t *testing.T) {
 	children := filepath.Join(t.TempDir(), "pid")
-	load := script(t, "printf '\\nhello'; sleep 1000 & echo $! >"+children+"; wait")
-	c := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Idle: 100 * time.Millisecond}}, load)
+	load := script(t, "sleep 1000 & echo $! >"+children+"; printf '\\nhello'; wait")
+	c := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Idle: 3 * time.Second}}, load)
 	defer c.Close()
 	resp, err := c.Get(t.Context(), "x-foo:a")
 	if err != nil {

@@ -270,7 +270,11 @@ func TestTruncatedAndStalled(t *testing.T) {
 	for fault, want := range map[servers.Fault]error{servers.Cut: fetch.ErrTruncated, servers.Stall: fetch.ErrNetwork} {
 		s := nntpd.Start(t, nntpd.Options{Groups: longGroups()})
 		s.Arm(servers.Failure{Fault: fault, After: 250, Times: -1})
-		c := client(t, Options{Server: s.Addr}, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 50 * time.Millisecond}})
+		o := &fetch.Options{}
+		if fault == servers.Stall {
+			o.Timeouts.Idle = 50 * time.Millisecond
+		}
+		c := client(t, Options{Server: s.Addr}, o)
 		for _, url := range []string{"news:1@x.invalid", "news:test.a"} {
 			if _, _, err := get(t, c, url); !errors.Is(err, want) {
 				t.Errorf("%v, %s: %v", fault, url, err)

@@ -433,19 +433,24 @@ func TestWhatIsNoSSHServer(t *testing.T) {
 
 func TestWaitsForAnswersEnd(t *testing.T) {
 	t.Parallel()
-	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
-	more := &fetch.Options{Timeouts: fetch.Timeouts{Reply: 500 * time.Millisecond}}
+	const limit = 2 * time.Second
+	more := &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit}}
+	var all sync.WaitGroup // at once, as they wait more than they work
 	for on, url := range map[string]string{"STAT": "/dir/a.txt", "OPEN /": "/dir/a.txt", "OPENDIR": "/dir"} {
+		s := sftpd.Start(t, sftpd.Options{Tree: tree()})
 		c := client(t, options(t, s), more)
 		s.Arm(servers.Failure{Fault: servers.Stall, On: on})
-		if _, err := c.Get(t.Context(), s.URL+url); !errors.Is(err, fetch.ErrNetwork) || !strings.Contains(err.Error(), "500ms") {
-			t.Errorf("a server that is silent to %s: error %v, want one of class %q", on, err, fetch.ErrNetwork)
-		}
-		// The connection of which an answer is missing serves nobody else.
-		if got, err := read(t, c, s.URL+"/dir/a.txt"); got != "content of a" || err != nil {
-			t.Errorf("after %s: %q, %v", on, got, err)
-		}
+		all.Go(func() {
+			if _, err := c.Get(t.Context(), s.URL+url); !errors.Is(err, fetch.ErrNetwork) || !strings.Contains(err.Error(), limit.String()) {
+				t.Errorf("a server that is silent to %s: error %v, want one of class %q", on, err, fetch.ErrNetwork)
+			}
+			// The connection of which an answer is missing serves nobody else.
+			if got, err := read(t, c, s.URL+"/dir/a.txt"); got != "content of a" || err != nil {
+				t.Errorf("after %s: %q, %v", on, got, err)
+			}
+		})
 	}
+	all.Wait()
 }
 
 func TestReadsAheadAreBounded(t *testing.T) {
