@@ -163,11 +163,13 @@ func retrieve(conn net.Conn) ([]byte, error) {
 		return nil, err
 	}
 	defer data.Close()
-	data.SetDeadline(time.Now().Add(patience))
-	got, err := read(data)
+	data.SetDeadline(time.Now().Add(10 * time.Second))
+	control := conn.(*attentive)
+	got, err := read(&attentive{Conn: data, due: control.due})
 	if err != nil || len(got) == enough {
 		return got, err
 	}
+	control.got += string(got)
 	line, err = r.ReadLine()
 	return append(got, line...), err
 }
@@ -205,12 +207,29 @@ const (
 	enough   = 64 << 10               // of what has no end
 )
 
+// An attentive connection has patience only from the moment on when what was due has come.
+type attentive struct {
+	net.Conn
+	got string
+	due func(got string) bool
+}
+
+func (c *attentive) Read(p []byte) (int, error) {
+	if c.due != nil && c.due(c.got) {
+		c.SetReadDeadline(time.Now().Add(patience))
+		c.due = nil
+	}
+	n, err := c.Conn.Read(p)
+	c.got += string(p[:n])
+	return n, err
+}
+
 // read reads until the server has no more, or it is enough.
 func read(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, enough)) }
 
 // content gets the content of s, and what the protocol says about it. A server that has said all
-// and leaves the connection open is no error.
-func (tt *subject) content(t *testing.T, s *servers.Server, patience time.Duration) ([]byte, error) {
+// and leaves the connection open is no error, nor is one that falls silent once that is due.
+func (tt *subject) content(t *testing.T, s *servers.Server, due func(got string) bool) ([]byte, error) {
 	t.Helper()
 	open := tt.open
 	if open == nil {
@@ -221,7 +240,8 @@ func (tt *subject) content(t *testing.T, s *servers.Server, patience time.Durati
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(patience))
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn = &attentive{Conn: conn, due: due}
 	if tt.get != nil {
 		return tt.get(conn)
 	}
@@ -255,18 +275,21 @@ func TestFaults(t *testing.T) {
 					return
 				}
 				s.Arm(servers.Failure{Fault: fault, Every: time.Microsecond})
-				wait := 10 * time.Second
-				if fault == servers.Stall || fault == servers.HalfClose || fault == servers.Noise {
-					wait = patience
+				var due func(got string) bool
+				switch fault {
+				case servers.Stall, servers.HalfClose:
+					due = func(got string) bool { return strings.Contains(got, "line 1\r\n") }
+				case servers.Noise:
+					due = func(got string) bool { return len(got) >= 2048 }
 				}
-				got, err := tt.content(t, s, wait)
+				got, err := tt.content(t, s, due)
 				if problem := tt.check(fault, string(got), err); problem != "" {
 					t.Errorf("%s: got %q, %v", problem, got[:min(len(got), 1000)], err)
 				}
 				if n := s.Struck(); n != 1 {
 					t.Errorf("%d replies have failed", n)
 				}
-				if got, err := tt.content(t, s, 10*time.Second); string(got) != tt.want || err != nil && err != io.EOF {
+				if got, err := tt.content(t, s, nil); string(got) != tt.want || err != nil && err != io.EOF {
 					t.Errorf("the reply after the failure is %q, %v", got, err)
 				}
 			})
@@ -319,17 +342,18 @@ func (tt *subject) check(fault servers.Fault, got string, err error) string {
 	return ""
 }
 
-// dialogue sends commands to a server and returns all that comes within a moment.
-func dialogue(t *testing.T, s *servers.Server, commands string) string {
+// dialogue sends commands to a server and returns all that comes until it ends, or is silent once
+// that is due.
+func dialogue(t *testing.T, s *servers.Server, commands string, due func(got string) bool) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(patience))
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
 	io.WriteString(conn, commands)
-	got, _ := read(conn)
+	got, _ := read(&attentive{Conn: conn, due: due})
 	return string(got)
 }
 
@@ -357,7 +381,7 @@ func TestFailuresOfOneCommand(t *testing.T) {
 			t.Parallel()
 			s := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "g", Articles: []nntpd.Article{{ID: "<x@y>", Text: "one\ntwo\n"}}}}})
 			s.Arm(tt.failure)
-			if got := dialogue(t, s.Server, ask); got != tt.want {
+			if got := dialogue(t, s.Server, ask, func(got string) bool { return got == tt.want }); got != tt.want {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
 		})
@@ -368,7 +392,7 @@ func TestALineWithoutEnd(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{})
 	s.Arm(servers.Failure{Fault: servers.Endless, On: servers.Greeting})
-	if got := dialogue(t, s.Server, ""); len(got) < enough || strings.ContainsAny(got, "\r\n") {
+	if got := dialogue(t, s.Server, "", nil); len(got) < enough || strings.ContainsAny(got, "\r\n") {
 		t.Errorf("%d bytes, %q...", len(got), got[:min(len(got), 40)])
 	}
 }
@@ -377,7 +401,7 @@ func TestLinesWithoutEnd(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Unknown: []string{"SIZE"}})
 	s.Arm(servers.Failure{Fault: servers.Endless, On: "FEAT"})
-	if got := dialogue(t, s.Server, "FEAT\r\n"); len(got) < enough || strings.Contains(got, "211 End") || strings.Contains(got, "SIZE") {
+	if got := dialogue(t, s.Server, "FEAT\r\n", nil); len(got) < enough || strings.Contains(got, "211 End") || strings.Contains(got, "SIZE") {
 		t.Errorf("%d bytes, %q...", len(got), got[:min(len(got), 40)])
 	}
 }
@@ -388,7 +412,7 @@ func TestHowOftenRepliesFail(t *testing.T) {
 		s := whoisd.Start(t, whoisd.Options{Answers: map[string]string{"x": lines}})
 		s.Arm(servers.Failure{Fault: servers.Cut, Times: times})
 		for range 3 {
-			dialogue(t, s.Server, "x\r\n")
+			dialogue(t, s.Server, "x\r\n", nil)
 		}
 		if s.Struck() != want {
 			t.Errorf("times %d: %d have failed, want %d", times, s.Struck(), want)
@@ -401,7 +425,7 @@ func TestArmedFailuresCanBeTakenBack(t *testing.T) {
 	s := whoisd.Start(t, whoisd.Options{Answers: map[string]string{"x": lines}})
 	s.Fail(servers.Cut)
 	s.Arm(servers.Failure{})
-	if got := dialogue(t, s.Server, "x\r\n"); got != lines {
+	if got := dialogue(t, s.Server, "x\r\n", nil); got != lines {
 		t.Errorf("got %q", got)
 	}
 }
@@ -475,7 +499,7 @@ func TestCloseClientConnections(t *testing.T) {
 	if _, err := r.ReadByte(); err == nil {
 		t.Error("the connection lives")
 	}
-	if got := dialogue(t, s.Server, "QUIT\r\n"); !strings.HasSuffix(got, "205 bye\r\n") {
+	if got := dialogue(t, s.Server, "QUIT\r\n", nil); !strings.HasSuffix(got, "205 bye\r\n") {
 		t.Errorf("then %q", got)
 	}
 	if n := s.Accepted(); n != 2 {
