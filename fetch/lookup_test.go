@@ -53,7 +53,7 @@ func TestNameServersThatDoNotAnswer(t *testing.T) {
 	if e.Code != ErrNetwork || e.Reason.Kind != ReasonNameServer || !strings.Contains(e.Error(), "refused") {
 		t.Errorf("nobody there: %v, %+v", e, e.Reason)
 	}
-	if took := time.Since(begin); took > 2*time.Second {
+	if took := time.Since(begin); took > 10*time.Second {
 		t.Errorf("nobody there: it took %v to find out", took)
 	}
 }

@@ -127,7 +127,7 @@ func TestSlowStreamsDoNotTimeOut(t *testing.T) {
 	t.Parallel()
 	t.Run("spliced", func(t *testing.T) {
 		t.Parallel()
-		const idle = 500 * time.Millisecond
+		const idle = 2 * time.Second
 		client, server := tcpPair(t)
 		f := create(t)
 		calls := 0

@@ -18,7 +18,7 @@ import (
 func TestUploadsThatStandStillEnd(t *testing.T) {
 	t.Parallel()
 	const (
-		idle  = time.Second
+		idle  = 2 * time.Second
 		room  = 64<<10 - 1 // that the client begins with
 		more  = 16 << 10
 		times = 15
@@ -71,7 +71,7 @@ func TestUploadsThatStandStillEnd(t *testing.T) {
 				}
 				return
 			}
-			if e := asError(t, err); e.Code != fetch.ErrNetwork || !e.Retry || !strings.Contains(err.Error(), "nothing could be sent for 1s") {
+			if e := asError(t, err); e.Code != fetch.ErrNetwork || !e.Retry || !strings.Contains(err.Error(), "nothing could be sent for 2s") {
 				t.Errorf("%v of class %q", err, e.Code)
 			}
 		})

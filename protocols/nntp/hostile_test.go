@@ -395,7 +395,7 @@ func TestDescriptionsAreBounded(t *testing.T) {
 		reply        time.Duration
 	}{
 		"more than there is room for": {func(c *servers.Conn) { flood(c, "a.b about this and that\r\n") }, 0},
-		"too slow":                    {func(c *servers.Conn) { drip(c, "a.b about\r\n") }, 200 * time.Millisecond},
+		"too slow":                    {func(c *servers.Conn) { drip(c, "a.b about\r\n") }, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

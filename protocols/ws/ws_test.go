@@ -448,11 +448,11 @@ func TestContextEndsReads(t *testing.T) {
 // A server that answers pings is there, however long it says nothing; one that does not is not.
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
-	const idle = 100 * time.Millisecond
-	o := fetch.Options{Timeouts: fetch.Timeouts{Idle: idle, Reply: 5 * time.Second}}
+	const idle = 2 * time.Second
+	o := fetch.Options{Timeouts: fetch.Timeouts{Idle: idle, Reply: 20 * time.Second}}
 	s := dial(t, newClient(t, &o, ws.Options{}), serve(t, func(ctx context.Context, c *websocket.Conn) {
 		ctx = c.CloseRead(ctx)
-		time.AfterFunc(5*idle, func() { c.Write(ctx, websocket.MessageText, []byte("x")); c.Close(1000, "") })
+		time.AfterFunc(3*idle, func() { c.Write(ctx, websocket.MessageText, []byte("x")); c.Close(1000, "") })
 		<-ctx.Done()
 	}))
 	if got, err := io.ReadAll(s); string(got) != "x\n" || err != nil {
