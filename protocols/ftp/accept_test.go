@@ -121,13 +121,13 @@ func TestActiveServers(t *testing.T) {
 // Where the server is silent, it is given up at the connect timeout.
 func TestActiveServerDoesNotConnect(t *testing.T) {
 	t.Parallel()
-	address := activeServer(t, func(c net.Conn, _ string) { io.WriteString(c, "150 here\r\n") })
 	for name, limits := range map[string]fetch.Timeouts{
 		"the connect timeout is shorter": {Connect: 2 * time.Second, Reply: time.Minute},
 		"the reply timeout is shorter":   {Connect: 3 * time.Second, Reply: 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			address := activeServer(t, func(c net.Conn, _ string) { io.WriteString(c, "150 here\r\n") })
 			c := newClient(t, Options{Active: true}, &fetch.Options{Timeouts: limits})
 			_, _, err := do(t, c, request(fetch.OpGet, "ftp://"+address+"/motd"))
 			if fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(fmt.Sprint(err), "did not connect within") {
