@@ -105,6 +105,7 @@ type recording struct {
 	content      *warc.Spool
 	entries      *warc.Spool // nil if there were none
 	revisit      bool        // the content was known already
+	claimed      []string    // digests of payloads that nobody else has, until all is written
 }
 
 // A peer is who is at the other end of a connection.
@@ -195,9 +196,22 @@ func (r *recording) end(err error) {
 	} else {
 		drafts = append(drafts, r.records(err)...)
 	}
-	if werr := r.w.Write(drafts...); werr != nil && r.failed != nil {
+	werr := r.w.Write(drafts...)
+	for _, digest := range r.claimed {
+		r.seen.settle(digest, werr == nil)
+	}
+	if werr != nil && r.failed != nil {
 		r.once.Do(func() { r.failed(werr) })
 	}
+}
+
+// known returns the record that has the payload of a record of this exchange already.
+func (r *recording) known(digest, id string) (earlier, bool) {
+	e, known, claimed := r.seen.claim(digest, r.target, r.begin, id, r.claimed == nil)
+	if claimed {
+		r.claimed = append(r.claimed, digest)
+	}
+	return e, known
 }
 
 // date returns the date of all records of the exchange.
@@ -304,7 +318,7 @@ func (r *recording) resource(err error, protocol string) *warc.Draft {
 	h.Add("WARC-Truncated", truncated)
 	d := &warc.Draft{Header: h, Block: r.content, Index: &warc.IndexEntry{Mime: kind, Digest: digest}}
 	if truncated == "" && r.content.Len() > 0 && r.content.Err() == nil {
-		if known, ok := r.seen.first(digest, r.target, r.begin, h.ID()); ok {
+		if known, ok := r.known(digest, h.ID()); ok {
 			known.refer(&d.Header)
 			r.revisit = true
 			d.Block, d.Index.Mime = warc.NewSpool(r.w.Dir()), "warc/revisit"

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -188,6 +189,68 @@ func TestWhatIsKnownIsNotWrittenAgain(t *testing.T) {
 	list = recordOf(t, seen, exchange("http://h.example/a", sent(get), answer, ended(nil)))
 	if list[0].Type != warc.Revisit || list[0].Field("WARC-Refers-To-Date") != "2020-01-01T00:00:00.000000Z" {
 		t.Errorf("%v", list[0].Fields)
+	}
+}
+
+// A revisit stands behind what it refers to, so that that is there whenever the process is killed.
+func TestRevisitsComeAfterWhatTheyReferTo(t *testing.T) {
+	t.Parallel()
+	const rounds, atOnce = 12, 4
+	long := "HTTP/1.1 401 Unauthorized\r\nTransfer-Encoding: chunked\r\n\r\n100000\r\n" + strings.Repeat("x", 1<<20) + "\r\n0\r\n\r\n"
+	var all []func(*Capture)
+	for round := range rounds {
+		all = append(all, func(c *Capture) {
+			var done sync.WaitGroup
+			for n := range atOnce {
+				x := c.Recorder(context.Background(), &fetch.Request{URL: uri.MustParse(fmt.Sprintf("http://h.example/%d/%d", round, n))})
+				sent(get)(x)
+				received(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n%4d", round))(x)
+				if n%2 == 0 { // it takes longer until all is written
+					sent(get)(x)
+					received(long)(x)
+				}
+				done.Go(func() { x.End(nil) })
+			}
+			done.Wait()
+		})
+	}
+	list := recordOf(t, NewSeen(), all...)
+	before, revisits := make(map[string]bool), 0
+	for i, r := range list {
+		if r.Type == warc.Revisit {
+			revisits++
+			if to := r.Field("WARC-Refers-To"); !before[to] {
+				t.Errorf("record %d refers to one behind it", i)
+			}
+		}
+		before[r.Field("WARC-Record-ID")] = true
+	}
+	if want := rounds * (atOnce - 1); revisits != want {
+		t.Errorf("%d revisits, want %d", revisits, want)
+	}
+}
+
+// Two exchanges that have the same two payloads in another order do not wait for each other.
+func TestPayloadsThatCrossEachOther(t *testing.T) {
+	t.Parallel()
+	const rounds = 50
+	var all []func(*Capture)
+	for round := range rounds {
+		all = append(all, func(c *Capture) {
+			var done sync.WaitGroup
+			for n := range 2 {
+				x := c.Recorder(context.Background(), &fetch.Request{URL: uri.MustParse(fmt.Sprintf("http://h.example/%d/%d", round, n))})
+				for i := range 2 {
+					sent(get)(x)
+					received(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n%4d%4d", round, i^n))(x)
+				}
+				done.Go(func() { x.End(nil) })
+			}
+			done.Wait()
+		})
+	}
+	if list := recordOf(t, NewSeen(), all...); len(list) != 2*2*2*rounds {
+		t.Errorf("%d records", len(list))
 	}
 }
 

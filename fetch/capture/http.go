@@ -205,7 +205,7 @@ func (r *recording) answerRecord(m *message, err error) (d *warc.Draft, protocol
 		return d, protocol
 	}
 	if whole && size > 0 && resp.StatusCode == http.StatusOK && d.Block.Err() == nil {
-		if known, ok := r.seen.first(digest, r.target, r.begin, d.Header.ID()); ok {
+		if known, ok := r.known(digest, d.Header.ID()); ok {
 			known.refer(&d.Header)
 			head := warc.NewSpool(r.http.dir)
 			io.CopyN(head, d.Block.Reader(0), headLength(d.Block))

@@ -26,9 +26,10 @@ type Seen struct {
 
 // earlier is a record that has a payload.
 type earlier struct {
-	url  string
-	date time.Time
-	id   string // "" if it is not known
+	url     string
+	date    time.Time
+	id      string        // "" if it is not known
+	settled chan struct{} // is closed when it is written, or will not be; nil if it is there
 }
 
 // NewSeen returns a Seen without payloads.
@@ -58,30 +59,57 @@ func (s *Seen) Load(index io.Reader) error {
 
 // Revisit reports whether the payload with that digest is in an archive already, and then makes the
 // header that of a revisit record, whose block has to be left out or shortened to the head of an
-// answer. If it is not, the record that the header is of is remembered.
+// answer. If it is not, the record that the header is of is remembered: it has to be written before
+// others are asked about.
 func (s *Seen) Revisit(h *warc.Header, digest string) bool {
-	e, ok := s.first(digest, h.TargetURI(), h.Date(), h.ID())
-	if ok {
+	e, known, claimed := s.claim(digest, h.TargetURI(), h.Date(), h.ID(), true)
+	if known {
 		e.refer(h)
 	}
-	return ok
+	if claimed {
+		s.settle(digest, true)
+	}
+	return known
 }
 
-// first returns the record that has the payload with that digest already. If there is none, the one
-// described is.
-func (s *Seen) first(digest, url string, date time.Time, id string) (earlier, bool) {
+// claim returns the record that has the payload with that digest. If there is none, the one described
+// will have it, and nobody refers to that until settle is called. Where somebody else has claimed it,
+// claim waits for that, or reports neither: who has claimed another payload must not wait, or two might
+// wait for each other.
+func (s *Seen) claim(digest, url string, date time.Time, id string, wait bool) (e earlier, known, claimed bool) {
 	if s == nil {
-		return earlier{}, false
+		return earlier{}, false, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := s.list[digest]; ok {
-		return e, true
+	for {
+		e, ok := s.list[digest]
+		switch {
+		case ok && e.settled == nil:
+			return e, true, false
+		case ok && !wait, !ok && len(s.list) >= maxSeen:
+			return earlier{}, false, false
+		case !ok:
+			s.list[digest] = earlier{url, date, id, make(chan struct{})}
+			return earlier{}, false, true
+		}
+		s.mu.Unlock()
+		<-e.settled
+		s.mu.Lock()
 	}
-	if len(s.list) < maxSeen {
-		s.list[digest] = earlier{url, date, id}
+}
+
+// settle tells whether the record that has claimed a payload was written.
+func (s *Seen) settle(digest string, written bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.list[digest]
+	close(e.settled)
+	if e.settled = nil; written {
+		s.list[digest] = e
+	} else {
+		delete(s.list, digest)
 	}
-	return earlier{}, false
 }
 
 // refer makes a header that of a revisit record.
