@@ -338,20 +338,29 @@ func (a *Archive) read(p place) (rec *warc.Record, done func(), err error) {
 // find returns the capture that answers req best: at the time nearest to at, the last one if that
 // is zero. It returns nil if there is none.
 func (a *Archive) find(req *fetch.Request, at time.Time) *captured {
-	form, sent := capture.FormDigest(req.Form), ""
-	if req.GetBody != nil {
-		sent = sentDigest(req)
-	}
+	p := newPreference(req, at)
 	var best *captured
 	for _, c := range a.of(capture.Key(req.URL)) {
-		if !c.answers(req, form) {
-			continue
-		}
-		if best == nil || better(c, best, req, sent, at) {
+		if c.answers(req, p.form) && (best == nil || p.compare(c, best) >= 0) {
 			best = c
 		}
 	}
 	return best
+}
+
+// others returns the captures that answer req besides, the best first. They are for where that one is
+// a revisit of what is in no archive that is open.
+func (a *Archive) others(req *fetch.Request, at time.Time, than *captured) []*captured {
+	p := newPreference(req, at)
+	var list []*captured
+	for _, c := range a.of(capture.Key(req.URL)) {
+		if c != than && c.answers(req, p.form) {
+			list = append(list, c)
+		}
+	}
+	slices.Reverse(list)
+	slices.SortStableFunc(list, func(c, d *captured) int { return p.compare(d, c) })
+	return list[:min(len(list), maxVersions)]
 }
 
 // answers reports whether c can answer req at all.
@@ -395,23 +404,43 @@ func (c *captured) hasMethod(req *fetch.Request) bool {
 	return have == want || have == "HEAD" && want == "GET" && req.Op == fetch.OpStat
 }
 
-// better reports whether c answers req better than d does, which comes before it.
-func better(c, d *captured, req *fetch.Request, sent string, at time.Time) bool {
+// A preference is which captures answer a request better than others.
+type preference struct {
+	req  *fetch.Request
+	form string // the digest of the answers to a form
+	sent string // the digest of what is sent
+	at   time.Time
+}
+
+func newPreference(req *fetch.Request, at time.Time) *preference {
+	p := &preference{req: req, form: capture.FormDigest(req.Form), at: at}
+	if req.GetBody != nil {
+		p.sent = sentDigest(req)
+	}
+	return p
+}
+
+// compare returns 1 if c answers better than d does, -1 if d does, and 0 if the one that stands behind
+// the other does.
+func (p *preference) compare(c, d *captured) int {
 	for _, prefer := range []func(*captured) bool{
 		func(c *captured) bool { return !c.failed && c.status != 304 },
-		func(c *captured) bool { return c.sent == sent },
+		func(c *captured) bool { return c.sent == p.sent },
 		func(c *captured) bool { return c.rng.IsZero() },
-		func(c *captured) bool { return c.kind != exchangeRecord || c.op == req.Op },
+		func(c *captured) bool { return c.kind != exchangeRecord || c.op == p.req.Op },
 		func(c *captured) bool { return !c.bare },
 	} {
-		if prefer(c) != prefer(d) {
-			return prefer(c)
+		switch {
+		case prefer(c) && !prefer(d):
+			return 1
+		case prefer(d) && !prefer(c):
+			return -1
 		}
 	}
-	if at.IsZero() {
-		return !c.date.Before(d.date)
+	if p.at.IsZero() {
+		return c.date.Compare(d.date)
 	}
-	return c.date.Sub(at).Abs() <= d.date.Sub(at).Abs()
+	return cmp.Compare(d.date.Sub(p.at).Abs(), c.date.Sub(p.at).Abs())
 }
 
 // Times returns when a URL was captured, sorted.
@@ -427,11 +456,45 @@ func (a *Archive) Times(u uri.URI) []time.Time {
 // Find returns the time of the capture that answers req, nearest to at or, if that is zero, the
 // last one, and false if there is none.
 func (a *Archive) Find(req *fetch.Request, at time.Time) (time.Time, bool) {
-	c := a.find(req, at)
-	if c == nil {
+	best := a.find(req, at)
+	if best == nil {
 		return time.Time{}, false
 	}
-	return c.date, true
+	if !a.isElsewhere(best) {
+		return best.date, true
+	}
+	for _, c := range a.others(req, at, best) {
+		if !a.isElsewhere(c) {
+			return c.date, true
+		}
+	}
+	return best.date, true
+}
+
+// isElsewhere reports whether the content of a capture is in no archive that is open.
+func (a *Archive) isElsewhere(c *captured) bool {
+	p := c.place
+	switch c.kind {
+	case warc.Revisit:
+	case exchangeRecord:
+		rec, done, err := a.read(c.place)
+		if err != nil {
+			return false
+		}
+		x, err := readExchange(rec.Block)
+		done()
+		if err != nil || x.Content == "" {
+			return false
+		}
+		p, _ = a.byID(x.Content)
+	default:
+		return false
+	}
+	_, _, _, done, err := a.payload(p, 0)
+	if err == nil {
+		done()
+	}
+	return errors.Is(err, errElsewhere)
 }
 
 // URLs returns URLs of which there are captures and that match, sorted, and whether there are more

@@ -1,7 +1,11 @@
 package replay_test
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/replay"
@@ -112,6 +116,54 @@ func TestRevisitsOfRevisits(t *testing.T) {
 	for u, want := range map[string]string{"http://h.example/3": "pear", "http://h.example/4": "pear", "http://h.example/6": "pear", "gopher://h.example/0/3": "pear", "http://h.example/5": "! protocol"} {
 		if got := get(c, ask(u)); got != want {
 			t.Errorf("%s: %q, want %q", u, got, want)
+		}
+	}
+}
+
+// A revisit of what is not there does not hide an older capture that has its content.
+func TestRevisitsOfWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	const web, head = "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+	const exchange = "application/x-urlget-exchange+json"
+	const page, menu = "http://h.example/a", "gopher://h.example/0/a"
+	to := "WARC-Refers-To-Target-URI: http://else.example/\r\nWARC-Refers-To-Date: " + earlier + "\r\n"
+	const last = "2026-01-03T00:00:00Z"
+	records := []string{
+		response(page, answer("pear"), id("1"), date(earlier)),
+		record("revisit", page, web, head, id("2"), date(later), to),
+		record("revisit", page, web, head, id("3"), date(last), "WARC-Refers-To: <urn:none>\r\n"),
+		response("http://h.example/b", answer("plum"), id("4"), date(earlier)),
+		record("revisit", "http://h.example/b", web, head, id("5"), date(later), to),
+		response("http://h.example/b", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", id("6"), date(last)),
+		record("resource", menu, "text/plain", "menu", id("7"), date(earlier)),
+		record("metadata", menu, exchange, `{"op":"get","content":"urn:7","answer":{"kind":"object","size":-1}}`, id("8"), date(earlier)),
+		record("revisit", menu, "text/plain", "", id("9"), date(later), to),
+		record("metadata", menu, exchange, `{"op":"get","content":"urn:9","answer":{"kind":"object","size":-1}}`, id("10"), date(later)),
+	}
+	path := filepath.Join(t.TempDir(), "a.warc")
+	if err := os.WriteFile(path, []byte(strings.Join(records, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at, err := time.Parse(time.RFC3339, last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, opts := range []replay.Options{{}, {At: at}} {
+		c := clientOf(t, opts, path)
+		for u, want := range map[string]string{page: "pear", "http://h.example/b": "plum", menu: "menu"} {
+			if got := get(c, ask(u)); got != want {
+				t.Errorf("%s: %q, want %q", u, got, want)
+			}
+		}
+	}
+	a, err := replay.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for _, u := range []string{page, "http://h.example/b", menu} {
+		if when, ok := a.Find(ask(u), time.Time{}); !ok || when.Format(time.RFC3339) != earlier {
+			t.Errorf("%s is of %v", u, when)
 		}
 	}
 }

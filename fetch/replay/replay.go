@@ -34,15 +34,26 @@ func (a *Archive) Middleware(opts Options) fetch.Middleware {
 	return func(next fetch.Driver) fetch.Driver {
 		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 			c := a.find(req, opts.At)
-			switch {
-			case c != nil:
-				resp, err := a.open(ctx, req, c)
-				if errors.Is(err, errElsewhere) && !opts.Only && req.Body == nil {
-					return next.Open(ctx, req)
-				}
-				return resp, err
-			case opts.Only:
+			if c == nil && opts.Only {
 				return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the archive has no capture of it")}
+			}
+			if c == nil {
+				return next.Open(ctx, req)
+			}
+			resp, err := a.open(ctx, req, c)
+			if !errors.Is(err, errElsewhere) || req.Body != nil {
+				return resp, err
+			}
+			for _, c := range a.others(req, opts.At, c) {
+				if err := fetch.ContextError(ctx); err != nil {
+					return nil, err
+				}
+				if resp, err := a.open(ctx, req, c); !errors.Is(err, errElsewhere) {
+					return resp, err
+				}
+			}
+			if opts.Only {
+				return nil, err
 			}
 			return next.Open(ctx, req)
 		})
@@ -75,6 +86,9 @@ func readExchange(block io.Reader) (*capture.Exchange, error) {
 
 // damaged is the error for an archive that does not hold what it says.
 func damaged(err error) error {
+	if errors.Is(err, errElsewhere) {
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the archive is not complete: %w", err)}
+	}
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the archive is damaged: %w", err)}
 }
 
@@ -179,7 +193,7 @@ func cut(req *fetch.Request, resp *fetch.Response, b *body, size int64) {
 }
 
 // errElsewhere is the error for a revisit of what is in no archive that is open.
-var errElsewhere = errors.New("the content is not in it")
+var errElsewhere = errors.New("what was captured refers to content that it has not")
 
 // maxHops bounds the revisits from one to the next: where archives were merged, what a revisit refers
 // to may have become one.
