@@ -104,7 +104,10 @@ func (a *app) openArchives(ctx context.Context, args []string, offline bool) (co
 			return ctx, fileError(err)
 		}
 		defer index.Close()
-		if err := seen.Load(index); err != nil {
+		switch err := seen.Load(index); {
+		case errors.Is(err, capture.ErrNoIndex), errors.Is(err, capture.ErrDigests):
+			return ctx, usage("--warc-dedup %s: %v; one is expected as --warc-cdx writes it", r.dedup, err)
+		case err != nil:
 			return ctx, fileError(err)
 		}
 	}

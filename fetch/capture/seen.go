@@ -38,21 +38,43 @@ func NewSeen() *Seen { return &Seen{list: make(map[string]earlier)} }
 // errFull ends the reading of an index.
 var errFull = errors.New("enough")
 
+// The errors of Load for what is of no use.
+var (
+	ErrNoIndex = errors.New("it is no index (CDXJ)")
+	ErrDigests = errors.New("it is an index whose digests are not SHA-256")
+)
+
 // Load adds the payloads of a CDXJ index.
 func (s *Seen) Load(index io.Reader) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	digests, known := 0, 0
 	err := warc.ReadIndex(index, func(e warc.IndexEntry) error {
 		if len(s.list) >= maxSeen {
 			return errFull
 		}
-		if _, known := s.list[e.Digest]; !known && e.Digest != "" && e.Mime != "warc/revisit" && !e.Date.IsZero() {
-			s.list[e.Digest] = earlier{url: e.URL, date: e.Date}
+		if e.Digest == "" || e.Mime == "warc/revisit" || e.Date.IsZero() {
+			return nil
+		}
+		digests++
+		sum, _ := warc.ParseDigest(e.Digest)
+		if sum.Algorithm != "sha256" || sum.Sum == nil {
+			return nil
+		}
+		known++
+		digest := fmt.Sprintf("sha256:%x", sum.Sum)
+		if _, ok := s.list[digest]; !ok {
+			s.list[digest] = earlier{url: e.URL, date: e.Date}
 		}
 		return nil
 	})
-	if err == errFull {
-		err = nil
+	switch {
+	case errors.Is(err, warc.ErrNoIndex):
+		return ErrNoIndex
+	case err == nil && digests > 0 && known == 0:
+		return ErrDigests
+	case err == errFull:
+		return nil
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -133,19 +134,28 @@ func SURT(rawURL string) string {
 	return strings.ReplaceAll(u.Scheme+":"+host+")"+path, " ", "%20")
 }
 
+// ErrNoIndex is the error of ReadIndex for what has no line of an index.
+var ErrNoIndex = errors.New("no index (CDXJ)")
+
 // ReadIndex calls f with each entry of a CDXJ index. Lines that are none are skipped. An error of f
 // ends it.
 func ReadIndex(r io.Reader, f func(IndexEntry) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
+	found := false
 	for lines.Scan() {
 		if e, ok := ParseIndexEntry(lines.Bytes()); ok {
+			found = true
 			if err := f(e); err != nil {
 				return err
 			}
 		}
+		found = found || bytes.HasPrefix(lines.Bytes(), []byte(coverageMark))
 	}
-	return lines.Err()
+	if err := lines.Err(); found || err != nil && !errors.Is(err, bufio.ErrTooLong) {
+		return err
+	}
+	return ErrNoIndex
 }
 
 // ParseIndexEntry reads a line of a CDXJ index, and reports whether it is one.
