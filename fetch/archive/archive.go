@@ -277,7 +277,7 @@ func (m *Importer) payload(rec *warc.Record, block *warc.Spool, sum io.Writer) (
 		return -1, err
 	}
 	head := &io.LimitedReader{R: block.Reader(0), N: maxHead}
-	resp, err := http.ReadResponse(bufio.NewReader(head), nil)
+	resp, err := http.ReadResponse(bufio.NewReader(warc.Answer(head)), nil)
 	head.N = math.MaxInt64
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return -1, nil
@@ -294,14 +294,16 @@ func (m *Importer) payload(rec *warc.Record, block *warc.Spool, sum io.Writer) (
 func shorten(d *warc.Draft, dir string) error {
 	short := warc.NewSpool(dir)
 	if strings.HasPrefix(strings.ToLower(d.Header.ContentType()), "application/http") {
-		head, err := io.ReadAll(io.LimitReader(d.Block.Reader(0), maxHead))
-		if err != nil {
-			return err
+		lines := bufio.NewReader(warc.Answer(io.LimitReader(d.Block.Reader(0), maxHead)))
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil && err != io.EOF {
+				return err
+			}
+			if io.WriteString(short, line); err == io.EOF || line == "\n" || line == "\r\n" {
+				break
+			}
 		}
-		if end := bytes.Index(head, []byte("\r\n\r\n")); end >= 0 {
-			head = head[:end+4]
-		}
-		short.Write(head)
 	}
 	d.Block.Close()
 	d.Block = short

@@ -108,6 +108,25 @@ func TestArchivesBecomeOne(t *testing.T) {
 	}
 }
 
+// Of what other programs write before an answer, and in other forms, a revisit has the head that counts.
+func TestHeadsOfRevisits(t *testing.T) {
+	t.Parallel()
+	const web = "application/http;msgtype=response"
+	const pear = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"
+	for _, tt := range []struct{ block, want string }{
+		{"HTTP/1.1 100 Continue\r\n\r\n" + pear, pear[:len(pear)-4]},
+		{"HTTP/2 200\r\nContent-Type: text/plain\r\n\r\npear", "HTTP/2.0 200\r\nContent-Type: text/plain\r\n\r\n"},
+		{"HTTP/1.1 200 OK\nContent-Length: 4\n\npear", "HTTP/1.1 200 OK\nContent-Length: 4\n\n"},
+		{"HTTP/1.1 200 OK\r\nA: b\r\n \r\nC: d\r\n\r\npear", "HTTP/1.1 200 OK\r\nA: b\r\n \r\nC: d\r\n\r\n"},
+	} {
+		file := record("1", "response", "2020-01-01T00:00:00Z", "http://h/1", web, pear) + record("2", "response", "2021-01-01T00:00:00Z", "http://h/2", web, tt.block)
+		list, _, report := imported(t, func(m *archive.Importer) error { return m.WARC(t.Context(), strings.NewReader(file), "one") })
+		if len(list) != 2 || report.Revisits != 1 || string(list[1].Block) != tt.want {
+			t.Errorf("%q: %+v, %q", tt.block, report, list[1].Block)
+		}
+	}
+}
+
 // What is damaged in one archive is taken from another that has it too.
 func TestDamagedRecordsAreReplaced(t *testing.T) {
 	t.Parallel()

@@ -114,6 +114,13 @@ func TestArchivesOfOthers(t *testing.T) {
 		response("http://h.example/form", answer("posted"), id("form")),
 		record("resource", "ftp://h.example/file", "application/octet-stream", "pear"),
 		response("http://h.example/rubbish", "rubbish"),
+		response("http://h.example/h2", "HTTP/2 200\r\nContent-Type: text/plain\r\n\r\npear"),
+		response("http://h.example/h2/length", "HTTP/2 200 \r\ncontent-length: 4\r\n\r\npear"),
+		response("http://h.example/h3", "HTTP/3 200 OK\r\n\r\npear", id("h3")),
+		record("revisit", "http://h.example/h2/again", "application/http; msgtype=response", "HTTP/2 200\r\n\r\n", "WARC-Refers-To: <urn:h3>\r\n"),
+		response("http://h.example/continue", "HTTP/1.1 100 Continue\r\n\r\n"+answer("pear")),
+		response("http://h.example/hints", "HTTP/2 103\r\nLink: "+strings.Repeat("a", 4096-6)+"\r\n\r\nHTTP/1.1 100 Continue\n\nHTTP/2 200\r\n\r\npear"),
+		response("http://h.example/interim", "HTTP/1.1 100 Continue\r\n\r\n"),
 	)
 	for _, tt := range []struct{ url, want string }{
 		{"http://h.example/a", "pear"},
@@ -137,6 +144,13 @@ func TestArchivesOfOthers(t *testing.T) {
 		{"http://h.example/rubbish", "! not_found"},
 		{"http://h.example/never", "! not_found"},
 		{"file:///etc/passwd", "! not_found"},
+		{"http://h.example/h2", "pear"},
+		{"http://h.example/h2/length", "pear"},
+		{"http://h.example/h3", "pear"},
+		{"http://h.example/h2/again", "pear"},
+		{"http://h.example/continue", "pear"},
+		{"http://h.example/hints", "pear"},
+		{"http://h.example/interim", "! protocol"},
 	} {
 		if got := get(c, ask(tt.url)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.url, got, tt.want)
@@ -320,6 +334,57 @@ func TestWhatIsNoArchive(t *testing.T) {
 	for _, p := range []string{path, path + ".none"} {
 		if _, err := replay.Open(p); err == nil {
 			t.Errorf("%s was taken", p)
+		}
+	}
+}
+
+// An archive does not change, so no error of it says that another try makes sense.
+func TestNoOtherTryMakesSense(t *testing.T) {
+	t.Parallel()
+	c := client(t, replay.Options{},
+		response("http://h.example/busy", "HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"),
+		response("http://h.example/cut", "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 10\r\n\r\npear", "WARC-Truncated: disconnect\r\n"),
+		response("http://h.example/short", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npear"),
+		response("http://h.example/chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npear\r\nrubbish\r\n"),
+		response("http://h.example/changed", answer("pear"), blockDigest("peat")))
+	for _, u := range []string{"busy", "cut", "short", "chunks", "changed"} {
+		resp, err := c.Do(t.Context(), ask("http://h.example/"+u))
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+			resp.Body.Close()
+		}
+		var own *fetch.Error
+		if !errors.As(err, &own) || own.Retry || own.RetryAfter > 0 {
+			t.Errorf("%s: %#v", u, err)
+		}
+	}
+}
+
+// What the end of content is depends on the protocol by which it came.
+func TestHowContentEnds(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		head  string
+		field string
+		want  fetch.Framing
+	}{
+		{"HTTP/1.1 200 OK\r\n\r\n", "", fetch.FramedByClose},
+		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: http/1.1\r\n", fetch.FramedByClose},
+		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: tls/1.3\r\nWARC-Protocol: h2\r\n", fetch.FramedByProtocol},
+		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: h3\r\n", fetch.FramedByProtocol},
+		{"HTTP/2 200\r\n\r\n", "", fetch.FramedByProtocol},
+		{"HTTP/2.0 200 OK\r\n\r\n", "", fetch.FramedByProtocol},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", "", fetch.FramedByProtocol},
+	} {
+		c := client(t, replay.Options{}, response("http://h.example/", tt.head+"pear", tt.field))
+		resp, err := c.Get(t.Context(), "http://h.example/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.Framing != tt.want || string(content) != "pear" || err != nil {
+			t.Errorf("%q, %q: framing %v, %q, %v", tt.head, tt.field, resp.Framing, content, err)
 		}
 	}
 }

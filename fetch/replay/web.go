@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -84,7 +85,7 @@ func (c *captured) take(q asked) {
 
 // readHead reads the head of a recorded answer, and reports whether it is one.
 func (c *captured) readHead(rec *warc.Record) bool {
-	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(rec.Block, maxHead)), nil)
+	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(warc.Answer(rec.Block), maxHead)), nil)
 	if err != nil {
 		return false
 	}
@@ -139,7 +140,32 @@ func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *captured) 
 	if c.coded {
 		i = 1
 	}
-	return a.drivers[i].Open(context.WithValue(ctx, captureKey{}, c), req)
+	resp, err := a.drivers[i].Open(context.WithValue(ctx, captureKey{}, c), req)
+	if err != nil {
+		return nil, final(err)
+	}
+	resp.Body = finalBody{resp.Body}
+	return resp, nil
+}
+
+// A finalBody is content whose error is final.
+type finalBody struct{ io.ReadCloser }
+
+func (b finalBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	return n, final(err)
+}
+
+// final returns an error of the driver, which may say that another try makes sense, without that: an
+// archive does not change.
+func final(err error) error {
+	var own *fetch.Error
+	if !errors.As(err, &own) || !own.Retry && own.RetryAfter == 0 {
+		return err
+	}
+	once := *own
+	once.Retry, once.RetryAfter = false, 0
+	return &once
 }
 
 type captureKey struct{}
@@ -174,15 +200,18 @@ func (a *Archive) answer(c *captured, req *http.Request) (*http.Response, error)
 		done()
 		return nil, err
 	}
-	whole := missing(rec) == ""
+	var cutOff error
+	if missing(rec) != "" {
+		cutOff = truncated(rec)
+	}
 	if rec.Type() == warc.Revisit && resp.StatusCode != http.StatusNotModified {
 		done()
 		var payload io.Reader
-		var cutOff error
-		if payload, resp.ContentLength, cutOff, done, err = a.payload(a.origin(rec), 1); err != nil {
+		var before error
+		if payload, resp.ContentLength, before, done, err = a.payload(a.origin(rec), 1); err != nil {
 			return nil, err
 		}
-		whole = whole && cutOff == nil
+		cutOff = cmp.Or(cutOff, before)
 		resp.TransferEncoding = []string{"chunked"} // which tells the end
 		if resp.ContentLength >= 0 {
 			resp.TransferEncoding = nil
@@ -197,8 +226,8 @@ func (a *Archive) answer(c *captured, req *http.Request) (*http.Response, error)
 		resp.Body = http.NoBody
 		return resp, nil
 	}
-	resp.Body = &webBody{ReadCloser: resp.Body, done: done, whole: whole}
-	if whole {
+	resp.Body = &webBody{ReadCloser: resp.Body, done: done, cutOff: cutOff}
+	if cutOff == nil {
 		narrow(resp, req)
 	}
 	return resp, nil
@@ -210,10 +239,16 @@ func message(rec *warc.Record, req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("a %s record is no answer of HTTP", rec.Type())
 	}
 	head := &io.LimitedReader{R: rec.Block, N: maxHead}
-	in := bufio.NewReaderSize(head, 32<<10)
+	in := bufio.NewReaderSize(warc.Answer(head), 32<<10)
 	resp, err := http.ReadResponse(in, req)
 	head.N = math.MaxInt64
 	if err == nil {
+		for _, name := range rec.Values("WARC-Protocol") {
+			if name == "h2" || name == "h3" { // whose answers are written with the version 1.1
+				resp.ProtoMajor, resp.ProtoMinor = int(name[1]-'0'), 0
+				resp.Proto = "HTTP/" + name[1:] + ".0"
+			}
+		}
 		withoutChunks(resp, in)
 		if resp.TransferEncoding == nil {
 			withoutCoding(resp, in)
@@ -242,17 +277,24 @@ func (s *sound) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A webBody is the content of an answer.
+// A webBody is the content of an answer, as the driver gets it.
 type webBody struct {
 	io.ReadCloser
-	done  func()
-	whole bool
+	done   func()
+	cutOff error // why it is not whole; nil if it is
 }
 
 func (b *webBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF && !b.whole {
-		err = io.ErrUnexpectedEOF
+	var damage *warc.DamageError
+	switch {
+	case err == nil:
+	case b.cutOff != nil && (err == io.EOF || err == io.ErrUnexpectedEOF):
+		err = b.cutOff
+	case err == io.ErrUnexpectedEOF:
+		err = &fetch.Error{Code: fetch.ErrTruncated, Err: errors.New("its record ends before the content does")}
+	case errors.As(err, &damage):
+		err = damaged(err)
 	}
 	return n, err
 }

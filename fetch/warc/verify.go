@@ -100,7 +100,7 @@ func (rec *Record) checkDigests() string {
 	var decoded hash.Hash
 	if hasPayload && isHTTP {
 		head := &io.LimitedReader{R: src, N: maxIndexedHead} // which is held in memory
-		if resp, err := http.ReadResponse(bufio.NewReader(head), nil); err == nil {
+		if resp, err := http.ReadResponse(bufio.NewReader(Answer(head)), nil); err == nil {
 			head.N = math.MaxInt64
 			decoded = payload.Hash()
 			io.Copy(decoded, resp.Body)
