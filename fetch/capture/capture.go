@@ -152,6 +152,9 @@ func (r *recording) response(resp *fetch.Response) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.resp, r.answer, r.parse = resp, newAnswer(resp), resp.Parse
+	if u := Target(resp.URL); !resp.URL.IsZero() && u != r.target {
+		r.answer.URL = u
+	}
 }
 
 func (r *recording) entry(e fetch.Entry) {

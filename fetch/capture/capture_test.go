@@ -354,6 +354,33 @@ func TestFailuresComeBack(t *testing.T) {
 	}
 }
 
+// What content is called is recorded where it is not what was asked for, and that a scheme has no
+// such operation.
+func TestWhatContentIsCalledAndWhatASchemeHasNot(t *testing.T) {
+	t.Parallel()
+	named := func(rawURL string) told {
+		return func(x *fetch.Exchange) {
+			x.Response(&fetch.Response{URL: uri.MustParse(rawURL), Meta: fetch.Meta{Kind: fetch.KindNone}})
+		}
+	}
+	none := &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("ftp has none: %w", errors.ErrUnsupported)}
+	list := recordOf(t, nil, exchange("ftp://me:secret@192.0.2.1/a", named("ftp://me:secret@192.0.2.1/a/"), ended(nil)),
+		exchange("ftp://me:secret@192.0.2.1/a", named("ftp://me:secret@192.0.2.1/a"), ended(nil)),
+		exchange("ftp://192.0.2.1/a", ended(none)))
+	var got [3]Exchange
+	for i := range got {
+		if err := json.Unmarshal(list[i].Block, &got[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got[0].Answer.URL != "ftp://me@192.0.2.1/a/" || got[1].Answer.URL != "" {
+		t.Errorf("%q %q", got[0].Answer.URL, got[1].Answer.URL)
+	}
+	if err := got[2].Failure.Error(); !errors.Is(err, errors.ErrUnsupported) || err.Message() != none.Message() {
+		t.Error(err)
+	}
+}
+
 func TestConversationsAreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", maxConversation/2)
@@ -382,6 +409,40 @@ func TestListingsThatNobodyRangedOver(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(list[1].Block)), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], `"url":"ftp://h/a"`) {
 		t.Errorf("%q", lines)
+	}
+}
+
+// groupRecord is what a driver has besides of a member.
+type groupRecord struct {
+	Group string `json:"group"`
+}
+
+func (groupRecord) SysName() string  { return "nntp" }
+func (groupRecord) KindWord() string { return "group" }
+
+func TestWordsForMembers(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(newEntry(fetch.Entry{Name: "a", Size: -1, Sys: groupRecord{"a.b"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for word, want := range map[string]string{"group": "group", "": "", "Group": "", "a b": "", "\\u001b[31m": "", strings.Repeat("a", 17): ""} {
+		var line Entry
+		if err := json.Unmarshal([]byte(strings.Replace(string(text), `"word":"group"`, `"word":"`+word+`"`, 1)), &line); err != nil {
+			t.Fatal(err)
+		}
+		e, err := line.Entry()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if own, ok := e.Sys.(interface{ KindWord() string }); ok {
+			got = own.KindWord()
+		}
+		again, err := json.Marshal(e.Sys)
+		if got != want || string(again) != `{"group":"a.b"}` || err != nil || e.SysName() != "nntp" {
+			t.Errorf("%q: %q, %s, %v", word, got, again, err)
+		}
 	}
 }
 

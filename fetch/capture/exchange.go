@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/textproto"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -44,6 +45,9 @@ type Exchange struct {
 
 // An Answer is what is known of a resource.
 type Answer struct {
+	// URL is what the content is called, without a password, if that is not the URL of the exchange:
+	// such as that of a directory with a slash behind it.
+	URL         string               `json:"url,omitempty"`
 	Kind        string               `json:"kind"`
 	ContentType string               `json:"content_type,omitempty"`
 	Size        int64                `json:"size"` // -1 if unknown
@@ -75,6 +79,8 @@ type Failure struct {
 	Body       []byte               `json:"body,omitempty"`
 	Partial    bool                 `json:"partial,omitempty"` // whether body is only the beginning
 	Form       *fetch.Form          `json:"form,omitempty"`    // what the URL asks for
+	// Unsupported is set if the scheme has no such operation, so that another may do.
+	Unsupported bool `json:"unsupported,omitempty"`
 }
 
 // An Entry is a line of the record with the members of a listing.
@@ -88,6 +94,7 @@ type Entry struct {
 	ModTime     time.Time       `json:"mtime,omitzero"`
 	Driver      string          `json:"driver,omitempty"` // whose record Sys is
 	Sys         json.RawMessage `json:"sys,omitempty"`
+	Word        string          `json:"word,omitempty"` // for what it is, such as "article"
 }
 
 // Target returns the URI under which records of u stand: without a fragment and without a password.
@@ -153,7 +160,7 @@ func newFailure(err error) *Failure {
 	if err == nil || errors.Is(err, net.ErrClosed) {
 		return nil
 	}
-	f := &Failure{Class: fetch.CodeOf(err), Message: err.Error()}
+	f := &Failure{Class: fetch.CodeOf(err), Message: err.Error(), Unsupported: errors.Is(err, errors.ErrUnsupported)}
 	if e := (*fetch.Error)(nil); errors.As(err, &e) {
 		cause := *e
 		cause.Reply = fetch.Reply{}
@@ -175,6 +182,8 @@ func (f *Failure) Error() *fetch.Error {
 	switch {
 	case f.Form != nil:
 		e.Err = &fetch.FormError{Form: *f.Form}
+	case f.Unsupported:
+		e.Err = fmt.Errorf("%s: %w", strings.TrimSuffix(f.Message, ": "+errors.ErrUnsupported.Error()), errors.ErrUnsupported)
 	case f.Message != "" && f.Message != f.Class.Error():
 		e.Err = errors.New(f.Message)
 	}
@@ -189,6 +198,9 @@ func newEntry(e fetch.Entry) Entry {
 			out.Driver, out.Sys = name, text
 		}
 	}
+	if own, ok := e.Sys.(interface{ KindWord() string }); ok {
+		out.Word = own.KindWord()
+	}
 	return out
 }
 
@@ -202,7 +214,10 @@ func (e *Entry) Entry() (fetch.Entry, error) {
 		out.Kind = entryKinds[i]
 	}
 	if e.Driver != "" {
-		out.Sys = sys{e.Driver, e.Sys}
+		own := sys{e.Driver, e.Sys}
+		if out.Sys = own; isWord(e.Word) {
+			out.Sys = worded{own, e.Word}
+		}
 	}
 	if e.URL == "" {
 		return out, nil
@@ -220,3 +235,19 @@ type sys struct {
 
 // SysName returns the name of the driver.
 func (s sys) SysName() string { return s.name }
+
+// A worded record has a word for what the member is.
+type worded struct {
+	sys
+	word string
+}
+
+// KindWord returns the word.
+func (w worded) KindWord() string { return w.word }
+
+// maxWord bounds the word for what a member is, as an archive may come from strangers.
+const maxWord = 16
+
+func isWord(s string) bool {
+	return s != "" && len(s) <= maxWord && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == ""
+}

@@ -116,6 +116,9 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captu
 		}
 		resp.Location = append(resp.Location, u)
 	}
+	if resp.Location == nil {
+		resp.URL = calledBy(x.Answer, req.URL)
+	}
 	switch {
 	case resp.Location != nil || req.Op == fetch.OpStat || resp.Kind == fetch.KindNone:
 		return resp, nil
@@ -156,6 +159,27 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captu
 		cut(req, resp, b, size)
 	}
 	return resp, nil
+}
+
+// calledBy returns what the content of asked is called if that is another URL at the same place, else
+// none: an archive must not claim to come from elsewhere.
+func calledBy(answer *capture.Answer, asked uri.URI) uri.URI {
+	u, err := uri.ParseRef(answer.URL)
+	if err != nil || answer.URL == "" || u.Origin() != asked.Origin() {
+		return uri.URI{}
+	}
+	return withLogin(u, asked)
+}
+
+// withLogin returns u with the login of the request for a URL, if it has the same user. The password is
+// not in the archive.
+func withLogin(u, asked uri.URI) uri.URI {
+	if user, ok := u.User(); ok && u.Origin() == asked.Origin() {
+		if same, _ := asked.User(); same == user {
+			return u.WithUserinfoOf(asked)
+		}
+	}
+	return u
 }
 
 // unchanged reports whether a conditional request is answered by what the caller has.
@@ -325,7 +349,7 @@ func (session) Write(p []byte) (int, error) { return len(p), nil }
 
 // entries reads the content to its end, and yields the members that are recorded of it.
 //
-// The password that led to the listing is not in the archive; members have that of the request.
+// Members have the login of the request.
 func (a *Archive) entries(of uri.URI, content io.Reader, p place) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		if _, err := io.Copy(io.Discard, content); err != nil {
@@ -351,11 +375,7 @@ func (a *Archive) entries(of uri.URI, content io.Reader, p place) iter.Seq2[fetc
 				yield(fetch.Entry{}, damaged(err))
 				return
 			}
-			if user, ok := e.URL.User(); ok && e.URL.Origin() == of.Origin() {
-				if same, _ := of.User(); same == user {
-					e.URL = e.URL.WithUserinfoOf(of)
-				}
-			}
+			e.URL = withLogin(e.URL, of)
 			if !yield(e, nil) {
 				return
 			}

@@ -388,3 +388,54 @@ func TestHowContentEnds(t *testing.T) {
 		}
 	}
 }
+
+// Where a scheme has no such operation, another one is asked for, as it was when all was captured.
+func TestOperationsThatASchemeHasNot(t *testing.T) {
+	t.Parallel()
+	const exchange = "application/x-urlget-exchange+json"
+	const who = "whois://h.example/pear"
+	failure := func(op string) string {
+		return `{"op":"` + op + `","failure":{"class":"not_retrievable","message":"URL does not name data: whois has none: unsupported operation","unsupported":true}}`
+	}
+	c := client(t, replay.Options{}, response("http://h.example/", answer("pear"), id("1")),
+		record("metadata", who, exchange, failure("stat"), id("2")),
+		record("metadata", who, exchange, failure("list"), id("3")),
+		record("resource", who, "text/plain", "pear", id("4")),
+		record("metadata", who, exchange, `{"op":"get","content":"urn:4","answer":{"kind":"object","content_type":"text/plain","size":-1}}`, id("5")))
+	for _, u := range []string{"http://h.example/", who} {
+		req := ask(u)
+		if resp, err := c.Describe(t.Context(), req); err != nil || resp.Kind != fetch.KindObject {
+			t.Errorf("%s: %v", u, err)
+		}
+		req.Op = fetch.OpList
+		if _, err := c.Do(t.Context(), req); !errors.Is(err, errors.ErrUnsupported) || fetch.CodeOf(err) != fetch.ErrNotRetrievable || strings.Count(err.Error(), "unsupported") != 1 {
+			t.Errorf("%s: %v", u, err)
+		}
+	}
+}
+
+// Content may be called otherwise than what was asked for, but is not from elsewhere.
+func TestWhatContentIsCalled(t *testing.T) {
+	t.Parallel()
+	const exchange = "application/x-urlget-exchange+json"
+	const asked = "ftp://me:secret@h.example/a"
+	for _, tt := range []struct{ url, want string }{
+		{"", asked},
+		{"ftp://me@h.example/a/", "ftp://me:secret@h.example/a/"},
+		{"ftp://h.example:21/a/", "ftp://h.example:21/a/"},
+		{"ftp://h.example:2121/a/", asked},
+		{"file:///etc/passwd", asked},
+		{"a/", asked},
+	} {
+		c := client(t, replay.Options{}, record("resource", "ftp://me@h.example/a", "text/plain", "pear", id("1")),
+			record("metadata", "ftp://me@h.example/a", exchange, `{"op":"get","content":"urn:1","answer":{"url":"`+tt.url+`","kind":"object","size":-1}}`, id("2")))
+		resp, err := c.Do(t.Context(), ask(asked))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := resp.URL.String(); got != tt.want {
+			t.Errorf("%q: %s, want %s", tt.url, got, tt.want)
+		}
+	}
+}

@@ -123,6 +123,9 @@ func contentRange(value string) (r fetch.Range, total int64) {
 // openWeb lets the driver of HTTP make a response of what was captured, so that it means the same
 // as it did.
 func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *captured) (*fetch.Response, error) {
+	if req.Op == fetch.OpList {
+		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s has no listings: %w", req.URL.Scheme(), errors.ErrUnsupported)}
+	}
 	a.web.Do(func() {
 		for i := range a.drivers {
 			load := web.With(web.Options{Transport: transport{a}, Compressed: i == 1})
