@@ -101,7 +101,8 @@ func New(w *warc.Writer, seen *capture.Seen, problem func(error)) *Importer {
 // Report returns what was written up to now.
 func (m *Importer) Report() Report { return m.report }
 
-// Known notes what is in an archive to which is added: records with its identifiers are left out.
+// Known notes what is in an archive to which is added: records with its identifiers are left out, and
+// its payloads are not written again. What is damaged in it is not known.
 func (m *Importer) Known(ctx context.Context, file io.ReaderAt) error {
 	r, err := warc.NewReader(file)
 	if err != nil {
@@ -120,8 +121,14 @@ func (m *Importer) Known(ctx context.Context, file io.ReaderAt) error {
 		case errors.As(err, &damage):
 		case err != nil:
 			return err
-		case rec.ID() != "":
-			m.ids[rec.ID()] = true
+		default:
+			if _, err := io.Copy(io.Discard, rec.Checked()); err != nil {
+				continue
+			}
+			if rec.ID() != "" {
+				m.ids[rec.ID()] = true
+			}
+			m.seen.Add(&rec.Header)
 		}
 	}
 	return nil

@@ -351,3 +351,33 @@ func TestHeadsAreBounded(t *testing.T) { // not parallel: it looks at what is al
 		t.Errorf("%d bytes were allocated", used)
 	}
 }
+
+// What an archive has to which is added is not put into it once more, unless it is damaged there.
+func TestWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	sum := fmt.Sprintf("\r\nWARC-Payload-Digest: sha256:%x", sha256.Sum256([]byte("pear")))
+	block := strings.Replace(sum, "Payload", "Block", 1)
+	there := record("1", "resource", "2020-01-01T00:00:00Z", "ftp://h/1", "text/plain"+sum+block, "pear")
+	added := there + record("2", "resource", "2021-01-01T00:00:00Z", "ftp://h/2", "text/plain", "pear")
+	for name, tt := range map[string]struct {
+		there string
+		want  archive.Report
+	}{
+		"whole":     {there, archive.Report{Records: 1, Revisits: 1, Known: 1}},
+		"damaged":   {strings.Replace(there, "\r\n\r\npear", "\r\n\r\npeat", 1), archive.Report{Records: 2, Revisits: 1}},
+		"truncated": {strings.Replace(there, "\r\nContent-Length", "\r\nWARC-Truncated: length\r\nContent-Length", 1), archive.Report{Records: 1, Known: 1}},
+	} {
+		path := filepath.Join(t.TempDir(), "out.warc.gz")
+		w, err := warc.Create(path, warc.WriterOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := archive.New(w, capture.NewSeen(), func(err error) { t.Errorf("%s: %v", name, err) })
+		if err := errors.Join(m.Known(t.Context(), strings.NewReader(tt.there)), m.WARC(t.Context(), strings.NewReader(added), "added"), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if m.Report() != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, m.Report(), tt.want)
+		}
+	}
+}

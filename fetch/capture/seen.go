@@ -57,12 +57,11 @@ func (s *Seen) Load(index io.Reader) error {
 			return nil
 		}
 		digests++
-		sum, _ := warc.ParseDigest(e.Digest)
-		if sum.Algorithm != "sha256" || sum.Sum == nil {
+		digest, ok := sha256Of(e.Digest)
+		if !ok {
 			return nil
 		}
 		known++
-		digest := fmt.Sprintf("sha256:%x", sum.Sum)
 		if _, ok := s.list[digest]; !ok {
 			s.list[digest] = earlier{url: e.URL, date: e.Date}
 		}
@@ -77,6 +76,28 @@ func (s *Seen) Load(index io.Reader) error {
 		return nil
 	}
 	return err
+}
+
+// Add notes a record that is in an archive, if it has a payload that is whole.
+func (s *Seen) Add(h *warc.Header) {
+	digest, ok := sha256Of(h.Get("WARC-Payload-Digest"))
+	whole := h.Get("WARC-Truncated") == "" && h.Get("WARC-Segment-Number") == ""
+	if s == nil || !ok || !whole || h.Type() != warc.Response && h.Type() != warc.Resource || h.Date().IsZero() {
+		return
+	}
+	if _, _, claimed := s.claim(digest, h.TargetURI(), h.Date(), h.ID(), true); claimed {
+		s.settle(digest, true)
+	}
+}
+
+// sha256Of returns a digest in the form in which payloads are remembered, and false if it is of
+// another kind.
+func sha256Of(text string) (string, bool) {
+	d, ok := warc.ParseDigest(text)
+	if !ok || d.Algorithm != "sha256" {
+		return "", false
+	}
+	return fmt.Sprintf("sha256:%x", d.Sum), true
 }
 
 // Revisit reports whether the payload with that digest is in an archive already, and then makes the
