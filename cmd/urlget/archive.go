@@ -49,6 +49,19 @@ func addWarcFlags(f *pflag.FlagSet, s *settings) {
 	f.BoolVar(&r.plain, "no-warc-compression", false, "do not compress the archive")
 }
 
+// addGoOnFlag defines -c for commands that save no files.
+func addGoOnFlag(f *pflag.FlagSet, s *settings) {
+	f.BoolVarP(&s.resume, "continue", "c", false, "go on with an archive that is there")
+}
+
+// checkGoOn finds that there is no archive to go on with.
+func (a *app) checkGoOn() error {
+	if a.set.resume && a.set.archive.warc == "" {
+		return &usageError{"-c goes on with an archive, and none is written", "--warc FILE"}
+	}
+	return nil
+}
+
 // addReplayFlags defines the flags about what is answered by archives.
 func addReplayFlags(f *pflag.FlagSet, s *settings) {
 	r := &s.archive

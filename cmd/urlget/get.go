@@ -324,7 +324,8 @@ func (s *settings) exists() download.Exists {
 func (a *app) checkOutput() error {
 	s := &a.set
 	chosen := 0
-	for _, flag := range []bool{s.resume && !s.tree.on(), s.newer, s.keep} {
+	goesOn := s.archive.warc != "" && s.output == "-" // -c is for the archive, as in trees
+	for _, flag := range []bool{s.resume && !s.tree.on() && !goesOn, s.newer, s.keep} {
 		if flag {
 			chosen++
 		}

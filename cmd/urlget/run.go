@@ -257,7 +257,7 @@ the terminal. "urlget schemes" lists the schemes.`,
 		}
 		return a.mirror(cmd.Context())
 	}
-	describe := a.each(action{op: fetch.OpStat, prepare: a.prepareLook, do: a.look})
+	describe := a.each(action{op: fetch.OpStat, check: a.checkGoOn, prepare: a.prepareLook, do: a.look})
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if *wanted {
 			return a.printVersion()
@@ -267,7 +267,7 @@ the terminal. "urlget schemes" lists the schemes.`,
 		}
 		if *head {
 			for _, name := range withContent {
-				if root.Flags().Changed(name) {
+				if root.Flags().Changed(name) && !(name == "continue" && a.set.archive.warc != "") {
 					return usage("--head brings no content, and --%s is about it", name)
 				}
 			}
@@ -292,7 +292,7 @@ the terminal. "urlget schemes" lists the schemes.`,
 	ls := &cobra.Command{
 		Use:   "ls [flags] URL...",
 		Short: "List the members of a directory, menu, newsgroup or index",
-		RunE:  a.orArchives(a.listArchive, a.each(action{op: fetch.OpList, prepare: a.prepareLook, do: a.look})),
+		RunE:  a.orArchives(a.listArchive, a.each(action{op: fetch.OpList, check: a.checkGoOn, prepare: a.prepareLook, do: a.look})),
 	}
 	stat := &cobra.Command{
 		Use:   "stat [flags] URL...",
@@ -306,8 +306,8 @@ the terminal. "urlget schemes" lists the schemes.`,
 	}
 	a.defineNamed(get, addFlags, addOutputFlags, addRetrievalFlags, addAcceptedFlags, addManyFlags, addTreeFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
 	a.defineNamed(cat, addFlags, addRetrievalFlags, addAcceptedFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
-	a.defineNamed(ls, addListFlags, addFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
-	a.defineNamed(stat, addFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags)
+	a.defineNamed(ls, addListFlags, addFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags, addGoOnFlag)
+	a.defineNamed(stat, addFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags, addGoOnFlag)
 	a.defineNamed(explain, addFlags, addOutputFlags, addExistingFlags, addManyFlags, addTreeFlags, addNetworkFlags, addPolicyFlags)
 	for _, cmd := range []*cobra.Command{get, cat, ls, stat, explain} {
 		cmd.ValidArgsFunction = a.completeURL

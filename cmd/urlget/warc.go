@@ -76,9 +76,7 @@ func (a *app) warcCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.importInto(cmd, args, archive.WARC) },
 	}
 	for _, c := range []*cobra.Command{into, merge} {
-		a.defineNamed(c, addWarcFlags, func(f *pflag.FlagSet, s *settings) {
-			f.BoolVarP(&s.resume, "continue", "c", false, "go on with an archive that is there")
-		})
+		a.defineNamed(c, addWarcFlags, addGoOnFlag)
 	}
 	extract := &cobra.Command{
 		Use:   "extract FILE [URL|ID]...",
