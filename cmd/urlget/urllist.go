@@ -297,7 +297,11 @@ func (a *app) lineJob(template *job.Job, g given) (*job.Job, error) {
 	j.Header = append(slices.Clone(template.Header), j.Header...)
 	done := job.Job(j)
 	if wrong := (*job.FieldError)(nil); errors.As(done.Validate(), &wrong) {
-		return nil, usage("%s: %s", wrong.Field, wrong.Reason)
+		err := usage("%s: %s", wrong.Field, wrong.Reason)
+		if wrong.Field == "output" {
+			err.hint = "files of a list are below the directory of -P, as in \"sub/name\""
+		}
+		return nil, err
 	}
 	return &done, nil
 }

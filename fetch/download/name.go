@@ -143,19 +143,25 @@ func CheckName(name string) error {
 		return nil
 	}
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return fmt.Errorf("%q does not name a file below the directory: %w", name, fs.ErrInvalid)
+		return &nameError{name, "does not name a file below the directory"}
 	}
 	for element := range strings.SplitSeq(name, "/") {
 		switch {
 		case element == "" || element == "." || element == ".." || strings.ContainsRune(element, 0) ||
 			filepath.Separator != '/' && strings.ContainsRune(element, filepath.Separator):
-			return fmt.Errorf("%q is not a path of names with slashes between them: %w", name, fs.ErrInvalid)
+			return &nameError{name, "is not a path of names with slashes between them"}
 		case len(element) > maxName:
 			return errLongName
 		}
 	}
 	return nil
 }
+
+// A nameError is fs.ErrInvalid in words that tell what is wrong.
+type nameError struct{ name, reason string }
+
+func (e *nameError) Error() string        { return fmt.Sprintf("%q %s", e.name, e.reason) }
+func (e *nameError) Is(target error) bool { return target == fs.ErrInvalid }
 
 // errLongName reports a name that the file system would refuse, but only after the transfer.
 var errLongName error = &fetch.Error{Code: fetch.ErrFile, Err: errors.New("the file name is too long")}

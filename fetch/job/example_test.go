@@ -125,5 +125,5 @@ func ExampleDecode() {
 	// Output:
 	// {"url":"x-poem://example/rain","outcome":"saved","kind":"object","received":18,"sha256":"03b4f440a628933a99862745ce393593f727916b3b6b3572f3b0609c8fda0ecf","bytes":18}
 	// {"url":"x-poem://joe:xxxxx@example/lost","attempt":1,"outcome":"failed","status":404,"reply":"404 Not Found","class":"not_found","message":"not found (404 Not Found)"}
-	// get x-poem://example/rain: malformed request: output: "../../etc/rain" does not name a file below the directory: invalid argument
+	// get x-poem://example/rain: malformed request: output: "../../etc/rain" does not name a file below the directory
 }
