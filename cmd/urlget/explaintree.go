@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/mirror"
+	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -30,11 +32,34 @@ func (a *app) explainTree(e *explanation, u uri.URI) error {
 		e.Output = "none: --spider saves nothing"
 	}
 	e.Rules = append(scopeRules(scope, u), a.treeRules(u)...)
-	if (!t.mirror && !a.set.newer || t.spider) && t.state == "" {
-		return nil
+	return a.explainState(e, dir, scope)
+}
+
+// explainState adds what is known of the state of the tree.
+func (a *app) explainState(e *explanation, dir string, scope *crawl.Scope) error {
+	t := &a.set.tree
+	if a.set.list.file != "" {
+		return nil // which seeds it has is not known yet
 	}
-	state := cmp.Or(t.state, filepath.Join(dir, filepath.FromSlash(mirror.StateName(u))))
-	if _, err := os.Stat(state); err == nil {
+	var seeds []uri.URI
+	for _, arg := range a.set.flags.Args() {
+		if _, u, err := a.parse(arg); err == nil {
+			seeds = append(seeds, a.set.overruled(u))
+		}
+	}
+	opts := &mirror.Options{Crawl: crawl.Options{Scope: *scope}, State: t.state, Newer: t.mirror || a.set.newer, Spider: t.spider}
+	state, waits, err := mirror.FindState(a.client, dir, seeds, opts)
+	_, missing := os.Stat(state)
+	switch {
+	case errors.Is(err, crawl.ErrInUse):
+		state += ", which another process uses"
+	case err != nil:
+		state += ", which cannot be opened: " + render.Message(err)
+	case waits:
+		state += ": the tree was interrupted, and is gone on with"
+	case t.state == "" && (!opts.Newer || t.spider): // it is removed in the end
+		return nil
+	case missing == nil:
 		state += " (of an earlier run)"
 	}
 	e.Rules = append(e.Rules, "the state is in "+state)

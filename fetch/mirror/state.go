@@ -13,15 +13,42 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // stateDir is the directory of states, below the root.
 const stateDir = ".urlget"
 
-// StateName returns where the state of a mirror is whose first seed is u, below the root, if
-// Options.State does not say something else, and no other mirror of the server waits there.
-func StateName(u uri.URI) string { return path.Join(stateDir, hostName(u)+".state") }
+// FindState returns the file of the state that a Run in dir would go on with or begin, and whether it
+// is one that waits to be gone on with. Nothing is changed. A state that is in use is an error
+// (crawl.ErrInUse), with the name of its file.
+func FindState(c *fetch.Client, dir string, seeds []uri.URI, opts *Options) (name string, waits bool, err error) {
+	m := &mirror{d: &download.Downloader{Client: c}, Options: *opts}
+	names := []string{m.State}
+	if m.State == "" {
+		if names, err = m.statesIn(filepath.Join(dir, stateDir), seeds[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return names[0], false, err
+		}
+	}
+	fresh := ""
+	for _, name := range names {
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			fresh = name
+		} else if err := m.consider(name, seeds); err != nil {
+			return name, false, errors.Join(err, m.leaveState())
+		}
+	}
+	switch {
+	case m.state != nil && (fresh == "" || m.state.Continues()):
+		name, waits = m.file, m.state.Continues()
+	case fresh != "":
+		name = fresh
+	default:
+		name = m.freeState(names)
+	}
+	return name, waits, m.leaveState()
+}
 
 // kindName is the name in a state whose owner says what it is for.
 const kindName = "k:"
@@ -164,16 +191,21 @@ func (m *mirror) stateFiles(u uri.URI) ([]string, error) {
 	if info, err := m.d.Root.Lstat(stateDir); err != nil || !info.IsDir() {
 		return nil, fileError(&fs.PathError{Op: "open", Path: stateDir, Err: errors.New("it is not a directory")})
 	}
-	dir := filepath.Join(m.d.Root.Name(), stateDir)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fileError(err)
-	}
-	first := path.Base(StateName(u))
+	return m.statesIn(filepath.Join(m.d.Root.Name(), stateDir), u)
+}
+
+// statesIn is stateFiles for the directory, which may be missing: then that is the error, and the
+// first is returned all the same.
+func (m *mirror) statesIn(dir string, u uri.URI) ([]string, error) {
+	first := hostName(u) + ".state"
 	if m.Spider { // what it has seen is not saved
 		first = strings.TrimSuffix(first, ".state") + ".spider"
 	}
 	names := []string{filepath.Join(dir, first)}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return names, fileError(err)
+	}
 	for _, e := range entries {
 		if isAnother(e.Name(), first) {
 			names = append(names, filepath.Join(dir, e.Name()))
