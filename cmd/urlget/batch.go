@@ -11,6 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/schedule"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A batch is the work of one run: the arguments, then the lines of the input file, and what the
@@ -192,6 +193,9 @@ func (b *batch) understand(g given) (subject string, j *job.Job, err error) {
 	} else {
 		subject, err = u.Redacted(), b.app.checkScheme(u, u.String())
 	}
+	if wrong := (*usageError)(nil); errors.As(err, &wrong) && g.place != "" {
+		wrong.hint = lineHint(u, wrong.hint)
+	}
 	if err != nil {
 		return subject, nil, err
 	}
@@ -201,6 +205,21 @@ func (b *batch) understand(g given) (subject string, j *job.Job, err error) {
 	}
 	j.URL, j.From = u, g.from
 	return subject, j, nil
+}
+
+// lineHint says what to do about a line of a list that has no scheme, unless it is a host or a file:
+// then hint says so.
+func lineHint(u uri.URI, hint string) string {
+	text := u.String()
+	switch {
+	case strings.HasPrefix(hint, "did you mean file:"):
+		return hint
+	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "?"):
+		return "--base URL says what lines are relative to"
+	case strings.HasPrefix(hint, "did you mean"):
+		return hint
+	}
+	return "a line is a URL, a comment after #, or an object of JSON with a url"
 }
 
 func (b *batch) next() int {
@@ -224,7 +243,7 @@ func (b *batch) task(j *job.Job, place string) schedule.Task {
 			b.end(number, "", "", ended{})
 			return nil
 		}
-		p := &pattern{}
+		p := &pattern{number: number, place: place}
 		end := b.do(context.WithValue(ctx, patternKey{}, p), j)
 		if p.open {
 			b.patterns.Add(-1)
@@ -271,8 +290,13 @@ func (a *app) came(e ended) {
 
 type patternKey struct{}
 
-// A pattern is a task that may turn out to be one.
-type pattern struct{ open bool }
+// A pattern is a task that may turn out to be one. The user gave it as the one with that number, at
+// a place.
+type pattern struct {
+	open   bool
+	number int
+	place  string
+}
 
 // match does what a pattern stands for: in a task of its own, or here if there is one at a time, so
 // that it is done before what the user wrote after the pattern.

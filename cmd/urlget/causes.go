@@ -73,7 +73,7 @@ var causes = []cause{
 	// This machine.
 	{system(syscall.ENOSPC, "the disk is full"), "-P DIR saves elsewhere"},
 	{system(syscall.EDQUOT, "your share of the disk is used up"), "-P DIR saves elsewhere"},
-	{system(syscall.ENAMETOOLONG, "the name is too long for this system"), "-O NAME gives another one"},
+	{system(syscall.ENAMETOOLONG, "the name is too long for this system"), "choose a shorter one, with -O NAME or -P DIR"},
 	{system(syscall.EROFS, "the disk is read-only"), "-P DIR saves elsewhere"},
 	{system(syscall.EACCES, "not allowed here"), ""},
 	{system(syscall.EPERM, "not allowed here"), ""},

@@ -157,7 +157,7 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 			err = a.all(ctx, args, list, b)
 		}
 		if act.op == fetch.OpGet && a.set.output != "-" && !a.set.quiet && !a.set.json && !act.offline && len(a.seeds) == 0 {
-			io.WriteString(a.con.prose(), a.tally.summary(time.Since(begun), a.con.paint))
+			io.WriteString(a.con.prose(), a.tally.summary(time.Since(begun), a.con.paint, 2))
 		}
 		return err
 	}
@@ -218,7 +218,11 @@ func (a *app) parse(text string) (subject string, u uri.URI, err error) {
 	if err == nil {
 		err = a.checkScheme(u, strings.TrimSpace(text))
 	}
-	return u.Redacted(), u, err
+	subject = u.Redacted()
+	if err != nil && !u.IsAbs() && !u.HasAuthority() {
+		subject = strings.TrimSpace(text) // as it was written: it may be anything
+	}
+	return subject, u, err
 }
 
 // checkScheme refuses what has no scheme, or one that is probably mistyped. It is not guessed, but

@@ -27,7 +27,8 @@ func (a *app) get(ctx context.Context, j *job.Job) ended {
 		return failed(a.compose(j.URL))
 	}
 	if a.set.tree.on() {
-		a.seeds = append(a.seeds, j.URL)
+		as := ctx.Value(patternKey{}).(*pattern)
+		a.seeds = append(a.seeds, seed{j.URL, as.number, as.place})
 		return ended{}
 	}
 	if a.set.tree.force && j.Output == "" {

@@ -108,7 +108,7 @@ func TestSummary(t *testing.T) {
 	t.Parallel()
 	var one, many tally
 	one.add(&job.Result{Outcome: job.Saved, Received: 10})
-	if got := one.summary(time.Second, false); got != "" {
+	if got := one.summary(time.Second, false, 2); got != "" {
 		t.Errorf("of one: %q", got)
 	}
 	for range 3 {
@@ -118,7 +118,7 @@ func TestSummary(t *testing.T) {
 	for range maxFailures + 2 {
 		many.fail("http://h/\x1b")
 	}
-	got := many.summary(2*time.Second, false)
+	got := many.summary(2*time.Second, false, 2)
 	if want := "3 saved, 1 unchanged, 22 failed: 3.0 MiB in 2.00 s (1.5 MiB/s)\n  failed: http://h/\\x1b\n"; !strings.HasPrefix(got, want) {
 		t.Errorf("got %q", got)
 	}

@@ -72,7 +72,8 @@ func (p prompt) ask(ctx context.Context, question string, secret bool) (string, 
 	}()
 	select {
 	case a := <-done:
-		if a.err == io.EOF { // ^C or ^D
+		if a.err == io.EOF { // ^C or ^D, which ends no line
+			io.WriteString(p.messages, "\r\n")
 			a.err = &fetch.Error{Code: fetch.ErrInterrupted}
 		}
 		return a.text, a.err

@@ -50,10 +50,10 @@ type app struct {
 	processors atomic.Int32 // that there are, while one is used; else 0
 	tally      tally
 
-	seeds   []uri.URI // of a mirror
-	config  *config   // the configuration file; nil before it was read
-	sums    *sumFile  // of --checksum; nil if it names none
-	logFile *os.File  // of -o and -a
+	seeds   []seed   // of a mirror
+	config  *config  // the configuration file; nil before it was read
+	sums    *sumFile // of --checksum; nil if it names none
+	logFile *os.File // of -o and -a
 
 	files  *download.Downloader
 	out    destination // for what is retrieved

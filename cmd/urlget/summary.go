@@ -53,9 +53,9 @@ func (t *tally) count(o job.Outcome) {
 	t.outcomes[o]++
 }
 
-// summary describes the outcome of several transfers, which took the given time, in lines; "" if
-// there was only one.
-func (t *tally) summary(took time.Duration, paint painter) string {
+// summary describes the outcome of transfers, which took the given time, in lines; "" if there were
+// not even least of them.
+func (t *tally) summary(took time.Duration, paint painter, least int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var words []string
@@ -72,7 +72,7 @@ func (t *tally) summary(took time.Duration, paint painter) string {
 		}
 		words = append(words, word)
 	}
-	if sum < 2 {
+	if sum < least {
 		return ""
 	}
 	text := fmt.Sprintf("%s: %s in %.2f s", strings.Join(words, ", "), sizeWord(float64(t.bytes)), took.Seconds())

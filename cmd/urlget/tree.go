@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -198,9 +199,10 @@ func withoutDirs(reject *regexp.Regexp, dirs []string) *regexp.Regexp {
 
 // mirror retrieves what the URLs that were gathered lead to.
 func (a *app) mirror(ctx context.Context) error {
-	if len(a.seeds) == 0 {
+	if len(a.seeds) == 0 || a.set.many.failFast && a.exit.status() != exitOK {
 		return nil
 	}
+	urls, given := a.seedURLs()
 	t := &a.set.tree
 	scope, err := a.treeScope()
 	if err != nil {
@@ -242,7 +244,8 @@ func (a *app) mirror(ctx context.Context) error {
 		if e.Outcome == job.Failed && ctx.Err() != nil && context.Cause(ctx) == errFailFast {
 			return // it was broken off for another one
 		}
-		a.treeEnded(e)
+		place, number := given(e)
+		a.treeEnded(e, place, number)
 		switch e.Outcome {
 		case job.Saved:
 			received.Add(e.Size)
@@ -254,13 +257,17 @@ func (a *app) mirror(ctx context.Context) error {
 	}
 	opts.Crawl.Enough = func() bool { return quota > 0 && received.Load() >= quota }
 	begun := time.Now()
-	report, err := mirror.Run(ctx, a.files, a.seeds, opts)
+	report, err := mirror.Run(ctx, a.files, urls, opts)
 	a.tally.came(report.Received)
 	if report.Kept != "" {
 		a.say("nothing was removed, as %s", report.Kept)
 	}
 	if !a.set.quiet && !a.set.json {
-		io.WriteString(a.con.prose(), a.tally.summary(time.Since(begun), a.con.paint))
+		least := 2
+		if report.Saved+report.Failed == 0 && err == nil {
+			least = 1 // of which nothing was told
+		}
+		io.WriteString(a.con.prose(), a.tally.summary(time.Since(begun), a.con.paint, least))
 	}
 	if errors.Is(err, crawl.ErrEnough) {
 		a.say("the quota of %d bytes is reached: the same command goes on from here", quota)
@@ -269,14 +276,40 @@ func (a *app) mirror(ctx context.Context) error {
 	if err != nil && context.Cause(ctx) == errFailFast {
 		return nil // the user was told what failed
 	}
-	if err != nil && (ctx.Err() != nil || fetch.CodeOf(err) == fetch.ErrFile) && report.Saved+report.Unchanged+report.Listed > 0 {
+	if err != nil && (ctx.Err() != nil || fetch.CodeOf(err) == fetch.ErrFile) && (report.Received+report.Saved+report.Unchanged+report.Listed > 0 || report.Continued) {
 		a.say("the same command goes on from here")
 	}
 	return err
 }
 
-// treeEnded tells of one URL of a tree.
-func (a *app) treeEnded(e mirror.Event) {
+// A seed is what the user gave for a tree to begin at: as which number and, in a list, where.
+type seed struct {
+	url    uri.URI
+	number int
+	place  string // FILE:LINE; "" for arguments
+}
+
+// seedURLs returns where trees begin, and a function that returns as what the user gave the URL of
+// an event. What trees lead to counts as given after all that was.
+func (a *app) seedURLs() ([]uri.URI, func(mirror.Event) (place string, number int)) {
+	urls := make([]uri.URI, len(a.seeds))
+	first := make(map[string]seed, len(a.seeds))
+	for i, s := range a.seeds {
+		urls[i] = s.url
+		if _, twice := first[crawl.Key(s.url)]; !twice {
+			first[crawl.Key(s.url)] = s
+		}
+	}
+	return urls, func(e mirror.Event) (string, int) {
+		if s, ok := first[crawl.Key(e.URL)]; ok && e.From.IsZero() {
+			return s.place, s.number
+		}
+		return "", math.MaxInt
+	}
+}
+
+// treeEnded tells of one URL of a tree, and of a failure where it was given, as which number.
+func (a *app) treeEnded(e mirror.Event, place string, number int) {
 	url := e.URL.WithoutUserinfo().String()
 	a.con.counts(func(n *treeCount) {
 		switch e.Outcome {
@@ -288,16 +321,22 @@ func (a *app) treeEnded(e mirror.Event) {
 		}
 	})
 	if e.Outcome == job.Failed {
-		page := ""
 		if a.set.tree.spider && !e.From.IsZero() {
-			page = e.From.Redacted() // where the link is to be mended
+			place = e.From.Redacted() // where the link is to be mended
 		}
-		a.failed(-1, page, url, e.Err)
+		a.failed(number, place, url, e.Err)
 		return
 	}
 	path := ""
 	if e.Path != "" {
 		path = filepath.Join(cmp.Or(a.out.dir, "."), filepath.FromSlash(e.Path))
+	}
+	emit := func(ev render.Event) {
+		ev.Status = e.Status
+		if ev.Name == "saved" && e.Elapsed > 0 {
+			ev.Rate = math.Round(float64(e.Received) / e.Elapsed.Seconds())
+		}
+		a.emit(ev)
 	}
 	said := func() {
 		if a.set.verbose {
@@ -306,26 +345,26 @@ func (a *app) treeEnded(e mirror.Event) {
 	}
 	switch e.Outcome {
 	case job.Saved:
-		a.emit(render.Saved(url, path, e.Size, "", e.Elapsed))
+		emit(render.Saved(url, path, e.Size, "", e.Elapsed))
 		a.say("saved %s (%s)", fetch.Printable(path), sizeText(e.Size))
 	case mirror.Deleted:
 		a.emit(render.Deleted(url, path))
 		a.say("deleted %s, which is gone", fetch.Printable(path))
 		return
 	case job.Listed:
-		a.emit(render.Listed(url, 0, e.Elapsed))
+		emit(render.Listed(url, 0, e.Elapsed))
 	case job.Unchanged:
-		a.emit(render.Unchanged(url, path, e.Elapsed))
+		emit(render.Unchanged(url, path, e.Elapsed))
 		said()
 	case job.NoContent:
-		a.emit(render.Skipped(url, "", "no_content", e.Elapsed))
+		emit(render.Skipped(url, "", "no_content", e.Elapsed))
 		said()
 	default:
 		reason := "not_wanted"
 		if path != "" {
 			reason = "exists"
 		}
-		a.emit(render.Skipped(url, path, reason, e.Elapsed))
+		emit(render.Skipped(url, path, reason, e.Elapsed))
 		said()
 	}
 	a.tally.add(&job.Result{Outcome: e.Outcome})

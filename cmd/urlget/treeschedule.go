@@ -10,8 +10,8 @@ import (
 func (a *app) treeSchedule() schedule.Options {
 	m := &a.set.many
 	most := 0
-	for _, u := range a.seeds {
-		most = max(most, m.hostLimit(u.Scheme()))
+	for _, s := range a.seeds {
+		most = max(most, m.hostLimit(s.url.Scheme()))
 	}
 	return schedule.Options{
 		Parallel:    int(m.jobs),

@@ -328,6 +328,7 @@ func TestPasswordPrompt(t *testing.T) {
 	s.enter("joe\n")
 	s.expect("Password of joe at 127.0.0.1: ")
 	s.enter("\x03")
+	s.expect("\r\nurlget: ")
 	s.exit(130)
 
 	s = start(t, urlget("-qO-", "--ask-password", "--user", "joe", site.URL+"/private"))
@@ -335,6 +336,26 @@ func TestPasswordPrompt(t *testing.T) {
 	s.enter("secret\n")
 	s.expect("treasure")
 	s.exit(0)
+}
+
+func TestAListThatIsTypedEndsOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t, urlget("-i", "-"))
+	s.enter("\x04")
+	s.expect("there is no URL in standard input")
+	s.exit(0)
+}
+
+func TestAnInterruptedTreeSaysThatItCanBeGoneOnWith(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	t.Cleanup(site.CloseClientConnections) // what hangs would keep Close waiting
+	s := start(t, urlget("-r", site.URL+"/stall"))
+	s.expect("97.7 of 976.6 KiB")
+	s.enter("\x03")
+	s.expect("the same command goes on from here")
+	s.expect("interrupted")
+	s.exit(130)
 }
 
 func TestForm(t *testing.T) {

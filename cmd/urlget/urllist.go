@@ -134,7 +134,7 @@ func (l *list) retrieve(ctx context.Context, c *fetch.Client, u uri.URI) error {
 
 // each passes on what the list names, until pass returns false.
 func (l *list) each(retrievable func(string) bool, pass func(given) bool) error {
-	in := bufio.NewReader(l.body)
+	in := bufio.NewReader(&toEnd{r: l.body})
 	if l.page || startsPage(in) {
 		return l.links(in, retrievable, pass)
 	}
@@ -155,6 +155,19 @@ func (l *list) each(retrievable func(string) bool, pass func(given) bool) error 
 		}
 	}
 	return nil
+}
+
+// A toEnd is not read again after its end: at a terminal, more would be waited for.
+type toEnd struct {
+	r   io.Reader
+	err error
+}
+
+func (r *toEnd) Read(p []byte) (n int, err error) {
+	if r.err == nil {
+		n, r.err = r.r.Read(p)
+	}
+	return n, r.err
 }
 
 // startsPage reports whether HTML comes. It waits for no more than the beginning of a line.

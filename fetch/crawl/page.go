@@ -27,6 +27,8 @@ type Page struct {
 	Memo []byte
 	// Trail is kept as the Memo of the URL that redirected, if the page has moved (see Move).
 	Trail []byte
+	// Reply is what the server said to Read.
+	Reply fetch.Reply
 	// Result is for Visit to leave something for Options.Ended.
 	Result any
 
@@ -164,6 +166,7 @@ func (p *Page) Read(ctx context.Context) error {
 		return err
 	}
 	defer resp.Body.Close()
+	p.Reply = resp.Reply
 	if err := p.Move(resp.URL); err != nil {
 		if err == ErrElsewhere {
 			return nil

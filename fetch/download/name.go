@@ -164,7 +164,7 @@ func (e *nameError) Error() string        { return fmt.Sprintf("%q %s", e.name, 
 func (e *nameError) Is(target error) bool { return target == fs.ErrInvalid }
 
 // errLongName reports a name that the file system would refuse, but only after the transfer.
-var errLongName error = &fetch.Error{Code: fetch.ErrFile, Err: errors.New("the file name is too long")}
+var errLongName error = &fetch.Error{Code: fetch.ErrFile, Err: errors.New("the file name is too long"), Hint: "choose a shorter one"}
 
 // maxName is the maximum length of file names, in bytes.
 const maxName = 255

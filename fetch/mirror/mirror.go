@@ -79,6 +79,8 @@ type Event struct {
 	Outcome  job.Outcome
 	Path     string // of the file, below the root; or ""
 	Size     int64  // of the file, in bytes; -1 if unknown
+	Received int64  // how many bytes came for the file
+	Status   int    // the number of the server's last reply; 0 if nothing was asked, or it had none
 	Replaced bool   // an older file had the name
 	Elapsed  time.Duration
 	Err      error // why it failed

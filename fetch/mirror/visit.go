@@ -37,9 +37,16 @@ func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
 		return m.list(ctx, p, v)
 	case !p.Save:
 		v.Outcome = job.Listed
-		return p.Read(ctx)
+		return read(ctx, p, v)
 	}
 	return m.get(ctx, p, v)
+}
+
+// read reads the links of a page that is not to be saved.
+func read(ctx context.Context, p *crawl.Page, v *visited) error {
+	err := p.Read(ctx)
+	v.Status = p.Reply.Code
+	return err
 }
 
 // look is the visit of a spider: it reads links where there may be some, and else sees whether the
@@ -49,11 +56,11 @@ func (m *mirror) look(ctx context.Context, p *crawl.Page, v *visited) error {
 	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject && s.Can(fetch.OpStat) && !isWeb(p.URL) {
 		resp, err := m.d.Client.Describe(ctx, &fetch.Request{URL: p.URL, From: p.From, Op: fetch.OpStat})
 		if err == nil {
-			v.Size = resp.Size
+			v.Size, v.Status = resp.Size, resp.Reply.Code
 		}
 		return err
 	}
-	return p.Read(ctx)
+	return read(ctx, p, v)
 }
 
 // list reads a listing. Its members become pages of the crawl.
@@ -64,6 +71,7 @@ func (m *mirror) list(ctx context.Context, p *crawl.Page, v *visited) error {
 		return err
 	}
 	defer resp.Body.Close()
+	v.Status = resp.Reply.Code
 	if resp.Entries == nil {
 		return &fetch.Error{Op: "list", URL: p.URL.Redacted(), Code: fetch.ErrNotRetrievable, Err: errors.New("not a listing")}
 	}
@@ -134,7 +142,7 @@ func (m *mirror) get(ctx context.Context, p *crawl.Page, v *visited) error {
 		}
 		if !p.Save { // where it is, it is only read
 			v.Outcome, v.Path = job.Listed, ""
-			return p.Read(ctx)
+			return read(ctx, p, v)
 		}
 	}
 	return &fetch.Error{Op: "get", URL: p.URL.Redacted(), Code: fetch.ErrRedirect, Err: errors.New("it redirects to somewhere else each time")}
@@ -190,6 +198,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 	final := p.URL
 	opts.Response = func(resp *fetch.Response) error {
 		p.Answered(resp.Kind)
+		v.Status = resp.Reply.Code
 		if resp.Kind == fetch.KindListing && crawl.Family(resp.URL) != "gopher" && resp.Entries != nil {
 			v.Outcome, v.Path = job.Listed, ""
 			if err := m.members(p, resp); err != nil {
@@ -230,6 +239,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 	res, err := m.d.Do(ctx, req, now.Path, opts)
 	if res != nil {
 		m.received(res.Written)
+		v.Received += res.Written
 	}
 	switch {
 	case errors.Is(err, errListed):
@@ -249,6 +259,9 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 		return nil
 	case fetch.CodeOf(err) == fetch.ErrNotModified && !req.IfChanged.IsZero():
 		v.Outcome, v.Size = job.Unchanged, old.Size
+		if e := (*fetch.Error)(nil); errors.As(err, &e) {
+			v.Status = e.Reply.Code
+		}
 		old.Told, old.Asked = now.Told, now.Asked
 		m.toConvert(&old, false)
 		p.Memo = old.bytes()
@@ -363,6 +376,9 @@ func (m *mirror) exists() download.Exists {
 func (m *mirror) saved(p *crawl.Page, v *visited, res *download.Result, old, now memo, final uri.URI, sent string,
 	parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
 	v.Size = res.Size
+	if !res.Meta.Reply.IsZero() {
+		v.Status = res.Meta.Reply.Code
+	}
 	switch res.Outcome {
 	case download.NoContent:
 		v.Outcome, v.Path = job.NoContent, ""
