@@ -391,6 +391,8 @@ func TestRewriteHTML(t *testing.T) {
 		{`<p style="x: url(a), url('b')"><style>p { x: url(c) }</style>`, `<p style="x: url(local/a&amp;), url('local/b&amp;')"><style>p { x: url(local/c&) }</style>`},
 		{`<meta http-equiv=refresh content="1; url='a'">`, `<meta http-equiv="refresh" content="1; url='local/a&amp;'">`},
 		{`<noscript><img src=a></noscript><noframes><p>x<a href=b>y</a></noframes>`, `<noscript><img src="local/a&amp;"></noscript><noframes><p>x<a href="local/b&amp;">y</a></noframes>`},
+		{`<base href=/deep/><form action=send?x#y><button formaction="../b"><input formaction=/c></form><form action><form action="http://other/f"><form action=javascript:x>`,
+			`<base><form action="http://h.example/deep/send?x#y"><button formaction="http://h.example/b"><input formaction="http://h.example/c"></form><form action><form action="http://other/f"><form action=javascript:x>`},
 		{`<br/><img src=a />tail <a href=`, `<br/><img src="local/a&amp;" />tail <a href=`},
 	}
 	for _, tt := range tests {

@@ -15,7 +15,8 @@ import (
 // RewriteHTML copies an HTML page from r to w and puts what convert returns in the place of each
 // reference for which it returns true. The entries are those of [HTML], without names. Nothing but
 // the tags that have such references is written anew, and a base element loses its reference, as
-// convert decides what all others are relative to.
+// convert decides what all others are relative to. Where forms send their answers is written as a
+// whole URL.
 func RewriteHTML(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
 	return rewriteHTML(w, r, base, nil, convert)
 }
@@ -89,7 +90,7 @@ func rewriteHTML(w io.Writer, r io.Reader, base uri.URI, frame *framer, convert 
 				if withoutHref(&attrs) {
 					raw = writeTag(name, attrs, kind == html.SelfClosingTagToken)
 				}
-			} else if rewriteTag(name, attrs, base, convert) {
+			} else if whole := wholeActions(name, attrs, base); rewriteTag(name, attrs, base, convert) || whole {
 				raw = writeTag(name, attrs, kind == html.SelfClosingTagToken)
 			}
 		}
@@ -189,6 +190,24 @@ func (f *framer) sends(attrs []html.Attribute, prefix string, to form) []html.At
 	}
 	return []html.Attribute{{Key: prefix + "action", Val: ref}, {Key: prefix + "method", Val: "post"},
 		{Key: prefix + "enctype", Val: coding}, {Key: prefix + "target", Val: f.target}}
+}
+
+// wholeActions writes where a tag sends the answers of a form as a whole URL, and reports whether
+// that changed something. Copies of pages have no server of their own.
+func wholeActions(name string, attrs []html.Attribute, base uri.URI) (changed bool) {
+	for i, a := range attrs {
+		sends := name == "form" && a.Key == "action" || (name == "button" || name == "input") && a.Key == "formaction"
+		if !sends || strings.TrimSpace(a.Val) == "" {
+			continue
+		}
+		if ref, err := uri.ParseRef(a.Val); err != nil || ref.IsAbs() {
+			continue
+		}
+		if e := entry(base, a.Val, "form"); e.Kind != fetch.EntryError && e.URL.IsAbs() {
+			attrs[i].Val, changed = e.URL.String(), true
+		}
+	}
+	return changed
 }
 
 func withoutHref(attrs *[]html.Attribute) bool {
