@@ -138,8 +138,10 @@ func (c *config) parse(r io.Reader) error {
 			last.lines = append(last.lines, line)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return c.wrong(n, "%v", err)
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return c.wrong(n, "the line is too long")
+	} else if err != nil {
+		return fileError(err)
 	}
 	return nil
 }
@@ -227,12 +229,16 @@ func (a *app) configure(cmd *cobra.Command) error {
 			return c.wrong(line.number, "--%s is for the command line", line.name)
 		case f == nil && cmd.Root().Flags().Lookup(line.name) == nil:
 			return c.unknown(line, cmd.Root().Flags())
-		case f == nil || typed[line.name]:
+		case f == nil || typed[line.name] || c.givesWay(line.name, typed, &a.set):
 			continue
 		case !line.given && f.NoOptDefVal == "":
 			return c.wrong(line.number, "--%s needs a value", line.name)
 		case !line.given:
 			line.value = f.NoOptDefVal
+		case f.Value.Type() == "bool":
+			if line.value = truth(line.value); line.value != "true" && line.value != "false" {
+				return c.wrong(line.number, "--%s: want yes or no, or nothing for yes", line.name)
+			}
 		}
 		if err := flags.Set(line.name, line.value); err != nil {
 			return c.wrong(line.number, "--%s: %v", line.name, withoutValue(err))
@@ -244,6 +250,10 @@ func (a *app) configure(cmd *cobra.Command) error {
 
 // unknown is the error for what is no flag.
 func (c *config) unknown(line configLine, flags *pflag.FlagSet) error {
+	if letter, ok := strings.CutPrefix(line.name, "-"); ok && len(letter) == 1 && flags.ShorthandLookup(letter) != nil {
+		return &usageError{fmt.Sprintf("%s:%d: flags have their long names here, and not -%s", c.path, line.number, letter),
+			"did you mean --" + flags.ShorthandLookup(letter).Name + "?"}
+	}
 	err := usage("%s:%d: there is no --%s", c.path, line.number, fetch.Printable(line.name))
 	if near := nearestFlag(line.name, flags); near != "" {
 		err.hint = "did you mean --" + near + "?"

@@ -106,10 +106,7 @@ func (t *treeSettings) check(s *settings) error {
 		}
 	}
 	if !t.on() {
-		for name, hint := range map[string]string{"convert-links": "to leave certificates unchecked: --insecure; aria2's -k: --segments", "delete": "",
-			"level": "", "no-parent": "", "accept": "to name yourself, as curl's -A: -U AGENT", "reject": "", "accept-regex": "", "reject-regex": "", "accept-type": "",
-			"span-hosts": "", "exclude-directories": "", "domains": "", "exclude-domains": "", "sitemaps": "", "backup-converted": "", "adjust-extension": "",
-			"crawl-state": "", "no-robots": "", "execute": "to name the page that led here, as curl's -e: --referer URL"} {
+		for name, hint := range treeOnly {
 			if s.given(name) {
 				return &usageError{"--" + name + " is for trees: it needs -r, -m or -p", hint}
 			}
