@@ -107,7 +107,7 @@ func (a *app) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) func
 
 // kept says what is left of a transfer that failed, and how to go on; "" if nothing is.
 func (a *app) kept(j *job.Job, res *job.Result) string {
-	if j.Output == "-" {
+	if j.Output == "-" || a.files.Root == nil { // nothing is saved
 		return ""
 	}
 	path := filepath.FromSlash(j.Output)
@@ -115,15 +115,15 @@ func (a *app) kept(j *job.Job, res *job.Result) string {
 		path = download.Name(j.URL, &fetch.Meta{ContentType: res.ContentType})
 	}
 	name := filepath.Join(a.out.dir, path+".part")
-	info, err := os.Stat(name)
-	if err != nil || info.Size() == 0 || info.ModTime().Before(res.Started.Truncate(time.Second)) {
+	bytes, written := a.files.Kept(filepath.ToSlash(path))
+	if bytes == 0 || written.Before(res.Started.Truncate(time.Second)) {
 		return ""
 	}
 	again := "-c"
 	if a.set.resume {
 		again = "the same command"
 	}
-	return fmt.Sprintf("%s are kept in %s; %s goes on from there", sizeWord(float64(info.Size())), name, again)
+	return fmt.Sprintf("%s are kept in %s; %s goes on from there", sizeWord(float64(bytes)), name, again)
 }
 
 // look lists or describes one URL.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"time"
 
@@ -52,6 +53,30 @@ func (r *record) fits(size int64) bool {
 		}
 	}
 	return size >= end
+}
+
+// Kept returns how many bytes of what is to be saved as name, a path below Root, an unfinished
+// transfer has left for one with [Resume], and when it wrote the last of them. Both are zero if there
+// are none.
+func (d *Downloader) Kept(name string) (bytes int64, written time.Time) {
+	dir, err := d.dirs.get(d.Root, path.Dir(name), false)
+	if err != nil {
+		return 0, time.Time{}
+	}
+	defer d.dirs.put(dir)
+	names := namesFor(path.Base(name))
+	info, err := dir.lstat(names.part)
+	if err != nil || info.Size() == 0 {
+		return 0, time.Time{}
+	}
+	bytes = info.Size()
+	if r, err := readRecord(dir, names.record); err == nil && len(r.Missing) > 0 {
+		bytes = r.Size
+		for _, m := range r.Missing {
+			bytes -= m[1] - m[0]
+		}
+	}
+	return bytes, info.ModTime()
 }
 
 // readRecord reads and validates a record.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -154,6 +156,25 @@ func TestSegmentsResumeUnderSuggestedName(t *testing.T) {
 	}
 	if have := contents(t, dir); r.Name != "x.bin" || len(have) != 1 || have["x.bin"] != string(content) {
 		t.Fatalf("%s, files %q, or content wrong", r.Name, names(have))
+	}
+}
+
+func TestKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"whole.part": "12345", "holes.part": "12345678", "empty.part": "",
+		"holes.part.json": `{"version":1,"url":"http://h/","size":10,"missing":[[2,6],[8,10]]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := newLiar(nil).downloader(t, dir)
+	for name, want := range map[string]int64{"whole": 5, "./holes": 4, "empty": 0, "missing": 0, "no/dir": 0} {
+		if got, written := d.Kept(name); got != want || written.IsZero() != (want == 0) {
+			t.Errorf("%s: %d bytes at %v, want %d", name, got, written, want)
+		}
 	}
 }
 
