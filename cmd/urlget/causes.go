@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/crawl"
 )
 
 // A cause is what goes wrong below us, in libraries and in the system, where errors are written for
@@ -71,6 +72,7 @@ var causes = []cause{
 	{system(syscall.EPIPE, "the reader is gone"), ""},
 
 	// This machine.
+	{is(crawl.ErrInUse), "wait until it has ended, or keep a tree of your own with -P DIR"},
 	{system(syscall.ENOSPC, "the disk is full"), "-P DIR saves elsewhere"},
 	{system(syscall.EDQUOT, "your share of the disk is used up"), "-P DIR saves elsewhere"},
 	{system(syscall.ENAMETOOLONG, "the name is too long for this system"), "choose a shorter one, with -O NAME or -P DIR"},
@@ -84,6 +86,16 @@ var causes = []cause{
 
 // hintPlain stands for the URL with the scheme that has no TLS.
 const hintPlain = "try URL"
+
+// is makes the words of one error, which are good as they are.
+func is(one error) func(error) (string, string) {
+	return func(err error) (string, string) {
+		if !errors.Is(err, one) {
+			return "", ""
+		}
+		return one.Error(), one.Error()
+	}
+}
 
 // as makes the words of errors of one type.
 func as[E error](words func(E) string) func(error) (string, string) {

@@ -59,8 +59,16 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 			return &usageError{"-O " + a.set.output + " names no file", "curl's -O is the default here; ./" + a.set.output + " is a file"}
 		}
 		for _, field := range a.set.header {
+			if strings.HasPrefix(field, "-") {
+				return &usageError{"-H " + fetch.Printable(field) + " is no field: want 'Name: value'", "wget's -H is --span-hosts"}
+			}
 			if u, err := uri.ParseLoose(field); err == nil && u.IsAbs() && u.HasAuthority() {
 				return &usageError{"-H " + fetch.Printable(u.Redacted()) + " is no field: want 'Name: value'", "wget's -H is --span-hosts"}
+			}
+		}
+		for _, text := range a.set.send.data {
+			if info, err := os.Stat(text); err == nil && info.IsDir() && filepath.IsAbs(text) {
+				return &usageError{"-d sends text, and " + fetch.Printable(text) + " is a directory", "aria2's -d is -P DIR"}
 			}
 		}
 		if len(args) == 0 && a.set.list.file == "" {
@@ -158,9 +166,20 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 		}
 		if act.op == fetch.OpGet && a.set.output != "-" && !a.set.quiet && !a.set.json && !act.offline && len(a.seeds) == 0 {
 			io.WriteString(a.con.prose(), a.tally.summary(time.Since(begun), a.con.paint, 2))
+			if cmd.Context().Err() != nil && (list != nil || len(args) > 1) {
+				a.say("%s", a.goOn())
+			}
 		}
 		return err
 	}
+}
+
+// goOn says how to go on with several URLs after an interruption.
+func (a *app) goOn() string {
+	if a.set.resume || a.set.newer || a.set.keep {
+		return "the same command goes on from here"
+	}
+	return "the same command with -c goes on from here"
 }
 
 // inTime ends what do does with one URL after --max-time.
@@ -213,7 +232,7 @@ func (a *app) understood(args []string) bool {
 func (a *app) parse(text string) (subject string, u uri.URI, err error) {
 	u, err = uri.ParseLoose(text)
 	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
-		return wrong.Input, u, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason)}
+		return wrong.Input, u, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason), Hint: a.set.misread(strings.TrimSpace(text))}
 	}
 	if err == nil {
 		err = a.checkScheme(u, strings.TrimSpace(text))
@@ -221,9 +240,15 @@ func (a *app) parse(text string) (subject string, u uri.URI, err error) {
 	subject = u.Redacted()
 	if err != nil && !u.IsAbs() && !u.HasAuthority() {
 		subject = strings.TrimSpace(text) // as it was written: it may be anything
+		if len(subject) > maxShown {
+			subject = strings.ToValidUTF8(subject[:maxShown], "") + "…"
+		}
 	}
 	return subject, u, err
 }
+
+// maxShown is how much is repeated of what is no URL, in bytes.
+const maxShown = 200
 
 // checkScheme refuses what has no scheme, or one that is probably mistyped. It is not guessed, but
 // a hint says what text, from which u was read, may have meant.

@@ -246,17 +246,25 @@ var unbuilt = map[string]usageError{
 // unknownFlag returns the error for an unknown flag: the equivalent if it is a flag of another
 // tool, or else the flag with the most similar name. It returns nil if there is no such flag.
 func unknownFlag(name string, flags *pflag.FlagSet) error {
-	var said []string
+	var said []foreign
 	for _, f := range foreigners {
 		if slices.ContainsFunc(strings.Fields(f.names), func(known string) bool { return isFlag(name, known) }) {
-			said = append(said, f.advice())
+			if n := len(said) - 1; n >= 0 && said[n].here == f.here && said[n].note == f.note {
+				said[n].of += "'s and " + f.of
+				continue
+			}
+			said = append(said, f)
 		}
 	}
 	if wanted, ok := unbuilt[name]; ok {
 		return &usageError{wanted.text, wanted.hint}
 	}
 	if len(said) > 0 {
-		return &usageError{"unknown flag " + name, strings.Join(said, "; ")}
+		advice := make([]string, len(said))
+		for i, f := range said {
+			advice[i] = f.advice()
+		}
+		return &usageError{"unknown flag " + name, strings.Join(advice, "; ")}
 	}
 	if near := nearestFlag(strings.TrimLeft(name, "-"), flags); near != "" && strings.HasPrefix(name, "--") {
 		return &usageError{"unknown flag " + name, "did you mean --" + near + "?"}
@@ -299,6 +307,8 @@ func noURL(cmd *cobra.Command) error {
 	return wrong
 }
 
+const notNeededK = "aria2's -k is not needed: --segments decides how files are split"
+
 // misread says what an argument that is no URL would be as the value of a flag that has none here,
 // but has one in another tool; "" if there is no such flag.
 func (s *settings) misread(text string) string {
@@ -315,7 +325,8 @@ func (s *settings) misread(text string) string {
 		{s.tree.mirror && digits, "curl's -m is --max-time " + text},
 		{s.tree.force && digits, "aria2's -x is --segments " + text},
 		{s.tree.force, "curl's -x is --proxy " + text},
-		{s.tree.convert, "aria2's -k is not needed: --segments decides how files are split"},
+		{s.tree.convert, notNeededK},
+		{s.json && strings.HasPrefix(text, "{"), "curl's --json is -d TEXT -H 'Content-Type: application/json'"},
 		{s.resume && text != "-", "curl's -c is --cookies " + text},
 		{s.log.background, "curl's -b is --load-cookies FILE, or --header 'Cookie: NAME=VALUE'"},
 	} {

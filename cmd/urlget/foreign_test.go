@@ -51,6 +51,8 @@ func TestUnknownFlags(t *testing.T) {
 		{"--output", "it is one of curl's; here it is -O FILE"},
 		{"--output-documnet", "did you mean --output-document?"},
 		{"--no-clobebr", "did you mean --no-clobber?"},
+		{"--retry-connrefused", "it is one of curl's and wget's; what may pass is tried again without it"},
+		{"-k1M", "aria2's -k is not needed: --segments decides how files are split"},
 		{"--xyzzy", ""},
 		{"-W", ""},
 	}

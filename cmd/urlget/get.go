@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -64,7 +65,7 @@ func (a *app) get(ctx context.Context, j *job.Job) ended {
 	case e.Reason.File != "":
 		e.Reason.File = filepath.Join(a.out.dir, e.Reason.File)
 	case e.Hint == "":
-		e.Hint = a.kept(j, res)
+		e.Hint = cmp.Or(a.kept(j, res), a.gone(e))
 	}
 	return ended{res: res, err: res.Err}
 }
@@ -124,6 +125,21 @@ func (a *app) kept(j *job.Job, res *job.Result) string {
 		again = "the same command"
 	}
 	return fmt.Sprintf("%s are kept in %s; %s goes on from there", sizeWord(float64(bytes)), name, again)
+}
+
+// gone says that the directory of a file that could not be saved is not there any more; "" if it is.
+func (a *app) gone(err error) string {
+	if !errors.Is(err, fs.ErrNotExist) || fetch.CodeOf(err) != fetch.ErrFile || a.out.stream != "" {
+		return ""
+	}
+	dir, err := filepath.Abs(a.out.dir)
+	if err == nil {
+		_, err = os.Stat(dir)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return "the directory was removed; -P DIR saves in another one"
 }
 
 // look lists or describes one URL.

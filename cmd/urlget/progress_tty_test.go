@@ -85,7 +85,7 @@ func TestSeveralTransfersHaveATotal(t *testing.T) {
 	s.expect("2 of 3 · 97.7 of 976.6 KiB · ")
 	s.enter("\x03")
 	s.expect("interrupted")
-	s.expect("1 saved, 2 failed: 97.7 KiB in ")
+	s.expect("1 saved, 1 failed, 1 interrupted: 97.7 KiB in ")
 	s.expect("  failed: " + site.URL + "/nowhere")
 	s.exit(8)
 }

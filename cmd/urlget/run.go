@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -151,6 +153,9 @@ func run(ctx context.Context, args []string, std stdio, more ...fetch.Loader) in
 			err = fileError(help.err)
 		}
 	}
+	if errors.As(err, new(*fs.PathError)) { // of a command that knows nothing of classes
+		err = fileError(err)
+	}
 	if err != nil {
 		a.fail("", a.config.blame(err))
 	}
@@ -197,7 +202,12 @@ func (a *app) failed(number int, place, subject string, err error) {
 		ev.Hint = hintOf(err)
 		a.write(ev)
 	}
-	if name := cmp.Or(subject, place); name != "" {
+	name := cmp.Or(subject, place)
+	switch {
+	case name == "":
+	case fetch.CodeOf(err) == fetch.ErrInterrupted:
+		a.tally.brokenOff()
+	default:
 		a.tally.fail(name)
 	}
 	printError(a.con.prose(), a.con.paint, place, subject, err)
@@ -237,6 +247,9 @@ the terminal. "urlget schemes" lists the schemes.`,
 			name := "--" + none.GetSpecifiedName()
 			if none.GetSpecifiedShortnames() != "" {
 				name = name[1:]
+			}
+			if strings.Trim(name, "-0123456789") == "" && cmd.Flags().Changed("convert-links") {
+				return &usageError{"-k has no value here", notNeededK}
 			}
 			if err := unknownFlag(name, cmd.Flags()); err != nil {
 				return err

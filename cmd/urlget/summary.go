@@ -46,6 +46,16 @@ func (t *tally) fail(subject string) {
 	}
 }
 
+// interrupted is the outcome of what the user broke off. Nothing is wrong with it.
+const interrupted job.Outcome = "interrupted"
+
+// brokenOff counts a transfer that was interrupted.
+func (t *tally) brokenOff() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count(interrupted)
+}
+
 func (t *tally) count(o job.Outcome) {
 	if t.outcomes == nil {
 		t.outcomes = make(map[job.Outcome]int)
@@ -60,7 +70,7 @@ func (t *tally) summary(took time.Duration, paint painter, least int) string {
 	defer t.mu.Unlock()
 	var words []string
 	sum := 0
-	for _, o := range []job.Outcome{job.Saved, job.Unchanged, job.Skipped, job.Listed, job.NoContent, job.Failed} {
+	for _, o := range []job.Outcome{job.Saved, job.Unchanged, job.Skipped, job.Listed, job.NoContent, job.Failed, interrupted} {
 		n := t.outcomes[o]
 		if n == 0 {
 			continue

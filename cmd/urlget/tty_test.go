@@ -5,6 +5,8 @@ package main
 import (
 	"bytes"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -346,6 +348,31 @@ func TestAListThatIsTypedEndsOnce(t *testing.T) {
 	s.exit(0)
 }
 
+func TestAnInterruptedListSaysHowToGoOn(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	t.Cleanup(site.CloseClientConnections)
+	s := start(t, urlget("-j", "1", site.URL+"/stall", site.URL+"/nowhere"))
+	s.expect("97.7 of 976.6 KiB")
+	s.enter("\x03")
+	s.expect("97.7 KiB are kept in stall.part; -c goes on from there")
+	s.expect("the same command with -c goes on from here")
+	s.exit(130)
+
+	s = start(t, urlget(site.URL+"/nowhere", site.URL+"/stall"))
+	s.expect("not found")
+	s.expect("97.7 of 976.6 KiB")
+	s.enter("\x03")
+	s.expect("1 failed, 1 interrupted: ")
+	s.expect("  failed: ")
+	s.expectAll("the same command with -c goes on from here", func(text string) {
+		if strings.Contains(text, "stall") {
+			t.Errorf("%q: what was interrupted is among the failures", text)
+		}
+	})
+	s.exit(8)
+}
+
 func TestAnInterruptedTreeSaysThatItCanBeGoneOnWith(t *testing.T) {
 	t.Parallel()
 	site := newSite()
@@ -454,6 +481,47 @@ func TestHelpReportsAFullDevice(t *testing.T) {
 	if status != 3 || !strings.Contains(b.String(), "the disk is full") {
 		t.Errorf("status %d, %q", status, b.String())
 	}
+}
+
+func TestADirectoryThatWasRemovedIsNamedAsTheCause(t *testing.T) {
+	t.Parallel()
+	removed := make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "1000000")
+		w.Write(make([]byte, 100_000))
+		w.(http.Flusher).Flush()
+		select {
+		case <-removed:
+			w.Write(make([]byte, 900_000))
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(site.Close)
+	s := start(t, urlget("-P", "gone", site.URL+"/x"))
+	s.expect("97.7 of 976.6 KiB")
+	if err := os.RemoveAll(s.cmd.Dir + "/gone"); err != nil {
+		t.Fatal(err)
+	}
+	close(removed)
+	s.expect("there is no such file")
+	s.expect("hint: the directory was removed")
+	s.exit(3)
+}
+
+func TestATreeThatIsInUseComesWithAHint(t *testing.T) {
+	t.Parallel()
+	site := newSite()
+	t.Cleanup(site.CloseClientConnections)
+	first := start(t, urlget("-r", site.URL+"/stall"))
+	first.expect("97.7 of 976.6 KiB")
+	second := urlget("-r", site.URL+"/stall")
+	second.Dir = first.cmd.Dir
+	s := start(t, second)
+	s.expect("another process is at")
+	s.expect("hint: wait until it has ended")
+	s.exit(3)
+	first.enter("\x03")
+	first.exit(130)
 }
 
 func TestASecondSignalAtOnceIsTheFirst(t *testing.T) {

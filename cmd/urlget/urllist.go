@@ -304,6 +304,9 @@ func (a *app) lineJob(template *job.Job, g given) (*job.Job, error) {
 	if j.Output == "-" && template.Output != "-" {
 		return nil, usage("\"output\" names a file; urlget cat prints")
 	}
+	if base := a.set.list.begin; !j.URL.IsAbs() && j.URL.String() != "" && !base.IsZero() {
+		j.URL = base.Resolve(j.URL)
+	}
 	if j.Form == nil {
 		j.Form = template.Form
 	}
