@@ -414,10 +414,10 @@ func (a *app) prepareGet(j *job.Job) error {
 	}
 	switch {
 	case a.out.stream == "-":
-		j.Output, a.writer = "-", a.std.out
+		j.Output, a.writer = "-", stream(a.std.out)
 	case a.out.stream != "":
 		if a.device, err = os.OpenFile(a.out.stream, os.O_WRONLY, 0); err == nil {
-			j.Output, a.writer = "-", a.device
+			j.Output, a.writer = "-", stream(a.device)
 		}
 	default:
 		if a.out.name != "" {
@@ -426,6 +426,23 @@ func (a *app) prepareGet(j *job.Job) error {
 		a.files.Root, err = openRoot(a.out.dir)
 	}
 	return fileError(err)
+}
+
+// stream returns what content is written to that goes to w. Into few devices besides the null device
+// the kernel can move bytes itself (splice(2)), and it finds out only when they are on the way.
+func stream(w io.Writer) io.Writer {
+	f, ok := w.(*os.File)
+	if !ok {
+		return w
+	}
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return w
+	}
+	if null, err := os.Stat(os.DevNull); err == nil && os.SameFile(info, null) {
+		return w
+	}
+	return struct{ io.Writer }{f}
 }
 
 // prepareLook is for what saves nothing.
