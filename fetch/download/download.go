@@ -43,6 +43,7 @@ type Downloader struct {
 	Sync Sync
 
 	dirs    directories
+	numbers numbers
 	unsaved pending
 }
 

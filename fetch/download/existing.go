@@ -199,7 +199,7 @@ func (f *toFile) searchPart(ctx context.Context) error {
 // numberedPart looks for the part of the URL that got a number, because another URL of an earlier run
 // had the same name. That name with its number is then the file's. It returns nil if there is none.
 func (f *toFile) numberedPart() (p *part, rec *record, size int64) {
-	for n := 1; n < maxNumber; n++ {
+	for n := 1; n < maxParts; n++ {
 		name := numbered(f.name, n)
 		p, rec, size, err := openPart(f.dir, f.d.Sync, name)
 		if err == nil && rec.URL == f.url() {

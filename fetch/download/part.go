@@ -59,14 +59,15 @@ var (
 	errNotRegular = errors.New("it is not a regular file")
 )
 
-// maxNumber bounds the search for a free name.
-const maxNumber = 10000
+// maxParts bounds the parts of one name that others use, and the tries to get one that they remove or
+// make at the same time.
+const maxParts = 10_000
 
 // createPart creates an empty part for name. An existing part is removed first: if it is still
 // linked to a complete file, writing to it would damage that file. If url is not "", a part that
 // could be continued for another URL is kept, because it is often the server that chooses the name.
 func createPart(dir directory, sync Sync, name, url string, perm fs.FileMode) (*part, error) {
-	for n, races := 0, 0; n < maxNumber && races < maxNumber; {
+	for n, races := 0, 0; n < maxParts && races < maxParts; {
 		p := &part{dir: dir, sync: sync, names: namesFor(numbered(name, n))}
 		switch err := p.create(url, perm); {
 		case err == nil:

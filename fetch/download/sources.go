@@ -200,7 +200,9 @@ func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
 		}
 		return nil, err
 	}
-	final, err := p.part.commit(base, p.opts.Exists, false, time.Time{})
+	final, err := p.part.commit(base, p.opts.Exists, false, time.Time{}, func(link func(string) error) (string, error) {
+		return p.d.numbers.place(path.Join(where, base), base, p.opts.Exists, link)
+	})
 	if err != nil {
 		return nil, err
 	}
