@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -27,7 +28,7 @@ func (f *toFile) commit() error {
 	name, err := f.commitMemory()
 	if err == errNeedsPart {
 		if err = f.spill(); err == nil {
-			name, err = f.part.commit(f.name, f.opts.Exists, f.replace, f.object.ModTime, f.place)
+			name, err = f.part.commit(f.path(f.name), f.opts.Exists, f.replace, f.object.ModTime, &f.d.numbers)
 		}
 	}
 	if f.opts.Exists == Resume && errors.Is(err, fs.ErrExist) {
@@ -103,7 +104,7 @@ func (f *toFile) commitMemory() (name string, err error) {
 				return err
 			}
 		}
-		name, err = f.place(file.link)
+		name, err = f.d.numbers.place(f.path(f.name), f.opts.Exists, file.link)
 		return err
 	})
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrExist) && f.opts.Exists.replaces() {
@@ -115,15 +116,11 @@ func (f *toFile) commitMemory() (name string, err error) {
 // replaces reports whether e replaces an existing file.
 func (e Exists) replaces() bool { return e == Overwrite || e == Newer || e == Resume }
 
-// place calls link with the name of the file, or with one that nobody has, and returns it.
-func (f *toFile) place(link func(string) error) (string, error) {
-	return f.d.numbers.place(f.path(f.name), f.name, f.opts.Exists, link)
-}
-
-// commit moves the part to the file name, or to one that place finds, and returns which. Replace says
-// that an existing file may be replaced. The record is removed last: if the process is killed before
+// commit moves the part to the name of the file at a path below the root, or to a similar one, and
+// returns which. Replace says that an existing file may be replaced. The record is removed last: if the process is killed before
 // that, there is a part that can be continued, or the file; a record without a part means nothing.
-func (p *part) commit(name string, exists Exists, replace bool, modTime time.Time, place func(func(string) error) (string, error)) (string, error) {
+func (p *part) commit(file string, exists Exists, replace bool, modTime time.Time, taken *numbers) (string, error) {
+	name := path.Base(file)
 	replace = replace || exists == Overwrite || exists == Newer
 	old, err := p.dir.lstat(name)
 	there := err == nil && (replace || exists == Resume && p.extends(name))
@@ -147,7 +144,7 @@ func (p *part) commit(name string, exists Exists, replace bool, modTime time.Tim
 	if there || replace {
 		err = p.dir.rename(p.names.part, name)
 	} else {
-		name, err = place(func(free string) error { return renameNew(p.dir, p.names.part, free) })
+		name, err = taken.place(file, exists, func(free string) error { return renameNew(p.dir, p.names.part, free) })
 	}
 	if err == nil && !p.recorded.IsZero() {
 		p.removeRecord() // if that fails, the file is there all the same

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"sync"
 )
 
@@ -21,18 +22,19 @@ type numbers struct {
 	next map[string]int // by path below the root
 }
 
-// place calls link with name, which stands at a path, and, as long as that exists and exists allows
-// another name, with the numbered names that follow. It returns the last one. A number is not used
-// again once its file is gone, but the name itself is.
-func (m *numbers) place(path, name string, exists Exists, link func(string) error) (string, error) {
+// place calls link with the name at the end of a path below the root and, as long as that exists and
+// exists allows another name, with the numbered names that follow. It returns the last one. A number is
+// not used again once its file is gone, but the name itself is.
+func (m *numbers) place(file string, exists Exists, link func(string) error) (string, error) {
+	name := path.Base(file)
 	if exists != NewName {
 		return name, link(name)
 	}
-	for n := 0; n < maxNumber; n = max(n+1, m.first(path)) {
+	for n := 0; n < maxNumber; n = max(n+1, m.first(file)) {
 		free := numbered(name, n)
 		if err := link(free); !errors.Is(err, fs.ErrExist) {
 			if err == nil && n > 0 {
-				m.took(path, n)
+				m.took(file, n)
 			}
 			return free, err
 		}
@@ -41,17 +43,17 @@ func (m *numbers) place(path, name string, exists Exists, link func(string) erro
 }
 
 // first returns the number that may be free.
-func (m *numbers) first(path string) int {
+func (m *numbers) first(file string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.next[path]
+	return m.next[file]
 }
 
-func (m *numbers) took(path string, n int) {
+func (m *numbers) took(file string, n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, known := m.next[path]; m.next == nil || !known && len(m.next) >= maxNumbered {
+	if _, known := m.next[file]; m.next == nil || !known && len(m.next) >= maxNumbered {
 		m.next = make(map[string]int)
 	}
-	m.next[path] = max(m.next[path], n+1)
+	m.next[file] = max(m.next[file], n+1)
 }

@@ -22,7 +22,7 @@ func TestManyFilesOfOneName(t *testing.T) {
 	var m numbers
 	place := func(exists Exists, want string, wrong error) {
 		t.Helper()
-		if got, err := m.place("dir/x", "x", exists, link); got != want || err != wrong {
+		if got, err := m.place("dir/x", exists, link); got != want || err != wrong {
 			t.Errorf("%q, %v; want %q, %v", got, err, want, wrong)
 		}
 	}

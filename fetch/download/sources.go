@@ -200,9 +200,7 @@ func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
 		}
 		return nil, err
 	}
-	final, err := p.part.commit(base, p.opts.Exists, false, time.Time{}, func(link func(string) error) (string, error) {
-		return p.d.numbers.place(path.Join(where, base), base, p.opts.Exists, link)
-	})
+	final, err := p.part.commit(path.Join(where, base), p.opts.Exists, false, time.Time{}, &p.d.numbers)
 	if err != nil {
 		return nil, err
 	}
