@@ -118,7 +118,7 @@ func (a *app) openArchives(ctx context.Context, args []string, offline bool) (co
 		}
 		defer index.Close()
 		switch err := seen.Load(index); {
-		case errors.Is(err, capture.ErrNoIndex), errors.Is(err, capture.ErrDigests):
+		case errors.Is(err, warc.ErrNoIndex), errors.Is(err, capture.ErrDigests):
 			return ctx, usage("--warc-dedup %s: %v; one is expected as --warc-cdx writes it", r.dedup, err)
 		case err != nil:
 			return ctx, fileError(err)

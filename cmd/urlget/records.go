@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net/http"
 	"os"
 	"strings"
 
@@ -168,7 +167,7 @@ func entryOf(rec *warc.Record, more bool) fetch.Entry {
 	words := []string{rec.Type()}
 	switch kind := rec.Type(); {
 	case (kind == warc.Response || kind == warc.Revisit) && strings.HasPrefix(strings.ToLower(rec.ContentType()), "application/http"):
-		if resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(warc.Answer(rec.Block), maxShownHead)), nil); err == nil {
+		if resp, err := warc.ReadAnswer(rec.Block, maxShownHead); err == nil {
 			about.Status = resp.StatusCode
 			words = append(words, fmt.Sprint(resp.StatusCode))
 		}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -283,9 +282,7 @@ func (m *Importer) payload(rec *warc.Record, block *warc.Spool, sum io.Writer) (
 	if _, err := io.Copy(block, rec.Block); err != nil {
 		return -1, err
 	}
-	head := &io.LimitedReader{R: block.Reader(0), N: maxHead}
-	resp, err := http.ReadResponse(bufio.NewReader(warc.Answer(head)), nil)
-	head.N = math.MaxInt64
+	resp, err := warc.ReadAnswer(block.Reader(0), maxHead)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return -1, nil
 	}

@@ -38,13 +38,10 @@ func NewSeen() *Seen { return &Seen{list: make(map[string]earlier)} }
 // errFull ends the reading of an index.
 var errFull = errors.New("enough")
 
-// The errors of Load for what is of no use.
-var (
-	ErrNoIndex = errors.New("it is no index (CDXJ)")
-	ErrDigests = errors.New("it is an index whose digests are not SHA-256")
-)
+// ErrDigests is the error of Load for an index that is of no use.
+var ErrDigests = errors.New("it is an index whose digests are not SHA-256")
 
-// Load adds the payloads of a CDXJ index.
+// Load adds the payloads of a CDXJ index. What is none is warc.ErrNoIndex.
 func (s *Seen) Load(index io.Reader) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,8 +65,6 @@ func (s *Seen) Load(index io.Reader) error {
 		return nil
 	})
 	switch {
-	case errors.Is(err, warc.ErrNoIndex):
-		return ErrNoIndex
 	case err == nil && digests > 0 && known == 0:
 		return ErrDigests
 	case err == errFull:
@@ -85,9 +80,17 @@ func (s *Seen) Add(h *warc.Header) {
 	if s == nil || !ok || !whole || h.Type() != warc.Response && h.Type() != warc.Resource || h.Date().IsZero() {
 		return
 	}
-	if _, _, claimed := s.claim(digest, h.TargetURI(), h.Date(), h.ID(), true); claimed {
+	s.remember(h, digest)
+}
+
+// remember returns the record that has the payload with that digest. If there is none, it is the one
+// that the header is of, from now on.
+func (s *Seen) remember(h *warc.Header, digest string) (e earlier, known bool) {
+	e, known, claimed := s.claim(digest, h.TargetURI(), h.Date(), h.ID(), true)
+	if claimed {
 		s.settle(digest, true)
 	}
+	return e, known
 }
 
 // sha256Of returns a digest in the form in which payloads are remembered, and false if it is of
@@ -105,12 +108,9 @@ func sha256Of(text string) (string, bool) {
 // answer. If it is not, the record that the header is of is remembered: it has to be written before
 // others are asked about.
 func (s *Seen) Revisit(h *warc.Header, digest string) bool {
-	e, known, claimed := s.claim(digest, h.TargetURI(), h.Date(), h.ID(), true)
+	e, known := s.remember(h, digest)
 	if known {
 		e.refer(h)
-	}
-	if claimed {
-		s.settle(digest, true)
 	}
 	return known
 }

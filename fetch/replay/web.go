@@ -85,7 +85,7 @@ func (c *captured) take(q asked) {
 
 // readHead reads the head of a recorded answer, and reports whether it is one.
 func (c *captured) readHead(rec *warc.Record) bool {
-	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(warc.Answer(rec.Block), maxHead)), nil)
+	resp, err := warc.ReadAnswer(rec.Block, maxHead)
 	if err != nil {
 		return false
 	}

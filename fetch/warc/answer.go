@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"math"
+	"net/http"
 	"strings"
 )
 
@@ -37,6 +39,15 @@ func Answer(block io.Reader) io.Reader {
 		}
 	}
 	return io.MultiReader(&before, in) // there is no other
+}
+
+// ReadAnswer reads an answer of HTTP, the block of a record, of which all before the content takes at
+// most so many bytes.
+func ReadAnswer(block io.Reader, most int64) (*http.Response, error) {
+	head := &io.LimitedReader{R: block, N: most}
+	resp, err := http.ReadResponse(bufio.NewReader(Answer(head)), nil)
+	head.N = math.MaxInt64
+	return resp, err
 }
 
 // isInterim reports whether an answer that begins so is an interim one.

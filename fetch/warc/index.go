@@ -119,7 +119,7 @@ func (x *indexer) take(rec *Record) {
 	case Response, Revisit:
 		e.Mime = "unk"
 		if isHTTP || rec.Type() == Response && rec.ContentType() == "" {
-			if resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(Answer(rec.Block), maxIndexedHead)), nil); err == nil {
+			if resp, err := ReadAnswer(rec.Block, maxIndexedHead); err == nil {
 				e.Status = resp.StatusCode
 				e.Mime = bareType(resp.Header.Get("Content-Type"))
 			}

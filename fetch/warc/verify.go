@@ -1,14 +1,11 @@
 package warc
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
-	"math"
-	"net/http"
 	"strings"
 )
 
@@ -99,9 +96,7 @@ func (rec *Record) checkDigests() string {
 	src := io.TeeReader(rec.Block, io.MultiWriter(sinks...))
 	var decoded hash.Hash
 	if hasPayload && isHTTP {
-		head := &io.LimitedReader{R: src, N: maxIndexedHead} // which is held in memory
-		if resp, err := http.ReadResponse(bufio.NewReader(Answer(head)), nil); err == nil {
-			head.N = math.MaxInt64
+		if resp, err := ReadAnswer(src, maxIndexedHead); err == nil {
 			decoded = payload.Hash()
 			io.Copy(decoded, resp.Body)
 			resp.Body.Close()
