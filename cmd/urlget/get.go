@@ -436,10 +436,7 @@ func stream(w io.Writer) io.Writer {
 		return w
 	}
 	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return w
-	}
-	if null, err := os.Stat(os.DevNull); err == nil && os.SameFile(info, null) {
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 || isNull(info) {
 		return w
 	}
 	return struct{ io.Writer }{f}

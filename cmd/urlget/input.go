@@ -42,9 +42,11 @@ func (in *input) terminal() bool { return term.IsTerminal(int(in.from.Fd())) }
 // absent reports whether there can be no input: standard input is closed or the null device.
 func (in *input) absent() bool {
 	info, err := in.from.Stat()
-	if err != nil {
-		return true
-	}
+	return err != nil || isNull(info)
+}
+
+// isNull reports whether a file is the null device.
+func isNull(info os.FileInfo) bool {
 	null, err := os.Stat(os.DevNull)
 	return err == nil && os.SameFile(info, null)
 }

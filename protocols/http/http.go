@@ -72,13 +72,11 @@ type driver struct {
 }
 
 func newDriver(env *fetch.Env, opts Options) *driver {
-	given := opts.Jar != nil
-	if !given {
-		// The error is always nil.
-		opts.Jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
-	}
 	d := &driver{Options: opts, env: env}
-	d.cookies.Store(given)
+	if d.cookies.Store(d.Jar != nil); d.Jar == nil {
+		// The error is always nil.
+		d.Jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
+	}
 	d.http1 = newHTTP1(d)
 	if opts.HTTP3 != nil && !opts.HTTP1 && !opts.HTTP2 && opts.Transport == nil {
 		d.http3 = opts.HTTP3(env, overTCP{d})
