@@ -175,6 +175,15 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	return c.follow(ctx, req, &hopCount{max: c.maxHops()}, nil)
 }
 
+// Check returns the error with which Do would fail before it passes req to a driver, nil if there is
+// none. Nothing is sent, so the addresses of names are not checked: Do does that for each connection.
+func (c *Client) Check(req *Request) error {
+	if _, err := c.prepare(req, &hopCount{max: c.maxHops()}, nil); err != nil {
+		return asError(req.Op.String(), req.URL, err)
+	}
+	return nil
+}
+
 // Schemes returns the registered schemes, sorted by name.
 func (c *Client) Schemes() []Scheme { return c.registry.Schemes() }
 
@@ -223,6 +232,7 @@ func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*pre
 			return nil, err
 		}
 	}
+	p.prov.anonymous = req.Anonymous
 	if p.scheme.Driver != nil {
 		if err := p.scheme.checkBody(p.req); err != nil {
 			return nil, err

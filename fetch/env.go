@@ -20,10 +20,13 @@ type Env struct {
 
 // Credential answers a server's challenge: on the first attempt with the user and password in the
 // URL, if there are any, and otherwise from the client's Credentials. If there is no answer, the
-// error matches ErrAuth.
+// error matches ErrAuth. For an anonymous request there are answers only for a proxy.
 func (e *Env) Credential(ctx context.Context, ch Challenge) (Credential, error) {
+	prov := provenanceOf(ctx)
+	if prov.anonymous && ch.Mechanism != "proxy" {
+		return Credential{}, ErrAuth
+	}
 	if ch.From.IsZero() {
-		prov := provenanceOf(ctx)
 		if ch.From = prov.led; ch.From.IsZero() {
 			ch.From = prov.from
 		}
@@ -57,6 +60,7 @@ func (e *Env) Open(ctx context.Context, req *Request) (*Response, error) {
 	if dup.From.IsZero() {
 		dup.From = prov.url
 	}
+	dup.Anonymous = dup.Anonymous || prov.anonymous
 	var before *provenance
 	if dup.From.String() == prov.url.String() {
 		before = prov
@@ -79,8 +83,8 @@ func (e *Env) Proxy(ctx context.Context) (uri.URI, bool) {
 // include the scope in its key.
 //
 // Scopes separate connections through different proxies, connections made while the policy forbade
-// private addresses, and connections made because another origin led there, which may have
-// different credentials from the user's own requests.
+// private addresses, and connections made because another origin led there or for anonymous
+// requests, which may have different credentials from the user's own requests.
 func (e *Env) Scope(ctx context.Context) string {
 	prov := provenanceOf(ctx)
 	scope := prov.proxy.url.WithoutUserinfo().String()
@@ -90,13 +94,20 @@ func (e *Env) Scope(ctx context.Context) string {
 	if !prov.led.IsZero() {
 		scope += " foreign"
 	}
+	if prov.anonymous {
+		scope += " anonymous"
+	}
 	return scope
 }
 
 // Foreign reports whether another origin led to the origin that the request of ctx is for, even if
 // several hops ago. A driver that remembers logins must keep those requests apart: credentials that
 // the user gave for a server are for what the user named, not for what a third party wants from it.
-func (e *Env) Foreign(ctx context.Context) bool { return !provenanceOf(ctx).led.IsZero() }
+// Anonymous requests (see [Request]) count as foreign.
+func (e *Env) Foreign(ctx context.Context) bool {
+	prov := provenanceOf(ctx)
+	return prov.anonymous || !prov.led.IsZero()
+}
 
 // TLSConfig returns a new configuration for a connection to host.
 func (e *Env) TLSConfig(host string) *tls.Config {

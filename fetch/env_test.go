@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -297,5 +298,81 @@ func TestHandshake(t *testing.T) {
 				t.Errorf("%s: error %v, want class %q and retry %v", tt.name, err, tt.code, tt.retry)
 			}
 		})
+	}
+}
+
+// An anonymous request gets no login, wherever it is from, and neither does what it leads to. It has
+// connections of its own. The login of a proxy is not the server's business.
+func TestAnonymousRequestsHaveNoCredentials(t *testing.T) {
+	t.Parallel()
+	type seen struct {
+		url, user, proxy, scope string
+		foreign                 bool
+	}
+	for _, anonymous := range []bool{false, true} {
+		var all []seen
+		load := func(env *fetch.Env, reg *fetch.Registry) {
+			reg.Register(fetch.Scheme{Name: "x-line", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+				func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+					cred, err := env.Credential(ctx, fetch.Challenge{URL: req.URL, Mechanism: "basic"})
+					if err != nil && !errors.Is(err, fetch.ErrAuth) {
+						t.Error(err)
+					}
+					proxy, err := env.Credential(ctx, fetch.Challenge{URL: uri.MustParse("http://proxy.example/"), Mechanism: "proxy"})
+					if err != nil {
+						t.Error(err)
+					}
+					all = append(all, seen{req.URL.Path(), cred.User, proxy.User, env.Scope(ctx), env.Foreign(ctx)})
+					resp := &fetch.Response{Body: fetch.NoBody}
+					switch req.URL.Path() {
+					case "/url":
+						resp.Location = []uri.URI{uri.MustParse("/redirect")}
+					case "/redirect":
+						return env.Open(ctx, &fetch.Request{URL: uri.MustParse("x-line://h/opened")})
+					}
+					return resp, nil
+				})})
+		}
+		c := fetch.New(&fetch.Options{Proxy: noProxy, Credentials: fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+			return fetch.Credential{User: "joe"}, nil
+		})}, load)
+		resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("x-line://ann:secret@h/url"), Anonymous: anonymous})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		want := []seen{{"/url", "ann", "joe", "", false}, {"/redirect", "ann", "joe", "", false}, {"/opened", "joe", "joe", "", false}}
+		if anonymous {
+			want = []seen{{"/url", "", "joe", " anonymous", true}, {"/redirect", "", "joe", " anonymous", true}, {"/opened", "", "joe", " anonymous", true}}
+		}
+		for i := range all {
+			all[i].scope = strings.ReplaceAll(all[i].scope, " public", "") // of what a redirect leads to
+		}
+		if !slices.Equal(all, want) {
+			t.Errorf("anonymous %v: drivers saw %+v, want %+v", anonymous, all, want)
+		}
+	}
+}
+
+// Check says what Do would refuse, and sends nothing.
+func TestCheckRefusesAsDoDoes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		url, from string
+		want      fetch.Code
+	}{
+		{"http://127.0.0.1/", "", ""},
+		{"http://127.0.0.1/", "http://public.example/", fetch.ErrPolicy},
+		{"http://127.0.0.1/", "http://10.0.0.1/", ""},
+		{"http://h:25/", "", fetch.ErrPolicy},
+		{"http://h:631/", "http://public.example/", fetch.ErrPolicy},
+		{"http://h/", "http://public.example/", ""},
+	} {
+		web := &fakeWeb{}
+		c := fetch.New(&fetch.Options{Proxy: noProxy}, web.load)
+		req := &fetch.Request{URL: uri.MustParse(tt.url), From: uri.MustParse(tt.from)}
+		if err := c.Check(req); fetch.CodeOf(err) != tt.want || len(web.urls()) > 0 {
+			t.Errorf("%s from %q: %v after %q, want class %q", tt.url, tt.from, err, web.urls(), tt.want)
+		}
 	}
 }

@@ -16,6 +16,7 @@ type provenance struct {
 	// named this origin.
 	led       uri.URI
 	fromLocal bool // from is of a Local scheme
+	anonymous bool // as Request.Anonymous
 	// publicOnly is set if URL was supplied by a resource on a public address.
 	publicOnly bool
 	// hops is shared by all exchanges of a user's request.

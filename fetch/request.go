@@ -61,6 +61,10 @@ type Request struct {
 	// From is the resource that supplied URL: a redirect, a menu or a page. It is zero if the user
 	// supplied it. The policy is stricter when it is set.
 	From uri.URI
+	// Anonymous makes the request without the user's credentials: no login from URL or
+	// Options.Credentials, no cookies, keys, client certificates of a driver or logins that it
+	// remembers. Options.TLS and the logins of proxies apply as usual.
+	Anonymous bool
 	// Range asks for part of the content; zero means all of it.
 	Range Range
 	// Ranges asks for several parts at once, for protocols that support it. In HTTP, the content is

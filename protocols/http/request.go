@@ -25,7 +25,7 @@ type target struct {
 	url    *url.URL // for net/http: that of the forward proxy, if there is one
 	host   string   // for the Host field
 	header http.Header
-	// cookies is the URL that cookies belong to; nil if it has none.
+	// cookies is the URL that cookies belong to; nil if it has none or the request is anonymous.
 	cookies *url.URL
 	proxy   uri.URI // the forward proxy; zero if none
 	// ranged and conditional tell which answers are allowed.
@@ -54,6 +54,11 @@ func (d *driver) newTarget(ctx context.Context, req *fetch.Request, method strin
 	}
 	if err := t.fields(d, req); err != nil {
 		return nil, err
+	}
+	if req.Anonymous {
+		t.cookies = nil
+		t.header.Del("Authorization")
+		t.header.Del("Cookie")
 	}
 	return t, nil
 }
