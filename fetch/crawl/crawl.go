@@ -345,7 +345,7 @@ func (c *crawl) seed(n int) uri.URI {
 // visit asks the server's robots.txt, and then lets the caller do its work.
 func (c *crawl) visit(ctx context.Context, p *Page) error {
 	if !c.NoRobots || c.Sitemaps && p.Depth == 0 {
-		rules, err := c.robots.Rules(ctx, p.URL)
+		rules, err := c.robots.Rules(ctx, p.URL, p.From)
 		if err == nil && rules.Delay > 0 && !c.NoRobots {
 			limits := c.Schedule.Host
 			limits.Delay = max(limits.Delay, rules.Delay)

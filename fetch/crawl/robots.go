@@ -50,12 +50,17 @@ func NewRobots(client *fetch.Client, agent string) *Robots {
 	return &Robots{client: client, agent: agent, sites: map[string]*siteRules{}}
 }
 
-// Rules returns the rules of the server of u. An error means that nothing may be retrieved from it
-// (RFC 9309, section 2.3.1.4).
-func (c *Robots) Rules(ctx context.Context, u uri.URI) (*robots.Rules, error) {
-	where, ok := RobotsURL(u)
+// Rules returns the rules of the server of u, to which from led; zero if the user named u. An error
+// means that nothing may be retrieved from it (RFC 9309, section 2.3.1.4), or that the policy does
+// not let from lead there. Robots.txt is requested as from could have led to it, without the user's
+// credentials, and nothing is sent if the policy refuses u.
+func (c *Robots) Rules(ctx context.Context, u, from uri.URI) (*robots.Rules, error) {
+	where, ok := RobotsURL(u.WithoutUserinfo())
 	if !ok {
 		return &robots.Rules{}, nil
+	}
+	if err := c.client.Check(&fetch.Request{URL: u, From: from}); err != nil {
+		return nil, err
 	}
 	s := c.site(Site(u))
 	select {
@@ -68,7 +73,7 @@ func (c *Robots) Rules(ctx context.Context, u uri.URI) (*robots.Rules, error) {
 		return s.rules, s.err
 	}
 	told := true
-	ask := func(ctx context.Context) (*robots.Rules, error) { return c.ask(ctx, where, u) }
+	ask := func(ctx context.Context) (*robots.Rules, error) { return c.ask(ctx, where, from) }
 	if c.Share == nil {
 		s.rules, s.err = ask(ctx)
 	} else {
@@ -77,6 +82,7 @@ func (c *Robots) Rules(ctx context.Context, u uri.URI) (*robots.Rules, error) {
 	}
 	switch {
 	case ctx.Err() != nil || !told:
+	case fetch.CodeOf(s.err) == fetch.ErrPolicy: // others may lead there
 	case s.err != nil && c.Share != nil: // those it is shared with remember for how long that counts
 	case s.err != nil:
 		s.until = time.Now().Add(failuresFresh)
@@ -140,6 +146,8 @@ func (c *Robots) ask(ctx context.Context, where, from uri.URI) (*robots.Rules, e
 	for try := 1; ; try++ {
 		rules, err := c.askOnce(ctx, where, from)
 		switch fetch.CodeOf(err) {
+		case fetch.ErrPolicy:
+			return nil, err
 		case fetch.ErrNotFound, fetch.ErrRefused, fetch.ErrAuth, fetch.ErrNeedSearch, fetch.ErrNeedForm, fetch.ErrNotRetrievable:
 			return &robots.Rules{}, nil
 		}
@@ -164,7 +172,7 @@ func (c *Robots) ask(ctx context.Context, where, from uri.URI) (*robots.Rules, e
 }
 
 func (c *Robots) askOnce(ctx context.Context, where, from uri.URI) (*robots.Rules, error) {
-	resp, err := c.client.Do(ctx, &fetch.Request{URL: where.WithUserinfoOf(from), From: from})
+	resp, err := c.client.Do(ctx, &fetch.Request{URL: where, From: from, Anonymous: true})
 	if err != nil {
 		return nil, err
 	}

@@ -91,6 +91,9 @@ func (s *sharedRules) ask(ctx context.Context, key string, ask func(context.Cont
 	if ctx.Err() != nil {
 		return nil, nil, fetch.ContextError(ctx)
 	}
+	if fetch.CodeOf(told) == fetch.ErrPolicy {
+		return nil, told, nil // which may hold for this page or this worker alone
+	}
 	h := heldRules{Time: time.Now().UTC()}
 	if told != nil {
 		var own *fetch.Error

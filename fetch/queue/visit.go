@@ -142,7 +142,7 @@ func (v *visit) mayBegin(ctx context.Context) (*job.Result, error) {
 	if v.crawl.NoRobots && !sitemaps {
 		return nil, nil
 	}
-	rules, err := v.crawling.rules().Rules(ctx, v.login(u))
+	rules, err := v.crawling.rules().Rules(ctx, u, v.sub.Job.From)
 	var engine *engineError
 	switch {
 	case errors.As(err, &engine):

@@ -1,0 +1,265 @@
+package crawl_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/gopher"
+	httpdriver "github.com/urlget/urlget/protocols/http"
+)
+
+// A publicSite answers for public.example without a connection, so that the client takes it for a
+// public server. It notes the other URLs that reach a driver.
+type publicSite struct {
+	html string
+	mu   sync.Mutex
+	rest []string
+}
+
+func (p *publicSite) middleware(next fetch.Driver) fetch.Driver {
+	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+		switch {
+		case req.URL.Host() != "public.example":
+			p.mu.Lock()
+			p.rest = append(p.rest, req.URL.String())
+			p.mu.Unlock()
+			return next.Open(ctx, req)
+		case req.URL.Path() == "/robots.txt":
+			return nil, &fetch.Error{Code: fetch.ErrNotFound}
+		}
+		return &fetch.Response{Meta: fetch.Meta{ContentType: "text/html", Size: int64(len(p.html))},
+			Body: io.NopCloser(strings.NewReader(p.html))}, nil
+	})
+}
+
+// counting listens on loopback and counts connections.
+func counting(t *testing.T) (port string, n *atomic.Int32) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n = new(atomic.Int32)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			n.Add(1)
+			conn.Close()
+		}
+	})
+	t.Cleanup(func() { l.Close(); wg.Wait() })
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	return port, n
+}
+
+// A public page leads to a private host, in each way there is. Nothing is sent there, not even a
+// request for robots.txt.
+func TestRobotsAreNotAskedWhereTheLinkMayNotLead(t *testing.T) {
+	t.Parallel()
+	port, connections := counting(t)
+	tests := []struct {
+		link    string
+		reaches bool // the driver, which resolves the name
+	}{
+		{"http://127.0.0.1:" + port + "/", false},
+		{"https://127.0.0.1:" + port + "/", false},
+		{"http://[::ffff:127.0.0.1]:" + port + "/", false},
+		{"gopher://127.0.0.1:" + port + "/0x", false},
+		{"http://10.9.8.7/", false},
+		{"http://169.254.169.254/latest/", false},
+		{"http://second.example:631/", false},
+		{"http://forbidden.example:" + port + "/page", false},
+		{"http://internal.example:" + port + "/", true},
+		{"gopher://internal.example:" + port + "/0x", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.link, func(t *testing.T) {
+			t.Parallel()
+			site := &publicSite{html: `<a href="` + tt.link + `">x</a>`}
+			loopback := netip.MustParseAddr("127.0.0.1")
+			c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{site.middleware},
+				Network: fetch.Network{Hosts: map[string]netip.Addr{"internal.example:" + port: loopback, "forbidden.example:" + port: loopback}},
+				Policy: &fetch.Policy{CheckURL: func(u, _ uri.URI) error {
+					if u.Host() == "forbidden.example" && u.Path() == "/page" {
+						return errors.New("not this one")
+					}
+					return nil
+				}}}, httpdriver.Load, gopher.Load)
+			defer c.Close()
+			var failures []error
+			opts := crawl.Options{Scope: crawl.Scope{SpanHosts: true}, Ended: func(p *crawl.Page, err error) {
+				if p.Depth > 0 {
+					failures = append(failures, err)
+				}
+			}}
+			if _, err := crawl.Run(t.Context(), c, []uri.URI{uri.MustParse("http://public.example/")}, &opts); err != nil {
+				t.Fatal(err)
+			}
+			if len(failures) != 1 || fetch.CodeOf(failures[0]) != fetch.ErrPolicy {
+				t.Errorf("the link ended with %v, want a refusal by policy", failures)
+			}
+			if !tt.reaches && len(site.rest) > 0 {
+				t.Errorf("drivers were asked for %q", site.rest)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if n := connections.Load(); n != 0 {
+			t.Errorf("%d connections to the private host", n)
+		}
+	})
+}
+
+// Hosts that the user names may be private, and so may those that they lead to.
+func TestAPrivateHostIsCrawledByName(t *testing.T) {
+	t.Parallel()
+	other := newSite(t, map[string]string{"/": "other", "/robots.txt": "User-agent: *\nDisallow: /no"})
+	_, otherPort, _ := net.SplitHostPort(other.Listener.Addr().String())
+	site := newSite(t, map[string]string{"/": `<a href=/a></a><a href=/b></a><a href="http://other.corp:` + otherPort + `/"></a>`,
+		"/a": "a", "/b": "b", "/robots.txt": "User-agent: *\nDisallow: /b"})
+	_, port, _ := net.SplitHostPort(site.Listener.Addr().String())
+	loopback := netip.MustParseAddr("127.0.0.1")
+	c := fetch.New(&fetch.Options{Network: fetch.Network{Hosts: map[string]netip.Addr{
+		"wiki.corp:" + port: loopback, "other.corp:" + otherPort: loopback}}}, httpdriver.Load)
+	defer c.Close()
+	var got []string
+	opts := crawl.Options{Scope: crawl.Scope{SpanHosts: true}, Ended: func(p *crawl.Page, err error) {
+		got = append(got, strings.TrimSpace(p.URL.Host()+p.URL.Path()+" "+string(fetch.CodeOf(err))))
+	}}
+	if _, err := crawl.Run(t.Context(), c, []uri.URI{uri.MustParse("http://wiki.corp:" + port + "/")}, &opts); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got)
+	if want := []string{"other.corp/", "wiki.corp/", "wiki.corp/a"}; !slices.Equal(got, want) {
+		t.Errorf("visited %q, want %q", got, want)
+	}
+}
+
+// A refusal is for the link that was refused: it is not remembered for others, and rules that are
+// remembered let no link through that the policy refuses.
+func TestRefusalsOfRobotsAreNotRemembered(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		fmt.Fprint(w, "User-agent: *\nDisallow: /no")
+	}))
+	t.Cleanup(site.Close)
+	_, port, _ := net.SplitHostPort(site.Listener.Addr().String())
+	for _, host := range []string{"wiki.corp", "127.0.0.1"} {
+		asked.Store(0)
+		c := fetch.New(&fetch.Options{Network: fetch.Network{Hosts: map[string]netip.Addr{
+			"wiki.corp:" + port: netip.MustParseAddr("127.0.0.1")}}}, httpdriver.Load)
+		defer c.Close()
+		r := crawl.NewRobots(c, "urlget")
+		u, public, private := uri.MustParse("http://"+host+":"+port+"/x"), uri.MustParse("http://public.example/"), uri.MustParse("http://10.0.0.1/")
+		if _, err := r.Rules(t.Context(), u, public); fetch.CodeOf(err) != fetch.ErrPolicy || asked.Load() != 0 {
+			t.Errorf("%s, from a public page: %v after %d requests, want a refusal by policy after none", host, err, asked.Load())
+		}
+		for _, from := range []uri.URI{{}, private} {
+			rules, err := r.Rules(t.Context(), u, from)
+			if err != nil {
+				t.Errorf("%s, from %q: %v", host, from, err)
+			} else if ok, _ := rules.Allowed("/no"); ok {
+				t.Errorf("%s, from %q: the rules are not the server's", host, from)
+			}
+		}
+		if _, err := r.Rules(t.Context(), u, public); host == "127.0.0.1" && fetch.CodeOf(err) != fetch.ErrPolicy {
+			t.Errorf("%s, from a public page once the rules are known: %v, want a refusal by policy", host, err)
+		}
+		if n := asked.Load(); n != 1 {
+			t.Errorf("%s: robots.txt was requested %d times, want once", host, n)
+		}
+	}
+}
+
+// No login, cookie or field that proves who the user is goes along with a request for robots.txt.
+func TestRobotsAreAskedWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var pages, rules []string
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent := strings.Join(append(r.Header["Authorization"], r.Header["Cookie"]...), ", ")
+		mu.Lock()
+		defer mu.Unlock()
+		if r.URL.Path == "/robots.txt" {
+			rules = append(rules, sent)
+		} else {
+			pages = append(pages, sent)
+		}
+		if r.Header.Get("Authorization") == "" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<a href=/a></a>")
+	}))
+	t.Cleanup(site.Close)
+	addr := site.Listener.Addr().String()
+	netrc := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
+		return fetch.Credential{User: "joe", Password: "secret"}, nil
+	})
+	section := func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+			dup := *req
+			dup.Header = map[string][]string{"Authorization": {"Bearer secret"}, "Cookie": {"s=secret"}}
+			return next.Open(ctx, &dup)
+		})
+	}
+	tests := []struct {
+		name, login string
+		opts        fetch.Options
+	}{
+		{"of the URL", "joe:secret@", fetch.Options{}},
+		{"of a file", "", fetch.Options{Credentials: netrc}},
+		{"of the configuration", "", fetch.Options{Middleware: []fetch.Middleware{section}}},
+	}
+	for _, tt := range tests {
+		pages, rules = nil, nil
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jar.SetCookies(&url.URL{Scheme: "http", Host: addr, Path: "/"}, []*http.Cookie{{Name: "session", Value: "secret"}})
+		c := fetch.New(&tt.opts, httpdriver.With(httpdriver.Options{Jar: jar}))
+		defer c.Close()
+		seed := "http://" + tt.login + addr + "/"
+		resp, err := c.Get(t.Context(), seed) // so that the login is known before
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if _, err := crawl.Run(t.Context(), c, []uri.URI{uri.MustParse(seed)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		if want := []string{""}; !slices.Equal(rules, want) {
+			t.Errorf("%s: robots.txt was asked with %q, want %q", tt.name, rules, want)
+		}
+		if len(pages) < 3 || !strings.Contains(pages[len(pages)-1], "secret") {
+			t.Errorf("%s: pages were asked with %q", tt.name, pages)
+		}
+		mu.Unlock()
+	}
+}
