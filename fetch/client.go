@@ -42,6 +42,9 @@ func New(opts *Options, load ...Loader) *Client {
 	if opts != nil {
 		c.opts = *opts
 	}
+	if o := c.opts.Places; o != nil {
+		c.private, c.public = o.private, o.public
+	}
 	c.policy = c.opts.Policy
 	if c.policy == nil {
 		c.policy = &Policy{}

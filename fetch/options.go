@@ -56,6 +56,10 @@ type Options struct {
 	// Recorder observes every exchange; nil records nothing and costs nothing. See [Trace] for the
 	// lines of conversations only, and JoinRecorders for several recorders.
 	Recorder Recorder
+	// Places, if not nil, is a client that this one shares the memory of private hosts with, for
+	// clients that differ in credentials: a resource that one of them retrieved from a private host
+	// may lead the other to private hosts too.
+	Places *Client
 }
 
 // Network selects addresses for direct connections.

@@ -29,3 +29,25 @@ func TestPlacesAreBounded(t *testing.T) {
 		t.Error("another port of a private host is private")
 	}
 }
+
+func TestPlacesAreShared(t *testing.T) {
+	t.Parallel()
+	a := New(nil)
+	b, c := New(&Options{Places: a}), New(nil)
+	a.learn("a.example:80", placePrivate)
+	b.learn("b.example:80", placePrivate)
+	for _, tt := range []struct {
+		client *Client
+		want   bool
+	}{{a, true}, {b, true}, {c, false}} {
+		for _, name := range []string{"http://a.example/", "http://b.example/"} {
+			if got := tt.client.isPrivate(uri.MustParse(name), 80); got != tt.want {
+				t.Errorf("%s is private: %v, want %v", name, got, tt.want)
+			}
+		}
+	}
+	b.learn("a.example:80", placePublic)
+	if a.isPrivate(uri.MustParse("http://a.example/"), 80) {
+		t.Error("a host at a public address is private to the other client")
+	}
+}

@@ -160,7 +160,9 @@ func (a *app) serveClients(terminal bool) (c serveClients, err error) {
 		theirs.Middleware = slices.Delete(slices.Clone(opts.Middleware), 1, 2)
 	}
 	opts.Credentials = ownLogins{opts.Credentials}
-	c.own, c.foreign = a.clientWith(opts), a.clientWith(&theirs)
+	c.own = a.clientWith(opts)
+	theirs.Places = c.own // a page on a private host leads to private hosts
+	c.foreign = a.clientWith(&theirs)
 	if terminal {
 		live, policy := theirs, *theirs.Policy
 		policy.AllowSessions = true // the pages ask

@@ -13,6 +13,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"html"
 	"io"
 	"math/big"
 	"net"
@@ -119,6 +120,10 @@ func pages() http.Handler {
 	mux.Handle("/moved", http.RedirectHandler("/hello.txt", http.StatusFound))
 	mux.Handle("/loop", http.RedirectHandler("/loop", http.StatusFound))
 	mux.Handle("/tofile", http.RedirectHandler("file:///etc/passwd", http.StatusFound))
+	mux.HandleFunc("/image", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<img src="%s">`, html.EscapeString(r.URL.RawQuery))
+	})
 	mux.HandleFunc("/lead", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", r.URL.RawQuery)
 		w.WriteHeader(http.StatusFound)

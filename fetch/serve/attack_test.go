@@ -227,6 +227,35 @@ func TestPagesCannotReachPrivateAddresses(t *testing.T) {
 	}
 }
 
+// TestPrivatePagesReachPrivateHosts has a page on a private host that the user opened by name show an
+// image of another port. A public page cannot, though the user has been there.
+func TestPrivatePagesReachPrivateHosts(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	images := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Content-Type", "image/png")
+		io.WriteString(w, "pixels")
+	}))
+	t.Cleanup(images.Close)
+	_, imagePort, _ := net.SplitHostPort(images.Listener.Addr().String())
+	image := "http://vm:" + imagePort + "/i.png"
+	pages := web(t, "text/html", `<img src="`+image+`">`)
+	_, pagePort, _ := net.SplitHostPort(pages.Listener.Addr().String())
+	loopback := netip.MustParseAddr("127.0.0.1")
+	u := start(t, pretendPublic(pages), func(_ *serve.Options, o *fetch.Options) {
+		o.Network.Hosts = map[string]netip.Addr{"vm:" + pagePort: loopback, "vm:" + imagePort: loopback}
+	})
+	public := u.get(u.open("http://192.0.2.1/").find(t, "/content?")).find(t, "/content?", image)
+	u.get(public).want(t, http.StatusForbidden, "private address")
+	frame := u.get(u.open("http://vm:"+pagePort+"/").find(t, "/content?"))
+	u.get(frame.find(t, "/content?", image)).want(t, http.StatusOK, "pixels")
+	u.get(public).want(t, http.StatusForbidden, "private address")
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the private server was asked %d times, want once", n)
+	}
+}
+
 // TestCredentialsAreTheUsers asks for a login where the user went, and not where a page led.
 func TestCredentialsAreTheUsers(t *testing.T) {
 	t.Parallel()

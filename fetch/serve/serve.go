@@ -35,7 +35,8 @@ type Options struct {
 	// Archive. It is required.
 	Client *fetch.Client
 	// Foreign retrieves what leads to another origin, and everything from there on. It must have
-	// neither credentials nor cookies of the user. Nil refuses such links.
+	// neither credentials nor cookies of the user. Its option Places should be Client, so that pages
+	// of private hosts can lead to private hosts. Nil refuses such links.
 	Foreign *fetch.Client
 	// Sessions opens sessions (telnet and such) for pages that are terminals, each after the user has
 	// said so there; nil opens none. It should have no credentials, Policy.AllowSessions, and no idle

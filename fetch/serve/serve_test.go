@@ -41,7 +41,7 @@ func start(t *testing.T, change ...func(*serve.Options, *fetch.Options)) *user {
 	}
 	opts.Client = fetch.New(common, protocols.All)
 	foreign := *common
-	foreign.Credentials = nil
+	foreign.Credentials, foreign.Places = nil, opts.Client
 	opts.Foreign = fetch.New(&foreign, protocols.All)
 	t.Cleanup(func() { opts.Client.Close(); opts.Foreign.Close() })
 
