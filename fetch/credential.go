@@ -33,7 +33,8 @@ type Credential struct{ User, Password, Account string }
 // A Challenge is a server's request for a Credential.
 type Challenge struct {
 	URL       uri.URI // what is being opened
-	From      uri.URI // the resource of another origin that led here, otherwise the one that led to URL; zero if the user named it
+	From      uri.URI // the resource of another origin that led here, otherwise the one that led to URL; may be zero
+	Foreign   bool    // as Env.Foreign: the user's credentials are not for this request. Env.Credential sets it
 	Mechanism string  // "ftp", "nntp", "basic", "digest", "ldap", "proxy"
 	Realm     string  // as named by the server, if at all
 	User      string  // the user name if it is known already, or ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
@@ -102,23 +103,85 @@ func TestEnvCredential(t *testing.T) {
 
 func TestChallengeSaysWhoLedThere(t *testing.T) {
 	t.Parallel()
-	var got fetch.Challenge
-	o := &fetch.Options{Proxy: noProxy, Credentials: fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-		got = ch
-		return fetch.Credential{}, fetch.ErrAuth
-	})}
-	c := fetch.New(o, func(env *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
-			func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-				_, err := env.Credential(ctx, fetch.Challenge{URL: req.URL, Realm: "r"})
-				return nil, err
-			})})
-	})
-	from := uri.MustParse("http://evil.example/")
-	if _, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("x://h/"), From: from}); fetch.CodeOf(err) != fetch.ErrAuth {
-		t.Errorf("error %v", err)
+	for _, tt := range []struct {
+		url, from string
+		untrusted bool
+		foreign   bool
+	}{
+		{url: "x://h/"},
+		{url: "x://h/", from: "x://h/page"},
+		{url: "x://h/", from: "http://evil.example/", foreign: true},
+		{url: "http://h/", from: "https://h/", foreign: true},
+		{url: "http://h:8080/", from: "http://h/", foreign: true},
+		{url: "x://h/", from: "file:///list", foreign: true},
+		{url: "x://h/", untrusted: true, foreign: true},
+		{url: "x://h/", from: "x://h/page", untrusted: true, foreign: true},
+		{url: "x://h/", from: "http://evil.example/", untrusted: true, foreign: true},
+	} {
+		var got fetch.Challenge
+		o := &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{Untrusted: tt.untrusted}, Credentials: &asked{&got}}
+		c := fetch.New(o, func(env *fetch.Env, reg *fetch.Registry) {
+			for _, name := range []string{"x", "http"} {
+				reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
+					func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+						if env.Foreign(ctx) != tt.foreign || env.ForeignRequest(req) != tt.foreign {
+							t.Errorf("%+v: Foreign %v, ForeignRequest %v", tt, env.Foreign(ctx), env.ForeignRequest(req))
+						}
+						_, err := env.Credential(ctx, fetch.Challenge{URL: req.URL, Realm: "r", Foreign: !tt.foreign})
+						return nil, err
+					})})
+			}
+		})
+		req := &fetch.Request{URL: uri.MustParse(tt.url)}
+		if tt.from != "" {
+			req.From = uri.MustParse(tt.from)
+		}
+		if _, err := c.Do(t.Context(), req); fetch.CodeOf(err) != fetch.ErrAuth {
+			t.Errorf("%+v: error %v", tt, err)
+		}
+		if got.From != req.From || got.Foreign != tt.foreign || got.Realm != "r" || got.Attempt != 1 {
+			t.Errorf("%+v: challenge %+v", tt, got)
+		}
+		if _, err := c.Explain(req); err != nil || got.Foreign != tt.foreign || got.Realm != "" {
+			t.Errorf("%+v: explained by %+v, %v", tt, got, err)
+		}
 	}
-	if got.From != from || got.Realm != "r" || got.Attempt != 1 {
-		t.Errorf("challenge %+v", got)
+}
+
+// asked notes the last challenge.
+type asked struct{ last *fetch.Challenge }
+
+func (a *asked) Credential(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+	*a.last = ch
+	return fetch.Credential{}, fetch.ErrAuth
+}
+
+func (a *asked) Source(ch fetch.Challenge) string {
+	*a.last = ch
+	return ""
+}
+
+// A redirect by way of another origin back to what the user named stays foreign.
+func TestWhatComesBackThroughAnotherOriginIsForeign(t *testing.T) {
+	t.Parallel()
+	for _, untrusted := range []bool{false, true} {
+		var foreign []bool
+		web := &fakeWeb{pages: map[string]string{"http://a/": "-> http://b/", "http://b/": "-> http://a/2", "http://a/2": "-> http://a/3", "http://a/3": "end"}}
+		c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{Untrusted: untrusted}}, func(env *fetch.Env, reg *fetch.Registry) {
+			web.load(env, reg)
+			s, _ := reg.Lookup("http")
+			next := s.Driver
+			s.Driver = fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+				foreign = append(foreign, env.Foreign(ctx))
+				return next.Open(ctx, req)
+			})
+			reg.Replace(s)
+		})
+		if _, err := c.Get(t.Context(), "http://a/"); err != nil {
+			t.Fatal(err)
+		}
+		if want := []bool{untrusted, true, true, true}; !slices.Equal(foreign, want) {
+			t.Errorf("untrusted %v: foreign %v, want %v", untrusted, foreign, want)
+		}
 	}
 }

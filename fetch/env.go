@@ -26,6 +26,7 @@ func (e *Env) Credential(ctx context.Context, ch Challenge) (Credential, error) 
 	if prov.anonymous && ch.Mechanism != "proxy" {
 		return Credential{}, ErrAuth
 	}
+	ch.Foreign = prov.foreign
 	if ch.From.IsZero() {
 		if ch.From = prov.led; ch.From.IsZero() {
 			ch.From = prov.from
@@ -83,15 +84,15 @@ func (e *Env) Proxy(ctx context.Context) (uri.URI, bool) {
 // include the scope in its key.
 //
 // Scopes separate connections through different proxies, connections made while the policy forbade
-// private addresses, and connections made because another origin led there or for anonymous
-// requests, which may have different credentials from the user's own requests.
+// private addresses, and connections of foreign or anonymous requests (see Foreign and [Request]),
+// which may have different credentials from the user's own requests.
 func (e *Env) Scope(ctx context.Context) string {
 	prov := provenanceOf(ctx)
 	scope := prov.proxy.url.WithoutUserinfo().String()
 	if prov.publicOnly && !e.client.policy.AllowPrivate {
 		scope += " public"
 	}
-	if !prov.led.IsZero() {
+	if prov.foreign {
 		scope += " foreign"
 	}
 	if prov.anonymous {
@@ -100,17 +101,39 @@ func (e *Env) Scope(ctx context.Context) string {
 	return scope
 }
 
-// Foreign reports whether another origin led to the origin that the request of ctx is for, even if
-// several hops ago. A driver that remembers logins must keep those requests apart: credentials that
-// the user gave for a server are for what the user named, not for what a third party wants from it.
-// Anonymous requests (see [Request]) count as foreign.
+// Foreign reports whether the request of ctx serves somebody other than the user: another origin
+// led here, even if several hops ago, or the policy calls all requests untrusted.
+//
+// It is the only question that a driver asks before it uses anything that belongs to the user: a
+// login, a key, an agent, a cookie, an account, a reserved port, a mailbox, a configuration file.
+// None of these is for a foreign request, except a login in its URL. Request.From does not answer
+// the question: it is zero for jobs of a queue, and it does not tell of earlier hops. A driver that
+// remembers logins must not use those of one kind of request for the other. Credential,
+// TLSConfig and Scope take care of their parts. Anonymous requests (see [Request]) count as foreign,
+// except for TLSConfig.
 func (e *Env) Foreign(ctx context.Context) bool {
 	prov := provenanceOf(ctx)
-	return prov.anonymous || !prov.led.IsZero()
+	return prov.anonymous || prov.foreign
 }
 
-// TLSConfig returns a new configuration for a connection to host.
-func (e *Env) TLSConfig(host string) *tls.Config {
+// ForeignRequest reports whether Foreign would be true in the exchange for req. It is for
+// [Explainer], which has no context.
+func (e *Env) ForeignRequest(req *Request) bool {
+	return req.Anonymous || e.client.provenance(req, nil, nil).foreign
+}
+
+// TLSConfig returns a new configuration for a connection to host. If the request of ctx is foreign,
+// the configuration has no client certificates.
+func (e *Env) TLSConfig(ctx context.Context, host string) *tls.Config {
+	cfg := e.tlsConfig(host)
+	if provenanceOf(ctx).foreign && (len(cfg.Certificates) > 0 || cfg.GetClientCertificate != nil) {
+		// A resumed session would prove the identity as well.
+		cfg.Certificates, cfg.GetClientCertificate, cfg.ClientSessionCache = nil, nil, nil
+	}
+	return cfg
+}
+
+func (e *Env) tlsConfig(host string) *tls.Config {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	if e.client.opts.TLS != nil {
 		cfg = e.client.opts.TLS.Clone()

@@ -31,16 +31,16 @@ func TestIdentityAndTimeoutsHaveDefaults(t *testing.T) {
 		if env.Logger() == nil || env.Trace(ctx) != nil {
 			t.Error("the logger should not be nil, and the trace should")
 		}
-		if cfg := env.TLSConfig("h.example"); cfg.ServerName != "h.example" || cfg.MinVersion != tls.VersionTLS12 {
+		if cfg := env.TLSConfig(ctx, "h.example"); cfg.ServerName != "h.example" || cfg.MinVersion != tls.VersionTLS12 {
 			t.Errorf("TLSConfig for %q from version %x", cfg.ServerName, cfg.MinVersion)
 		}
 	})
 	o := &fetch.Options{Timeouts: fetch.Timeouts{Connect: -1, Reply: time.Second}, TLS: &tls.Config{ServerName: "other.example"}}
-	withEnv(t, o, "x-env:", func(_ context.Context, env *fetch.Env, _ *fetch.Request) {
+	withEnv(t, o, "x-env:", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
 		if got := env.Timeouts(); got != (fetch.Timeouts{Reply: time.Second, Idle: time.Minute}) {
 			t.Errorf("Timeouts %+v", got)
 		}
-		if cfg := env.TLSConfig("h.example"); cfg.ServerName != "other.example" || cfg == o.TLS {
+		if cfg := env.TLSConfig(ctx, "h.example"); cfg.ServerName != "other.example" || cfg == o.TLS {
 			t.Error("TLSConfig is not a copy of the caller's")
 		}
 	})
@@ -229,11 +229,13 @@ func TestScope(t *testing.T) {
 	record("public", &fetch.Options{Proxy: noProxy}, "http://192.0.2.1/")
 	record("trusting", &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{AllowPrivate: true}}, "http://192.0.2.1/")
 	record("proxy", &fetch.Options{Proxy: through("socks5://u:secret@p/")}, "")
+	record("untrusted", &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{Untrusted: true, AllowPrivate: true}}, "")
+	record("untrusted, same origin", &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{Untrusted: true, AllowPrivate: true}}, "x://h/other")
 	record("same origin", &fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{AllowPrivate: true}}, "x://h/other")
 	if scopes["user"] != scopes["same origin"] || scopes["private"] != scopes["trusting"] {
 		t.Errorf("scopes of equal rules differ: %q", scopes)
 	}
-	for _, other := range []string{"private", "public", "proxy"} {
+	for _, other := range []string{"private", "public", "proxy", "untrusted", "untrusted, same origin"} {
 		if scopes["user"] == scopes[other] {
 			t.Errorf("the scope of %s is that of the user", other)
 		}
@@ -253,7 +255,7 @@ func TestHandshakeWithASilentServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		err = env.Handshake(ctx, conn, env.TLSConfig("h"))
+		err = env.Handshake(ctx, conn, env.TLSConfig(ctx, "h"))
 		var e *fetch.Error
 		if !errors.As(err, &e) || e.Code != fetch.ErrNetwork || !e.Retry {
 			t.Errorf("error %v, want one of class %q that may be tried again", err, fetch.ErrNetwork)
@@ -289,7 +291,7 @@ func TestHandshake(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			err = env.Handshake(ctx, conn, env.TLSConfig(tt.host))
+			err = env.Handshake(ctx, conn, env.TLSConfig(ctx, tt.host))
 			var e *fetch.Error
 			if errors.As(err, &e); err == nil && tt.code == "" {
 				return

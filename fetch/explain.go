@@ -53,7 +53,7 @@ func (c *Client) Explain(req *Request) (*Explanation, error) {
 			x.Address = net.JoinHostPort(host, strconv.Itoa(int(port)))
 		}
 	}
-	x.Credentials = c.credentialSource(p.req)
+	x.Credentials = c.credentialSource(p.req, p.prov.foreign)
 	if d, ok := p.scheme.Driver.(Expecter); ok && p.req.Op == OpGet {
 		if m, ok := d.Expect(p.req); ok {
 			x.Expected = &m
@@ -71,13 +71,13 @@ func (c *Client) Explain(req *Request) (*Explanation, error) {
 	return x, nil
 }
 
-func (c *Client) credentialSource(req *Request) string {
+func (c *Client) credentialSource(req *Request, foreign bool) string {
 	user, hasUser := req.URL.User()
 	if _, ok := req.URL.Password(); ok {
 		return "URL"
 	}
 	if s, ok := c.opts.Credentials.(CredentialSource); ok {
-		ch := Challenge{URL: req.URL, From: req.From, User: user, Attempt: 1}
+		ch := Challenge{URL: req.URL, From: req.From, Foreign: foreign, User: user, Attempt: 1}
 		if where := s.Source(ch); where != "" {
 			return where
 		}

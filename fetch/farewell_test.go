@@ -22,7 +22,7 @@ func loadSecureLine(env *fetch.Env, reg *fetch.Registry) {
 			if err != nil {
 				return nil, err
 			}
-			if err := env.Handshake(ctx, conn, env.TLSConfig(req.URL.Host())); err != nil {
+			if err := env.Handshake(ctx, conn, env.TLSConfig(ctx, req.URL.Host())); err != nil {
 				return nil, err
 			}
 			conn.Bind(ctx)

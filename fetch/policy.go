@@ -27,9 +27,10 @@ type Policy struct {
 	AllowPorts   []uint16 // exempt from the port rules
 	AllowPrivate bool     // let public resources lead to private addresses
 	AllowFile    bool     // let remote parties lead to local resources
-	// Untrusted says that it was not the user who named the URLs of requests, whatever their From
-	// says, but others, such as those who fill a queue: the rules are those for a URL that a resource
-	// on a public address supplied.
+	// Untrusted says that others named the URLs of requests, such as those who fill a queue, whatever
+	// Request.From says. The rules are those for a URL that a resource on a public address supplied,
+	// and all requests are foreign (see Env.Foreign). Unless AllowPrivate is set, a proxy is not
+	// asked for hosts by name, because it would resolve them.
 	Untrusted bool
 	// AllowSessions lets remote parties lead to interactive services, for programs that ask the user
 	// first. All other rules hold for them.
@@ -57,12 +58,12 @@ var riskyPorts = [...]uint16{
 // checkURL applies the rules that do not need an address.
 func (p *Policy) checkURL(prov *provenance, s Scheme) error {
 	u, from := prov.url, prov.from
-	if (p.Untrusted || !from.IsZero()) && s.Driver != nil {
+	if (prov.untrusted || !from.IsZero()) && s.Driver != nil {
 		if err := p.checkTarget(prov, s); err != nil {
 			return err
 		}
 	}
-	if err := p.checkPort(u, from, s); err != nil {
+	if err := p.checkPort(prov, s); err != nil {
 		return err
 	}
 	if addr, err := netip.ParseAddr(u.Host()); err == nil {
@@ -81,12 +82,12 @@ func (p *Policy) checkURL(prov *provenance, s Scheme) error {
 func (p *Policy) checkTarget(prov *provenance, s Scheme) error {
 	from := prov.from
 	switch {
-	case s.Local && !p.AllowFile && from.IsZero():
-		return refusal(Reason{Kind: ReasonLocal, Scheme: s.Name}, "others may not name local resources")
+	case s.Local && !p.AllowFile && prov.untrusted:
+		return refusal(Reason{Kind: ReasonLocal, Scheme: s.Name}, "an untrusted request may not name local resources")
 	case s.Local && !p.AllowFile && !prov.fromLocal:
 		return refusal(Reason{Kind: ReasonLocal, Scheme: s.Name},
 			"the remote resource %s may not lead to local ones", from.Redacted())
-	case s.State() != StateRetrieves && from.IsZero():
+	case s.State() != StateRetrieves && prov.untrusted:
 		return nil // which the driver says better
 	case s.State() == StateSession && p.AllowSessions:
 	case s.State() != StateRetrieves:
@@ -114,15 +115,16 @@ func (p *Policy) checkRedirect(u uri.URI, from, to Scheme) error {
 // sameProtocol reports whether two schemes are equal, or differ only in the use of TLS.
 func sameProtocol(a, b string) bool { return a == b || a+"s" == b || a == b+"s" }
 
-func (p *Policy) checkPort(u, from uri.URI, s Scheme) error {
+func (p *Policy) checkPort(prov *provenance, s Scheme) error {
+	u, from := prov.url, prov.from
 	port := u.Port(s.Port)
 	if port == 0 || port == s.Port || slices.Contains(p.AllowPorts, port) {
 		return nil
 	}
-	if p.Untrusted && from.IsZero() && port < 1024 {
-		return refusal(Reason{Kind: ReasonPort, Port: port}, "others may not name reserved port %d", port)
-	}
-	if !from.IsZero() {
+	switch {
+	case prov.untrusted && port < 1024:
+		return refusal(Reason{Kind: ReasonPort, Port: port}, "an untrusted request may not name reserved port %d", port)
+	case !from.IsZero():
 		sameSite := u.Scheme() == from.Scheme() && u.Host() == from.Host() && port == from.Port(s.Port)
 		if port < 1024 && !sameSite {
 			return refusal(Reason{Kind: ReasonPort, Port: port}, "%s led to reserved port %d", from.Redacted(), port)
@@ -153,8 +155,9 @@ func (p *Policy) checkAddr(prov *provenance, addr netip.AddrPort) error {
 
 func (p *Policy) checkPrivate(prov *provenance, addr netip.Addr) error {
 	if prov.publicOnly && !p.AllowPrivate && isPrivate(addr) {
-		if prov.from.IsZero() {
-			return refusal(Reason{Kind: ReasonPrivate, Host: prov.url.Host()}, "others may not name the private address %s", addr)
+		if prov.untrusted {
+			return refusal(Reason{Kind: ReasonPrivate, Host: prov.url.Host()},
+				"an untrusted request may not name the private address %s", addr)
 		}
 		return refusal(Reason{Kind: ReasonPrivate, Host: prov.url.Host()}, "%s led to the private address %s",
 			prov.from.Redacted(), addr)

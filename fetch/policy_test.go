@@ -86,6 +86,8 @@ func TestRulesOnWhatOthersName(t *testing.T) {
 		{url: "http://127.0.0.1/", policy: fetch.Policy{AllowPrivate: true}, ok: true},
 		{url: "file:///etc/motd"},
 		{url: "file:///etc/motd", from: "file:///etc/"},
+		{url: "http://10.1.2.3/", from: "http://10.1.2.3/"},
+		{url: "http://10.1.2.3/", from: "http://192.0.2.7/"},
 		{url: "file:///etc/motd", policy: fetch.Policy{AllowPrivate: true}},
 		{url: "file:///etc/motd", policy: fetch.Policy{AllowFile: true}, ok: true},
 	}

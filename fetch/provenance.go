@@ -12,9 +12,14 @@ import (
 // A provenance is the part of a request that the dialer needs. It travels in the context.
 type provenance struct {
 	url, from uri.URI
-	// led is the latest resource on the way here that led to a different origin; zero if the user
-	// named this origin.
-	led       uri.URI
+	// led is the latest resource on the way here that led to a different origin; zero if there is
+	// none.
+	led uri.URI
+	// foreign is set if another origin led here, or Policy.Untrusted is set: the user's credentials
+	// are not for this request. See Env.Foreign.
+	foreign bool
+	// untrusted is set if an untrusted party named URL. From is then a mere claim.
+	untrusted bool
 	fromLocal bool // from is of a Local scheme
 	anonymous bool // as Request.Anonymous
 	// publicOnly is set if URL was supplied by a resource on a public address.
@@ -77,12 +82,8 @@ func provenanceOf(ctx context.Context) *provenance {
 // provenance returns the provenance of req. Before is that of the exchange that led to it; if it is
 // nil, what is remembered about the host of req.From is used instead.
 func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *provenance {
-	p := &provenance{url: req.URL, from: req.From, hops: hops}
-	if before == nil && c.policy.Untrusted {
-		p.from, p.publicOnly = uri.URI{}, true
-		return p
-	}
-	if req.From.IsZero() {
+	p := &provenance{url: req.URL, from: req.From, hops: hops, foreign: c.policy.Untrusted, publicOnly: c.policy.Untrusted}
+	if p.untrusted = before == nil && c.policy.Untrusted; p.untrusted || req.From.IsZero() {
 		return p
 	}
 	s, _ := c.registry.Lookup(req.From.Scheme())
@@ -105,6 +106,7 @@ func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *p
 	case before != nil:
 		p.led = before.led
 	}
+	p.foreign = p.foreign || !p.led.IsZero()
 	return p
 }
 

@@ -227,7 +227,7 @@ func (e *Env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn
 	raw := c
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	if p.Scheme() == "https" {
-		t := tls.Client(c, e.TLSConfig(p.Host()))
+		t := tls.Client(c, e.tlsConfig(p.Host()))
 		if err := e.handshake(ctx, t); err != nil {
 			stop()
 			raw.Close()

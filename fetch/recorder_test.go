@@ -128,7 +128,7 @@ func TestRecorderIsAboveTLS(t *testing.T) {
 		if conn.TLS() != nil {
 			t.Error("TLS before the handshake")
 		}
-		if err := env.Handshake(ctx, conn, env.TLSConfig("example.com")); err != nil {
+		if err := env.Handshake(ctx, conn, env.TLSConfig(ctx, "example.com")); err != nil {
 			t.Fatal(err)
 		}
 		if fetch.ConnOf(conn.NetConn()) != conn {

@@ -125,9 +125,9 @@ func TestSourceAnswersOnlyForTheHostTheUserNamed(t *testing.T) {
 		{"same origin led there", fetch.Challenge{URL: uri.MustParse("http://h.example/y"), From: uri.MustParse("http://h.example/x"), Attempt: 1}, "u", "p"},
 		{"default", fetch.Challenge{URL: uri.MustParse("http://g.example/"), Attempt: 1}, "d", "e"},
 		{"another user falls to the default's", fetch.Challenge{URL: uri.MustParse("ftp://h.example/"), User: "d", Attempt: 1}, "d", "e"},
-		{"another host led there", fetch.Challenge{URL: uri.MustParse("http://h.example/"), From: uri.MustParse("http://evil.example/")}, "", ""},
-		{"TLS led to clear text", fetch.Challenge{URL: uri.MustParse("http://h.example/"), From: uri.MustParse("https://h.example/")}, "", ""},
-		{"another port", fetch.Challenge{URL: uri.MustParse("http://h.example:8080/"), From: uri.MustParse("http://h.example/")}, "", ""},
+		{"another host led there", fetch.Challenge{URL: uri.MustParse("http://h.example/"), From: uri.MustParse("http://evil.example/"), Foreign: true}, "", ""},
+		{"untrusted", fetch.Challenge{URL: uri.MustParse("http://h.example/"), Foreign: true}, "", ""},
+		{"untrusted, same origin", fetch.Challenge{URL: uri.MustParse("http://h.example/y"), From: uri.MustParse("http://h.example/x"), Foreign: true}, "", ""},
 		{"refused before", fetch.Challenge{URL: uri.MustParse("http://h.example/"), Attempt: 2}, "", ""},
 		{"no host", fetch.Challenge{URL: uri.MustParse("news:a@b"), Attempt: 1}, "", ""},
 	}

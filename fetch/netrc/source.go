@@ -14,7 +14,7 @@ import (
 )
 
 // A Source answers challenges from a netrc file, which it reads when the first one comes. An entry
-// is for the host that the user named: where another origin led to the URL, there is no answer.
+// is for the host that the user named: foreign challenges have no answer.
 type Source struct {
 	// Warn, if not nil, is told once of what the user should mend, before a login from the file is
 	// used for the first time.
@@ -86,7 +86,7 @@ func (s *Source) Source(ch fetch.Challenge) string {
 }
 
 func (s *Source) lookup(ch fetch.Challenge) (Entry, bool, error) {
-	if ch.URL.Host() == "" || !ch.From.IsZero() && ch.From.Origin() != ch.URL.Origin() {
+	if ch.URL.Host() == "" || ch.Foreign {
 		return Entry{}, false, nil
 	}
 	f, err := s.read()

@@ -79,7 +79,7 @@ func (c *control) bind(ctx context.Context) (release func() bool) { return c.con
 // demand as a proof that they belong together: hence a session cache of its own and a server name
 // that does not depend on the port.
 func (c *control) protect(ctx context.Context) error {
-	cfg := c.env.TLSConfig(c.host)
+	cfg := c.env.TLSConfig(ctx, c.host)
 	cfg.ClientSessionCache = tls.NewLRUClientSessionCache(1)
 	if err := c.lines.Upgrade(func() error { return c.env.Handshake(ctx, c.conn, cfg) }); err != nil {
 		return err

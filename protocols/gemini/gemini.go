@@ -155,10 +155,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 
 // ask sends a request and reads the header of the response.
 func (d *driver) ask(ctx context.Context, req request) (*answer, error) {
-	cfg := d.env.TLSConfig(req.host)
-	if d.env.Foreign(ctx) {
-		cfg.Certificates, cfg.GetClientCertificate = nil, nil // they are for what the user named
-	}
+	cfg := d.env.TLSConfig(ctx, req.host)
 	var refusal error
 	first := cfg.RootCAs == nil && !cfg.InsecureSkipVerify
 	if first {

@@ -26,7 +26,7 @@ func (d *driver) ask(ctx context.Context, g uri.Gopher, req request) (*conn, err
 	ask := fetch.Question{Addr: net.JoinHostPort(g.Host, strconv.Itoa(int(g.Port))), Lines: []string{req.line},
 		Data: req.data.text, Shown: req.data.shown}
 	if g.Scheme == "gophers" {
-		ask.TLS = d.env.TLSConfig(g.Host)
+		ask.TLS = d.env.TLSConfig(ctx, g.Host)
 	}
 	var c *conn
 	err := d.env.Ask(ctx, ask, func(nc *fetch.Conn) error {

@@ -150,7 +150,7 @@ func (d *driver) dialOffering(ctx context.Context, network, addr string, protoco
 	if err != nil {
 		return nil, err
 	}
-	cfg := d.env.TLSConfig(host)
+	cfg := d.env.TLSConfig(ctx, host)
 	cfg.NextProtos = protocols
 	if err := d.env.Handshake(ctx, conn, cfg); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (d *driver) dial(ctx context.Context, t *target) (_ *session, err error) {
 		return nil, err
 	}
 	if t.tls {
-		if err = d.env.Handshake(ctx, conn, d.env.TLSConfig(t.host)); err != nil {
+		if err = d.env.Handshake(ctx, conn, d.env.TLSConfig(ctx, t.host)); err != nil {
 			return nil, err
 		}
 	}
@@ -107,7 +107,7 @@ func (s *session) startTLS(ctx context.Context) error {
 		}
 		return err
 	}
-	err := s.lines.Upgrade(func() error { return s.env.Handshake(ctx, s.conn, s.env.TLSConfig(s.host)) })
+	err := s.lines.Upgrade(func() error { return s.env.Handshake(ctx, s.conn, s.env.TLSConfig(ctx, s.host)) })
 	if err != nil {
 		return err
 	}

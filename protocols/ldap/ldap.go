@@ -104,7 +104,7 @@ func (d *driver) prepare(ctx context.Context, req *fetch.Request, q query, s *se
 	} else if !secure {
 		return d.bind(ctx, req, q, s)
 	}
-	if err := d.env.Handshake(ctx, s.conn, d.env.TLSConfig(req.URL.Host())); err != nil {
+	if err := d.env.Handshake(ctx, s.conn, d.env.TLSConfig(ctx, req.URL.Host())); err != nil {
 		return err
 	}
 	return d.bind(ctx, req, q, s)

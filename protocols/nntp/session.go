@@ -45,7 +45,7 @@ func (d *driver) dial(ctx context.Context, t *target) (_ *session, err error) {
 		return nil, err
 	}
 	if t.tls {
-		if err = d.env.Handshake(ctx, conn, d.env.TLSConfig(t.host)); err != nil {
+		if err = d.env.Handshake(ctx, conn, d.env.TLSConfig(ctx, t.host)); err != nil {
 			return nil, err
 		}
 	}
@@ -185,7 +185,7 @@ func (s *session) startTLS(ctx context.Context) error {
 		e.Code, e.Retry = fetch.ErrTLS, false
 		return e
 	}
-	if err := s.lines.Upgrade(func() error { return s.env.Handshake(ctx, s.conn, s.env.TLSConfig(s.host)) }); err != nil {
+	if err := s.lines.Upgrade(func() error { return s.env.Handshake(ctx, s.conn, s.env.TLSConfig(ctx, s.host)) }); err != nil {
 		return err
 	}
 	s.secure, s.group, s.caps = true, "", nil

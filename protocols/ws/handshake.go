@@ -109,7 +109,7 @@ func (d *driver) try(ctx context.Context, h *handshake) (*fetch.Response, error)
 		return nil, err
 	}
 	if u.Scheme() == "wss" {
-		cfg := d.env.TLSConfig(u.Host())
+		cfg := d.env.TLSConfig(ctx, u.Host())
 		cfg.NextProtos = []string{"http/1.1"}
 		if err := d.env.Handshake(ctx, conn, cfg); err != nil {
 			return nil, err

@@ -30,7 +30,7 @@ func (t *transport) dial(ctx context.Context, key connKey) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := t.env.TLSConfig(key.origin.host)
+	cfg := t.env.TLSConfig(ctx, key.origin.host)
 	cfg.NextProtos = []string{"h3"}
 	cfg.MinVersion = max(cfg.MinVersion, tls.VersionTLS13) // RFC 9001, section 4.2
 	c, err := handshake(ctx, socket, cfg, t.patience, t.env.Timeouts())
