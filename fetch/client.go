@@ -240,7 +240,7 @@ func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*pre
 		if err := p.scheme.checkBody(p.req); err != nil {
 			return nil, err
 		}
-		if p.prov.proxy, err = c.chooseProxy(p.req, p.scheme); err != nil {
+		if p.prov.proxy, err = c.chooseProxy(p.req, p.scheme, p.prov); err != nil {
 			return nil, err
 		}
 	}

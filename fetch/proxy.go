@@ -27,8 +27,21 @@ type proxyChoice struct {
 	forward bool
 }
 
-// chooseProxy returns the proxy for req.
-func (c *Client) chooseProxy(req *Request, s Scheme) (proxyChoice, error) {
+// chooseProxy returns the proxy for req. A proxy resolves names by itself, out of sight of the rules
+// on addresses, so an untrusted request for a name does not go through one.
+func (c *Client) chooseProxy(req *Request, s Scheme, prov *provenance) (proxyChoice, error) {
+	choice, err := c.proxyOf(req, s)
+	if err != nil || choice.url.IsZero() || !c.policy.Untrusted || !prov.publicOnly || c.policy.AllowPrivate {
+		return choice, err
+	}
+	if _, err := netip.ParseAddr(req.URL.Host()); err != nil {
+		return proxyChoice{}, refusal(Reason{Kind: ReasonProxy},
+			"the proxy would resolve %s, and an untrusted request may not name a private address", req.URL.Host())
+	}
+	return choice, nil
+}
+
+func (c *Client) proxyOf(req *Request, s Scheme) (proxyChoice, error) {
 	if req.URL.Host() == "" {
 		return proxyChoice{}, nil
 	}

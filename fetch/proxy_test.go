@@ -418,3 +418,51 @@ func TestTheEnvironmentOfAClient(t *testing.T) {
 		})
 	}
 }
+
+// A proxy resolves names where the rules on addresses do not reach.
+func TestUntrustedRequestsDoNotNamePrivateHostsToAProxy(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		url    string
+		policy fetch.Policy
+		direct bool // the host is exempt from the proxy
+		ok     bool
+	}{
+		{url: "http://intranet.example/"},
+		{url: "https://intranet.example/"},
+		{url: "http://localhost/"},
+		{url: "http://0x7f.1/"},
+		{url: "http://10.0.0.1/"},
+		{url: "https://[::1]/"},
+		{url: "http://192.0.2.7/", ok: true},
+		{url: "https://[2001:db8::7]/", ok: true},
+		{url: "http://intranet.example/", direct: true, ok: true},
+		{url: "http://10.0.0.1/", direct: true},
+		{url: "http://intranet.example/", policy: fetch.Policy{AllowPrivate: true}, ok: true},
+		{url: "http://10.0.0.1/", policy: fetch.Policy{AllowPrivate: true}, ok: true},
+	} {
+		for _, proxy := range []string{"http://proxy.example:3128", "connect://proxy.example:3128", "socks5://proxy.example:1080"} {
+			for _, from := range []string{"", tt.url} {
+				web := &fakeWeb{pages: map[string]string{tt.url: "text"}}
+				tt.policy.Untrusted = true
+				o := &fetch.Options{Policy: &tt.policy, Proxy: through(proxy)}
+				if tt.direct {
+					o.NoProxy = "*"
+				}
+				req := &fetch.Request{URL: uri.MustParse(tt.url)}
+				if from != "" {
+					req.From = uri.MustParse(from)
+				}
+				_, err := fetch.New(o, web.load).Do(t.Context(), req)
+				if (err == nil) != tt.ok || err != nil && fetch.CodeOf(err) != fetch.ErrPolicy || len(web.urls()) > 0 != tt.ok {
+					t.Errorf("%s by %s, from %q: %v, asked for %q", tt.url, proxy, from, err, web.urls())
+				}
+			}
+		}
+	}
+	// The user may name what the proxy knows.
+	web := &fakeWeb{pages: map[string]string{"http://intranet.example/": "text"}}
+	if _, err := fetch.New(&fetch.Options{Proxy: through("http://proxy.example:3128")}, web.load).Get(t.Context(), "http://intranet.example/"); err != nil {
+		t.Error(err)
+	}
+}
