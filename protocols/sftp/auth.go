@@ -55,6 +55,10 @@ func (l *login) config() (*ssh.ClientConfig, error) {
 		l.hop.user, l.passwords = cred.User, []string{cred.Password}
 	}
 	check, algorithms, err := l.hostKeys()
+	if err != nil && l.foreign {
+		l.driver.env.Logger().Error("the host keys that are known cannot be read", "error", err)
+		return nil, settingsError("the host keys that are known cannot be read")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +183,7 @@ func (l *login) signers() ([]ssh.Signer, error) {
 		add(s)
 	}
 	files := l.hop.identities
-	if files == nil {
+	if files == nil && !d.opts.NoIdentities {
 		for _, name := range defaultIdentities {
 			files = append(files, inHome(name))
 		}

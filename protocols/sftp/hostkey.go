@@ -82,13 +82,13 @@ func (l *login) judge(err error, addr string, key ssh.PublicKey) error {
 		return nil
 	case errors.As(err, &revoked):
 		return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKeyChanged, Host: host},
-			Err:  fmt.Errorf("the host key of %s, %s, is revoked (%s:%d)", host, print, revoked.Revoked.Filename, revoked.Revoked.Line),
+			Err:  fmt.Errorf("the host key of %s, %s, is revoked%s", host, print, l.place(revoked.Revoked)),
 			Hint: "do not log in: somebody else may have the key"}
 	case errors.As(err, &known) && len(known.Want) > 0:
 		want := known.Want[0]
 		return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKeyChanged, Host: host},
-			Err: fmt.Errorf("the host key of %s has changed: it is %s (%s) and not %s (%s:%d)", host, print, key.Type(),
-				ssh.FingerprintSHA256(want.Key), want.Filename, want.Line),
+			Err: fmt.Errorf("the host key of %s has changed: it is %s (%s) and not %s%s", host, print, key.Type(),
+				ssh.FingerprintSHA256(want.Key), l.place(want)),
 			Hint: "somebody may listen in between; if the server has a new key, ask who runs it for the fingerprint, and remove the old line"}
 	case !errors.As(err, &known):
 		return &fetch.Error{Code: fetch.ErrTLS, Err: fmt.Errorf("the host key of %s: %w", host, err)}
@@ -107,6 +107,15 @@ func (l *login) judge(err error, addr string, key ssh.PublicKey) error {
 	return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKey, Host: host},
 		Err:  fmt.Errorf("the host key of %s is not known: %s (%s)", host, print, key.Type()),
 		Hint: "compare the fingerprint with what the server's owner says, and add the key to a known_hosts file"}
+}
+
+// place returns the place of a known key, for an error; "" for foreign requests, whose errors name no
+// local paths.
+func (l *login) place(key xknownhosts.KnownKey) string {
+	if l.foreign {
+		return ""
+	}
+	return fmt.Sprintf(" (%s:%d)", key.Filename, key.Line)
 }
 
 // remember adds a key to the first known_hosts file.

@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"golang.org/x/crypto/ssh"
-	"golang.org/x/crypto/ssh/agent"
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/urlget/urlget/fetch"
@@ -250,29 +249,7 @@ func passphrase(text string) func(context.Context, string) (string, error) {
 // TestTheAgentIsAsked sets a variable of the environment, so it runs alone.
 func TestTheAgentIsAsked(t *testing.T) {
 	_, key, _ := ed25519.GenerateKey(rand.Reader)
-	ring := agent.NewKeyring()
-	if err := ring.Add(agent.AddedKey{PrivateKey: key}); err != nil {
-		t.Fatal(err)
-	}
-	socket := t.TempDir() + "/agent"
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Skipf("no sockets of this kind here: %v", err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			agent.ServeAgent(ring, conn)
-			conn.Close()
-		}
-	}()
-	defer func() { l.Close(); <-done }()
-	t.Setenv("SSH_AUTH_SOCK", socket)
+	serveAgent(t, key)
 	s := sftpd.Start(t, sftpd.Options{Tree: tree(), Keys: []ssh.PublicKey{public(t, key)}})
 	opts := options(t, s)
 	if _, err := client(t, opts, nil).Stat(t.Context(), s.URL+"/"); !errors.Is(err, fetch.ErrAuth) {

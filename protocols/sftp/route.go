@@ -20,8 +20,8 @@ import (
 // A route is the way to a server: the hosts to pass and the users to log in as.
 type route struct {
 	hops []hop // the server is the last one
-	// foreign is set if another origin led here. Keys, the agent and the user's configuration apply
-	// only to what the user named.
+	// foreign is set for foreign requests. Keys, the agent and the user's configuration are not for
+	// them: a ProxyJump would lead past the rules on addresses.
 	foreign bool
 }
 

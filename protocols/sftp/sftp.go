@@ -29,6 +29,8 @@ type Options struct {
 	// Passphrase, if not nil, is called for the passphrase of a private key file that the server
 	// accepts. Without it, such keys can be used only through the agent.
 	Passphrase func(ctx context.Context, file string) (string, error)
+	// NoIdentities disables the key files that are tried by default, ~/.ssh/id_*.
+	NoIdentities bool
 	// NoAgent disables the agent at $SSH_AUTH_SOCK.
 	NoAgent bool
 	// KnownHosts are the files with keys of servers, in the format of OpenSSH; missing files count
@@ -36,7 +38,7 @@ type Options struct {
 	KnownHosts []string
 	// TrustKey, if not nil, is called with the key of a server for which no key is known. If it
 	// returns true, the key is added to the first of KnownHosts. It is not called for keys that
-	// have changed, nor for servers that another origin led to.
+	// have changed, nor for foreign requests (see fetch.Env.Foreign).
 	TrustKey func(ctx context.Context, key HostKey) (bool, error)
 	// Config is the configuration file, in the format of ssh_config, of which HostName, Port, User,
 	// IdentityFile and ProxyJump are used. "" means ~/.ssh/config; NoConfig disables it.
@@ -185,7 +187,7 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.route, err = d.route(t, !req.From.IsZero()); err != nil {
+	if t.route, err = d.route(t, d.env.ForeignRequest(req)); err != nil {
 		return nil, err
 	}
 	var steps []string
