@@ -118,19 +118,16 @@ func (d *driver) openPart(ctx context.Context, req *fetch.Request) (*fetch.Respo
 		return nil, err
 	}
 	var resp *fetch.Response
-	if req.From.IsZero() {
-		boxes := d.boxes()
-		m, err := boxes.FindPart(ctx, id.ContentID)
-		if errors.Is(err, mailbox.ErrNotFound) {
-			return nil, notFound("part <"+id.ContentID+">", boxes, err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if resp, err = respond(m); err != nil {
-			return nil, err
-		}
-	} else if resp, err = d.enclosing(ctx, req.From); err != nil {
+	switch {
+	case !req.From.IsZero():
+		resp, err = d.enclosing(ctx, req.From)
+	case d.env.Foreign(ctx):
+		err = &fetch.Error{Code: fetch.ErrPolicy, Reason: fetch.Reason{Kind: fetch.ReasonLocal, Scheme: "cid"},
+			Err: errors.New("an untrusted request may not search the mailboxes")}
+	default:
+		resp, err = d.received(ctx, id)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if resp, err = part(resp, id.ContentID); err != nil {
@@ -138,6 +135,19 @@ func (d *driver) openPart(ctx context.Context, req *fetch.Request) (*fetch.Respo
 	}
 	resp.URL = req.URL
 	return finish(req, resp)
+}
+
+// received opens the message in a mailbox that has a part.
+func (d *driver) received(ctx context.Context, id uri.CID) (*fetch.Response, error) {
+	boxes := d.boxes()
+	m, err := boxes.FindPart(ctx, id.ContentID)
+	if errors.Is(err, mailbox.ErrNotFound) {
+		return nil, notFound("part <"+id.ContentID+">", boxes, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return respond(m)
 }
 
 // enclosing opens the message that contained a URL.

@@ -141,3 +141,29 @@ func TestOthersDoNotGetAtTheMail(t *testing.T) {
 		t.Errorf("cid from a group: %v", err)
 	}
 }
+
+// A job of a queue has no From, or one that its author claims.
+func TestUntrustedRequestsDoNotGetAtTheMail(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mbox := filepath.Join(dir, "mbox")
+	if err := os.WriteFile(mbox, []byte(fromLine+related), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := fetch.New(&fetch.Options{Policy: &fetch.Policy{Untrusted: true}},
+		mid.With(mid.Options{Mailboxes: []string{mbox}, CacheDir: filepath.Join(dir, "cache")}), nntp.Load)
+	defer c.Close()
+	for _, tt := range []struct{ url, from string }{
+		{"cid:pic@x", ""},
+		{"cid:none@x", ""},
+		{"cid:pic@x", "mid:related@x"},
+		{"mid:related@x", ""},
+		{"mid:related@x", "mid:related@x"},
+		{"mid:none@x/pic@x", ""},
+	} {
+		_, body, err := do(t, c, tt.url, tt.from)
+		if !errors.Is(err, fetch.ErrPolicy) || strings.Contains(err.Error(), dir) || body != "" {
+			t.Errorf("%s from %q: %q, %v", tt.url, tt.from, body, err)
+		}
+	}
+}
