@@ -22,7 +22,7 @@ type authenticator struct {
 	challenge string // the field that asks
 	answer    string // the field that answers
 	url       uri.URI
-	foreign   bool   // another origin led here
+	foreign   bool   // its login is neither remembered nor one that is
 	mechanism string // for the Challenge; "" means the scheme's name
 	attempt   int
 	login     *login // in use; nil if none
@@ -36,8 +36,10 @@ func (d *driver) authenticators(ctx context.Context, req *fetch.Request, t *targ
 	if t.header.Get("Authorization") == "" && t.cookies != nil {
 		a := &authenticator{driver: d, status: http.StatusUnauthorized, challenge: "WWW-Authenticate",
 			answer: "Authorization", url: req.URL, foreign: d.env.Foreign(ctx)}
-		a.login = d.logins.find(req.URL, a.foreign)
-		a.known = a.login != nil
+		if !a.foreign {
+			a.login = d.logins.find(req.URL)
+			a.known = a.login != nil
+		}
 		all = append(all, a)
 	}
 	if !t.proxy.IsZero() && t.header.Get("Proxy-Authorization") == "" {
@@ -47,7 +49,7 @@ func (d *driver) authenticators(ctx context.Context, req *fetch.Request, t *targ
 			password, _ := t.proxy.Password()
 			a.login = &login{user: user, password: password}
 		}
-		if l := d.logins.find(t.proxy, false); l != nil {
+		if l := d.logins.find(t.proxy); l != nil {
 			a.login, a.known = l, true
 		}
 		all = append(all, a)
@@ -73,8 +75,8 @@ func (a *authenticator) sign(r *http.Request) error {
 func (ex *exchange) challenged(ctx context.Context, auth []*authenticator) (bool, error) {
 	for _, a := range auth {
 		if a.status != ex.resp.StatusCode {
-			if a.login != nil && ex.resp.StatusCode < 400 {
-				a.driver.logins.keep(a.url, a.foreign, a.login)
+			if a.login != nil && !a.foreign && ex.resp.StatusCode < 400 {
+				a.driver.logins.keep(a.url, a.login)
 			}
 			continue
 		}
@@ -100,7 +102,7 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 		return nil
 	}
 	if old != nil && a.known {
-		a.driver.logins.forget(a.url, a.foreign, old)
+		a.driver.logins.forget(a.url, old)
 		a.known = false
 		if old.digest != nil || old.realm != ch.params["realm"] {
 			old = nil // the nonce or the realm may have been wrong, not the password

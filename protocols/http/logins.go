@@ -41,28 +41,22 @@ func (l *login) answer(r *http.Request) (string, error) {
 }
 
 // logins remembers the logins that were accepted, so that they can be sent without a challenge
-// where they apply (RFC 7617, section 2.2).
+// where they apply (RFC 7617, section 2.2). Those of foreign requests are not among them: they belong
+// to whoever wrote the URL.
 type logins struct {
 	mu sync.Mutex
-	by map[realms][]*login
-}
-
-// realms are those of one server, kept apart for the user's own requests and for those that other
-// origins led to, which do not get the user's logins.
-type realms struct {
-	origin  uri.Origin
-	foreign bool
+	by map[uri.Origin][]*login
 }
 
 // maxLogins bounds the realms that are remembered of one server.
 const maxLogins = 64
 
 // find returns the login for u, unless u names another user.
-func (s *logins) find(u uri.URI, foreign bool) *login {
+func (s *logins) find(u uri.URI) *login {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	given := u.Userinfo()
-	for _, l := range s.by[realms{u.Origin(), foreign}] {
+	for _, l := range s.by[u.Origin()] {
 		switch {
 		case !strings.HasPrefix(directory(u), l.dir):
 		case given.HasName && given.Name != l.user, given.HasPassword && given.Password != l.password:
@@ -75,13 +69,13 @@ func (s *logins) find(u uri.URI, foreign bool) *login {
 
 // keep remembers a login that was accepted for u. In one realm it applies to the directory that all
 // resources that it was accepted for have in common.
-func (s *logins) keep(u uri.URI, foreign bool, l *login) {
+func (s *logins) keep(u uri.URI, l *login) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.by == nil {
-		s.by = make(map[realms][]*login)
+		s.by = make(map[uri.Origin][]*login)
 	}
-	dir, key := directory(u), realms{u.Origin(), foreign}
+	dir, key := directory(u), u.Origin()
 	list := s.by[key]
 	for i, old := range list {
 		if old.realm == l.realm && old.user == l.user {
@@ -96,10 +90,10 @@ func (s *logins) keep(u uri.URI, foreign bool, l *login) {
 }
 
 // forget removes a login that is no longer accepted.
-func (s *logins) forget(u uri.URI, foreign bool, l *login) {
+func (s *logins) forget(u uri.URI, l *login) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := realms{u.Origin(), foreign}
+	key := u.Origin()
 	list := s.by[key]
 	for i, old := range list {
 		if old == l {
