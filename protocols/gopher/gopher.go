@@ -79,7 +79,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	to, err := elsewhere(req, g)
+	to, err := d.elsewhere(req, g)
 	switch {
 	case err != nil:
 		return nil, err
@@ -134,7 +134,7 @@ func (d *driver) parse(req *fetch.Request) (uri.Gopher, error) {
 
 // elsewhere returns the URL of an item that the Gopher server does not hold itself, or the zero
 // URI. Its error is that of an item that cannot be retrieved.
-func elsewhere(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
+func (d *driver) elsewhere(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
 	if u := urlSelector(g.Selector); !u.IsZero() {
 		return u, nil
 	}
@@ -158,9 +158,11 @@ func elsewhere(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
 	case g.Type == '7' && g.Search == "" && what.media != attributesMedia &&
 		(req.Op != fetch.OpStat || !needsAttributes(req, g)):
 		return uri.URI{}, &fetch.Error{Code: fetch.ErrNeedSearch, Hint: "add the words after a tab: " + withWords(req.URL)}
+	// A form is the only part of a URL that reaches a server as lines.
 	case g.Form != nil && !req.From.IsZero():
-		// A form is the only part of a URL that reaches a server as lines.
 		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy, Err: fmt.Errorf("%s led to a form that is already filled in", req.From.Redacted())}
+	case g.Form != nil && d.env.ForeignRequest(req):
+		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("an untrusted request may not fill in a form")}
 	}
 	return uri.URI{}, nil
 }
@@ -272,7 +274,7 @@ func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
 	if err != nil {
 		return fetch.Meta{}, false
 	}
-	if to, err := elsewhere(req, g); err != nil || !to.IsZero() {
+	if to, err := d.elsewhere(req, g); err != nil || !to.IsZero() {
 		return fetch.Meta{}, false
 	}
 	what := expected(g)
@@ -294,7 +296,7 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	to, err := elsewhere(req, g)
+	to, err := d.elsewhere(req, g)
 	if err != nil {
 		return nil, err
 	}

@@ -15,11 +15,11 @@ type behind struct {
 	mounted *driver
 }
 
-// Open implements fetch.Driver. Only what the user named is looked for among what is mounted: a
-// remote party may not lead to files of this machine.
+// Open implements fetch.Driver. Foreign requests do not read what is mounted: a remote party may not
+// lead to files of this machine.
 func (b *behind) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 	resp, err := b.Driver.Open(ctx, req)
-	if err == nil || !req.From.IsZero() || ctx.Err() != nil {
+	if err == nil || b.mounted.env.Foreign(ctx) || ctx.Err() != nil {
 		return resp, err
 	}
 	switch fetch.CodeOf(err) {
@@ -54,7 +54,7 @@ func (b *behind) Explain(req *fetch.Request) ([]string, error) {
 		return nil, nil
 	}
 	steps, err := x.Explain(req)
-	if f, _, missing := b.mounted.file(req.URL); err == nil && missing == nil && req.From.IsZero() {
+	if f, _, missing := b.mounted.file(req.URL); err == nil && missing == nil && !b.mounted.env.ForeignRequest(req) {
 		steps = append(steps, "or else open "+f.String()+", where it is mounted")
 	}
 	return steps, err

@@ -175,7 +175,7 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 		return nil, err
 	}
 	c := d.cred(context.Background())
-	if !req.From.IsZero() {
+	if d.env.ForeignRequest(req) {
 		c.UID, c.GID = nobody, nobody
 	}
 	steps := []string{"connect to " + t.addr, fmt.Sprintf("ask as user %d of group %d", c.UID, c.GID),
