@@ -181,6 +181,9 @@ func (l sectionLogin) Credential(_ context.Context, ch fetch.Challenge) (fetch.C
 }
 
 func (l sectionLogin) login(ch fetch.Challenge) (user, password string, ok bool) {
+	if ch.Foreign {
+		return "", "", false
+	}
 	c := l.app.config
 	user, hasUser := c.find(ch.URL, "user")
 	user, password, _ = strings.Cut(user, ":")

@@ -98,8 +98,7 @@ func (a *app) credentials() fetch.Credentials {
 	return fetch.ChainCredentials(append(chain, &terminalLogin{app: a})...)
 }
 
-// typed remembers the origins that the user named. Only those get what --user and --password say,
-// regardless of redirects.
+// typed remembers the origins that the user named. Only those get what --user and --password say.
 type typed struct {
 	mu      sync.Mutex
 	origins map[uri.Origin]bool
@@ -129,7 +128,7 @@ func (a *app) named(ctx context.Context, ch fetch.Challenge) bool {
 	} else {
 		asked = a.about
 	}
-	return a.typed.has(ch.URL) || ch.From.IsZero() && asked.Host() == ""
+	return !ch.Foreign && (a.typed.has(ch.URL) || asked.Host() == "")
 }
 
 // userFor returns the user name for a challenge: that of its URL, or else that of --user if the
@@ -232,6 +231,7 @@ type terminalLogin struct {
 type asked struct {
 	mechanism, realm, user string
 	origin                 uri.Origin
+	foreign                bool
 }
 
 type reply struct {
@@ -252,7 +252,7 @@ func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fet
 	case !l.app.prompt.possible():
 		return fetch.Credential{}, fetch.ErrAuth
 	}
-	what := asked{ch.Mechanism, ch.Realm, user, ch.URL.Origin()}
+	what := asked{ch.Mechanism, ch.Realm, user, ch.URL.Origin(), ch.Foreign}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if said, ok := l.answered[what]; ok && ch.Attempt == 1 && time.Since(said.at) < oneAnswer {

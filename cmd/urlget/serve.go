@@ -185,7 +185,7 @@ func joined(first, second fetch.Recorder) fetch.Recorder {
 type ownLogins struct{ fetch.Credentials }
 
 func (l ownLogins) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-	if !ch.From.IsZero() && ch.From.Origin() != ch.URL.Origin() {
+	if ch.Foreign {
 		return fetch.Credential{}, fetch.ErrAuth
 	}
 	return l.Credentials.Credential(ctx, ch)

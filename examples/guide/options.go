@@ -18,7 +18,7 @@ import (
 
 func withLogins(file string, ask func(host string) (user, password string)) *fetch.Client {
 	prompt := fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
-		if !ch.From.IsZero() {
+		if ch.Foreign {
 			return fetch.Credential{}, fetch.ErrAuth // another server led here, not the user
 		}
 		user, password := ask(ch.URL.Host())
