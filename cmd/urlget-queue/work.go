@@ -19,6 +19,8 @@ import (
 	"github.com/urlget/urlget/fetch/queue"
 	"github.com/urlget/urlget/fetch/queue/jetstream"
 	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/mid"
+	"github.com/urlget/urlget/protocols/sftp"
 )
 
 // labour is what the flags of work say.
@@ -86,6 +88,13 @@ func (l *labour) check() error {
 	return nil
 }
 
+// withoutUser keeps what belongs to the user of a worker from the drivers. The policy does so as
+// well.
+var withoutUser = protocols.Config{
+	SFTP: &sftp.Options{NoConfig: true, NoAgent: true, NoIdentities: true},
+	Mid:  &mid.Options{Mailboxes: []string{}},
+}
+
 func (a *app) work(ctx context.Context, l *labour) error {
 	if err := l.check(); err != nil {
 		return err
@@ -138,7 +147,7 @@ func (a *app) work(ctx context.Context, l *labour) error {
 	if len(recorders) > 0 {
 		opts.Recorder = fetch.JoinRecorders(recorders...)
 	}
-	client := fetch.New(opts, protocols.All)
+	client := fetch.New(opts, protocols.With(withoutUser))
 	defer client.Close()
 	name, _ := os.Hostname()
 	w := &queue.Worker{
