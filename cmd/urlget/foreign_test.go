@@ -1,98 +1,43 @@
 package main
 
 import (
+	"errors"
 	"os"
-	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/netrc"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
-func flagsOfGet(t *testing.T) *pflag.FlagSet {
-	t.Helper()
-	return new(app).command().Flags()
-}
-
-func TestForeignFlagsAreNotOurs(t *testing.T) {
+// Foreign challenges get none of the user's logins, even those of servers that the user named.
+func TestForeignChallengesGetNoLogins(t *testing.T) {
 	t.Parallel()
-	flags := flagsOfGet(t)
-	known := func(name string) bool {
-		if long, ok := strings.CutPrefix(name, "--"); ok {
-			return flags.Lookup(long) != nil
-		}
-		return len(name) == 2 && flags.ShorthandLookup(name[1:]) != nil
+	file := t.TempDir() + "/netrc"
+	if err := os.WriteFile(file, []byte("machine h.example login u password p\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	seen := make(map[string]bool)
-	for _, f := range foreigners {
-		for _, name := range strings.Fields(f.names) {
-			if strings.HasSuffix(name, "*") {
-				continue // some of a family may be ours, which come first
+	u := uri.MustParse("http://h.example/x")
+	a := &app{}
+	a.set.user, a.set.password, a.set.hasPassword = "u", "p", true
+	a.typed.add(u)
+	flags := &flagLogin{app: a}
+	for name, source := range map[string]fetch.Credentials{
+		"flags": flags,
+		"netrc": &netrcLogin{a, netrc.New(file), flags},
+		"serve": ownLogins{flags},
+	} {
+		for _, from := range []uri.URI{{}, u, uri.MustParse("http://evil.example/")} {
+			ch := fetch.Challenge{URL: u, From: from, Attempt: 1}
+			if cred, err := source.Credential(t.Context(), ch); err != nil || cred.Password != "p" {
+				t.Errorf("%s, from %s: %+v, %v", name, from, cred, err)
 			}
-			if known(name) {
-				t.Errorf("%s of %s is a flag here", name, f.of)
+			ch.Foreign = true
+			if cred, err := source.Credential(t.Context(), ch); !errors.Is(err, fetch.ErrAuth) || cred != (fetch.Credential{}) {
+				t.Errorf("%s, from %s, foreign: %+v, %v", name, from, cred, err)
 			}
-			if seen[f.of+name] {
-				t.Errorf("%s of %s stands there twice", name, f.of)
-			}
-			seen[f.of+name] = true
-		}
-		for _, word := range strings.Fields(f.here) {
-			if strings.HasPrefix(word, "-") && !known(word) {
-				t.Errorf("the advice for %s, %s, is no flag here", f.names, word)
-			}
-		}
-	}
-}
-
-func TestUnknownFlags(t *testing.T) {
-	t.Parallel()
-	tests := []struct{ arg, want string }{
-		{"--remote-time", "it is one of curl's; files have the time of the server without it"},
-		{"--output", "it is one of curl's; here it is -O FILE"},
-		{"--output-documnet", "did you mean --output-document?"},
-		{"--no-clobebr", "did you mean --no-clobber?"},
-		{"--retry-connrefused", "it is one of curl's and wget's; what may pass is tried again without it"},
-		{"-k1M", "aria2's -k is not needed: --segments decides how files are split"},
-		{"--xyzzy", ""},
-		{"-W", ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.arg, func(t *testing.T) {
-			t.Parallel()
-			cmd := new(app).command()
-			err := cmd.FlagErrorFunc()(cmd, cmd.ParseFlags([]string{tt.arg, "x"}))
-			wrong, ok := err.(*usageError)
-			if !ok {
-				t.Fatalf("%T: %v", err, err)
-			}
-			if want := tt.want; want == "" && !strings.Contains(wrong.hint, "--help lists the flags") || want != "" && wrong.hint != want {
-				t.Errorf("hint %q, want %q", wrong.hint, want)
-			}
-		})
-	}
-}
-
-// TestForeignFlagsAreKnown holds the table against the lists of long flags that wget 1.21, curl
-// 7.88 and aria2 1.36 print: each is a flag here too, or the error says what it is here.
-func TestForeignFlagsAreKnown(t *testing.T) {
-	t.Parallel()
-	flags := flagsOfGet(t)
-	for _, tool := range []string{"wget", "curl", "aria2"} {
-		text, err := os.ReadFile("testdata/foreign/" + tool)
-		if err != nil {
-			t.Fatal(err)
-		}
-		names := strings.Fields(string(text))
-		if len(names) < 100 {
-			t.Errorf("%s has only %d flags", tool, len(names))
-		}
-		for _, name := range names {
-			if flags.Lookup(name[2:]) != nil || name == "--help" || name == "--version" {
-				continue
-			}
-			wrong, ok := unknownFlag(name, flags).(*usageError)
-			if !ok || strings.HasPrefix(wrong.hint, "did you mean") {
-				t.Errorf("%s of %s is not known: %v", name, tool, wrong)
+			if s, ok := source.(fetch.CredentialSource); ok && s.Source(ch) != "" {
+				t.Errorf("%s, from %s, foreign: source %q", name, from, s.Source(ch))
 			}
 		}
 	}
