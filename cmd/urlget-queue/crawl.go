@@ -152,7 +152,7 @@ func (a *app) stop(ctx context.Context, e *jetstream.Engine, stopped bool) error
 func (a *app) crawls(ctx context.Context, e *jetstream.Engine) error {
 	names, err := e.Crawls(ctx)
 	for _, name := range names {
-		if _, err := fmt.Fprintln(a.out, name); err != nil {
+		if _, err := fmt.Fprintln(a.out, fetch.Printable(name)); err != nil {
 			return fileError(err)
 		}
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,8 +14,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"github.com/nats-io/nats.go"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/urlget/urlget/fetch/queue/jetstream"
+	"github.com/urlget/urlget/fetch/queue/jetstream/embedded"
 )
 
 func TestMain(m *testing.M) {
@@ -56,6 +62,57 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"until": until, "term": term},
 	})
+}
+
+// Others who may write to the streams forge results and dead letters.
+func TestForgedTextDoesNotReachTheTerminal(t *testing.T) {
+	t.Parallel()
+	server, err := embedded.Start(t.TempDir(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	e, err := jetstream.Open(t.Context(), jetstream.Options{InProcess: server, URL: server.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	other, err := nats.Connect(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	const forged = "x\u009b2J\u202e\x9by"
+	for subject, data := range map[string]string{
+		"urlget.results.x":      `{"event":"saved", "url":"` + forged + `"}`,
+		"urlget.results.y":      `{}`,
+		"urlget.dead." + forged: `{"url":"` + forged + `","error":"` + forged + `"}`,
+	} {
+		if _, err := other.Request(subject, []byte(data), 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, show := range map[string]func(*app) error{
+		"results": func(a *app) error { return a.results(t.Context(), e, 0, false) },
+		"dead":    func(a *app) error { return a.dead(t.Context(), e, false) },
+		"letters": func(a *app) error { return a.dead(t.Context(), e, true) },
+	} {
+		var b strings.Builder
+		if err := show(&app{out: &b}); err != nil {
+			t.Fatal(err)
+		}
+		if out := b.String(); strings.ContainsAny(out, "\u009b\u202e") || !utf8.ValidString(out) || !strings.Contains(out, `x\u009b2J\u202e`) {
+			t.Errorf("%s: %q", name, out)
+		}
+		if name == "dead" {
+			continue
+		}
+		for line := range strings.Lines(b.String()) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("%s: %q is not JSON", name, line)
+			}
+		}
+	}
 }
 
 // until runs a command until its output has a text: until TEXT command...

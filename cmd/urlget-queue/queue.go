@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/queue"
 	"github.com/urlget/urlget/fetch/queue/jetstream"
+	"github.com/urlget/urlget/fetch/render"
 )
 
 func (a *app) queueCommand() *cobra.Command {
@@ -128,7 +129,7 @@ func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) erro
 		word = state(c, s)
 	}
 	if asJSON {
-		return fileError(json.NewEncoder(a.out).Encode(struct {
+		return fileError(render.WriteJSON(a.out, struct {
 			Crawl string `json:"crawl,omitempty"`
 			State string `json:"state,omitempty"`
 			*queue.Status
@@ -142,7 +143,7 @@ func (a *app) status(ctx context.Context, e *jetstream.Engine, asJSON bool) erro
 	for _, p := range queue.Priorities {
 		fmt.Fprintf(&b, "%-8s %10d %10d\n", p, s.Waiting[p], s.Taken[p])
 	}
-	fmt.Fprintf(&b, "%d results, %d dead letters, %d bytes, on %s", s.Results, s.Dead, s.Bytes, s.Server)
+	fmt.Fprintf(&b, "%d results, %d dead letters, %d bytes, on %s", s.Results, s.Dead, s.Bytes, fetch.Printable(s.Server))
 	if s.Replicas > 1 {
 		fmt.Fprintf(&b, ", %d replicas, %d missing", s.Replicas, s.Missing)
 	}
@@ -158,10 +159,11 @@ func (a *app) results(ctx context.Context, e *jetstream.Engine, after uint64, fo
 			return err
 		}
 		line, ok := bytes.CutPrefix(bytes.TrimSpace(r.Data), []byte("{"))
-		if !ok || !json.Valid(r.Data) {
+		all := fmt.Appendf(nil, "{\"sequence\":%d,%s", r.Sequence, line)
+		if !ok || !json.Valid(all) {
 			continue // no worker wrote it
 		}
-		if _, err := fmt.Fprintf(a.out, "{\"sequence\":%d,%s\n", r.Sequence, line); err != nil {
+		if err := render.WriteJSON(a.out, json.RawMessage(all)); err != nil {
 			return fileError(err)
 		}
 	}
@@ -179,7 +181,7 @@ func (a *app) dead(ctx context.Context, e *jetstream.Engine, asJSON bool) error 
 		}
 		if asJSON {
 			l.Job, l.Raw = nil, nil // which may hold secrets
-			err = json.NewEncoder(a.out).Encode(struct {
+			err = render.WriteJSON(a.out, struct {
 				ID string `json:"id"`
 				queue.Letter
 			}{d.ID, l})
@@ -188,7 +190,7 @@ func (a *app) dead(ctx context.Context, e *jetstream.Engine, asJSON bool) error 
 			if url == "" {
 				url = "(no job)"
 			}
-			_, err = fmt.Fprintf(a.out, "%s %s %s: %s\n", d.ID, l.Time.Format(time.RFC3339), fetch.Printable(url), fetch.Printable(l.Error))
+			_, err = fmt.Fprintf(a.out, "%s %s %s: %s\n", fetch.Printable(d.ID), l.Time.Format(time.RFC3339), fetch.Printable(url), fetch.Printable(l.Error))
 		}
 		if err != nil {
 			return fileError(err)

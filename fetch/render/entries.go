@@ -37,7 +37,7 @@ func EntriesJSON(w io.Writer, listing string, entries iter.Seq2[fetch.Entry, err
 		if err != nil {
 			return err
 		}
-		if err := writeLine(w, record(e, listing, now)); err != nil {
+		if err := WriteJSON(w, record(e, listing, now)); err != nil {
 			return err
 		}
 	}

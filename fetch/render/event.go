@@ -155,5 +155,5 @@ func (w *EventWriter) Write(ev Event) error {
 	if ev.Time == "" {
 		ev.Time = stamp(time.Now())
 	}
-	return writeLine(w.w, ev)
+	return WriteJSON(w.w, ev)
 }

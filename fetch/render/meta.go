@@ -40,7 +40,7 @@ func MetaJSON(w io.Writer, url, final string, m *fetch.Meta) error {
 	if final == url {
 		final = ""
 	}
-	return writeLine(w, meta{Event: "described", URL: url, Time: stamp(time.Now()), FinalURL: final, Kind: m.Kind.String(),
+	return WriteJSON(w, meta{Event: "described", URL: url, Time: stamp(time.Now()), FinalURL: final, Kind: m.Kind.String(),
 		Name: m.Name, ContentType: m.ContentType, Size: known(m.Size), ModTime: stamp(m.ModTime), ETag: sentTag(m), Validator: madeTag(m),
 		Status: m.Reply.Code, Reply: said(m.Reply), Header: withoutSecrets(m.Header), Form: m.Form})
 }

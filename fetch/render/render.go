@@ -15,8 +15,9 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// writeLine writes v to w as one line of JSON, in one call of Write.
-func writeLine(w io.Writer, v any) error {
+// WriteJSON writes v to w as one line of JSON, in one call of Write. Strings are escaped as those of
+// an EventWriter, also in a [json.RawMessage] that another program wrote.
+func WriteJSON(w io.Writer, v any) error {
 	b, err := encode(v)
 	if err != nil {
 		return err
@@ -36,11 +37,11 @@ func encode(v any) ([]byte, error) {
 		return nil, err
 	}
 	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	if !bytes.ContainsFunc(text, deceptive) {
+	if utf8.Valid(text) && !bytes.ContainsFunc(text, deceptive) {
 		return text, nil
 	}
 	var safe []byte
-	for _, r := range string(text) { // valid UTF-8, as package json writes no other
+	for _, r := range string(text) { // invalid UTF-8, which a RawMessage may hold, becomes U+FFFD
 		switch {
 		case !deceptive(r):
 			safe = utf8.AppendRune(safe, r)

@@ -352,6 +352,20 @@ type articleRecord struct {
 
 func (articleRecord) KindWord() string { return "article" }
 
+func TestWriteJSON(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"{\"a\": \"b\u009b2J\u202e<\"}":        `{"a":"b\u009b2J\u202e<"}`,
+		"{\"a\":\n\"\x9b\", \"b\":\"\u00e4\"}": `{"a":"�","b":"ä"}`,
+		"{\"a\u202e\":[1,\t2]}":                `{"a\u202e":[1,2]}`,
+	} {
+		var b strings.Builder
+		if err := render.WriteJSON(&b, json.RawMessage(text)); err != nil || b.String() != want+"\n" {
+			t.Errorf("%q: %q, %v; want %q", text, b.String(), err, want)
+		}
+	}
+}
+
 func TestLongListings(t *testing.T) {
 	t.Parallel()
 	at := func(s string) uri.URI { return uri.Must(uri.Parse(s)) }
