@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -32,7 +33,7 @@ type reach struct {
 
 func (r *reach) define(f *pflag.FlagSet) {
 	f.SortFlags = false
-	f.StringVar(&r.url, "nats", os.Getenv("URLGET_NATS"), "reach the queue on the NATS servers at `URL`, several with commas (default $URLGET_NATS, or nats://127.0.0.1:4222)")
+	f.StringVar(&r.url, "nats", "", "reach the queue on the NATS servers at `URL`, several with commas (default $URLGET_NATS, or nats://127.0.0.1:4222)")
 	f.StringVar(&r.embedded, "embedded", "", "keep the queue in `DIR`, with a server of its own")
 	f.StringVar(&r.name, "name", "urlget", "the `NAME` of the queue")
 	f.StringVar(&r.crawl, "crawl", "", "not the queue of jobs, but that of the crawl `NAME`")
@@ -51,7 +52,8 @@ const minAckWait = 5 * time.Second
 
 // open opens the queue. With --embedded, the server of another process is used if one runs there.
 func (r *reach) open(ctx context.Context, logger *slog.Logger) (e *jetstream.Engine, done func(), err error) {
-	opts := jetstream.Options{URL: r.url, Credentials: r.creds, NKey: r.nkey, Name: r.name, Replicas: r.replicas, MaxJobs: r.maxJobs, AckWait: r.ackWait,
+	// The variable is not the default of the flag: help prints defaults, and it may hold a login.
+	opts := jetstream.Options{URL: cmp.Or(r.url, os.Getenv("URLGET_NATS")), Credentials: r.creds, NKey: r.nkey, Name: r.name, Replicas: r.replicas, MaxJobs: r.maxJobs, AckWait: r.ackWait,
 		Logger: logger, Crawl: r.crawl, Existing: r.existing, Wait: r.stays}
 	if r.ackWait < minAckWait {
 		return nil, nil, usage("--ack-wait: want %v or more", minAckWait)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -24,8 +25,8 @@ type keeping struct {
 
 func (k *keeping) define(f *pflag.FlagSet) {
 	f.StringVar(&k.where, "artefacts", "artefacts", "keep contents below `DIR`, in s3://BUCKET/PREFIX, or in the object store of NATS: nats:")
-	f.StringVar(&k.endpoint, "s3-endpoint", os.Getenv("AWS_ENDPOINT_URL"), "the store of the bucket is at `URL` (default $AWS_ENDPOINT_URL, or Amazon's)")
-	f.StringVar(&k.region, "s3-region", os.Getenv("AWS_REGION"), "the `NAME` of its region (default $AWS_REGION)")
+	f.StringVar(&k.endpoint, "s3-endpoint", "", "the store of the bucket is at `URL` (default $AWS_ENDPOINT_URL, or Amazon's)")
+	f.StringVar(&k.region, "s3-region", "", "the `NAME` of its region (default $AWS_REGION)")
 	f.StringVar(&k.credentials, "s3-credentials", "", "log in there as `FILE` says, not $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY")
 }
 
@@ -59,7 +60,8 @@ func (k *keeping) open(ctx context.Context, queued func() (*jetstream.Engine, er
 	if bucket == "" {
 		return nil, nil, usage("--artefacts: want s3://BUCKET/PREFIX")
 	}
-	s, err := s3.Open(ctx, s3.Options{Endpoint: k.endpoint, Region: k.region, Bucket: bucket, Prefix: prefix, Credentials: k.credentials})
+	s, err := s3.Open(ctx, s3.Options{Endpoint: cmp.Or(k.endpoint, os.Getenv("AWS_ENDPOINT_URL")), Region: cmp.Or(k.region, os.Getenv("AWS_REGION")),
+		Bucket: bucket, Prefix: prefix, Credentials: k.credentials})
 	return s, s, err
 }
 
