@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"strconv"
@@ -134,6 +135,31 @@ func numbers(v string) (n [3]int) {
 		n[i] = number
 	}
 	return n
+}
+
+// checkLogins refuses a login in a URL that would be sent in clear to another machine.
+func (o *Options) checkLogins() error {
+	if o.TLS != nil || o.InProcess != nil {
+		return nil
+	}
+	for text := range strings.SplitSeq(o.URL, ",") {
+		text = strings.TrimSpace(text)
+		if !strings.Contains(text, "://") { // the client takes it for one with nats://
+			text = "nats://" + text
+		}
+		u, err := url.Parse(text)
+		if err != nil || u.User == nil || u.Scheme == "tls" || u.Scheme == "wss" || isLoopback(u.Hostname()) {
+			continue // the client refuses URLs that cannot be parsed
+		}
+		return &fetch.Error{Code: fetch.ErrRequest,
+			Err: fmt.Errorf("%s://%s: the login in the URL would be sent in clear; use tls://, or a key or credentials in a file", u.Scheme, u.Host)}
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
 // servers returns the URLs for messages, without what is secret in them.

@@ -30,7 +30,8 @@ import (
 // mean the defaults.
 type Options struct {
 	// URL is that of the server, or of several with commas between them; nats://127.0.0.1:4222. It
-	// may hold a user and a password, or a token.
+	// may hold a user and a password, or a token, which are sent over TLS only (scheme tls or wss, or
+	// TLS) or to a loopback address.
 	URL string
 	// Credentials is the name of a file with a JWT and a key, NKey that of one with the seed of a key.
 	Credentials, NKey string
@@ -124,6 +125,9 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" || len(name) > maxName {
 			return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is no name of a queue: want letters, digits, - and _, %d at most", name, maxName)}
 		}
+	}
+	if err := opts.checkLogins(); err != nil {
+		return nil, err
 	}
 	opts.setup = cmp.Or(opts.setup, setup)
 	for told := false; ; {

@@ -114,6 +114,40 @@ func TestWrongCredentialsAreToldInOneLine(t *testing.T) {
 	})
 }
 
+func TestLoginsAreNotSentInClear(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		url     string
+		tls     *tls.Config
+		refused string // the server that the error names; "" if the login may be sent
+	}{
+		"password":                    {"nats://u:s3cret@192.0.2.1:4222", nil, "nats://192.0.2.1:4222"},
+		"token":                       {"nats://s3cret@queue.invalid", nil, "nats://queue.invalid"},
+		"without a scheme":            {"u:s3cret@queue.invalid:4222", nil, "nats://queue.invalid:4222"},
+		"WebSocket":                   {"ws://u:s3cret@192.0.2.1", nil, "ws://192.0.2.1"},
+		"upper case":                  {"NATS://u:s3cret@192.0.2.1", nil, "nats://192.0.2.1"},
+		"one of several":              {"nats://127.0.0.1:1, nats://u:s3cret@192.0.2.1", nil, "nats://192.0.2.1"},
+		"a name that begins like one": {"nats://u:s3cret@localhost.invalid", nil, "nats://localhost.invalid"},
+		"the unspecified address":     {"nats://u:s3cret@0.0.0.0:1", nil, "nats://0.0.0.0:1"},
+		"TLS":                         {"tls://u:s3cret@127.0.0.1:1", nil, ""},
+		"TLS by options":              {"nats://u:s3cret@127.0.0.1:1", &tls.Config{}, ""},
+		"loopback":                    {"nats://u:s3cret@127.0.0.2:1", nil, ""},
+		"loopback by IPv6":            {"nats://u:s3cret@[::1]:1", nil, ""},
+		"localhost":                   {"nats://u:s3cret@LocalHost:1", nil, ""},
+		"no login":                    {"nats://127.0.0.1:1", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := jetstream.Options{URL: tt.url, TLS: tt.tls}
+			if tt.refused == "" {
+				refusal(t, opts, fetch.ErrNetwork, "cannot be reached")
+				return
+			}
+			refusal(t, opts, fetch.ErrRequest, tt.refused+": the login in the URL would be sent in clear")
+		})
+	}
+}
+
 func TestAKeyThatTheServerDoesNotKnowIsRefused(t *testing.T) {
 	onServers(t, func(t *testing.T, start starter) {
 		s := start(t, withJetStream(t, `authorization { users: [ { nkey: UCNGL4W5QX66CFX6A6DCBVDH5VOHMI7B2UZZU7TXAUQQSI2JPHULCKBR } ] }`))
