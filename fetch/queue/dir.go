@@ -174,7 +174,7 @@ func (d *Dir) shelf(sum string) (*os.File, error) {
 	return shelf, err
 }
 
-// Get returns the content with a digest.
+// Get returns the content with a digest. Reading it fails at its end if it does not have the digest.
 func (d *Dir) Get(_ context.Context, sum string) (io.ReadCloser, error) {
 	if !isDigest(sum) {
 		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is no SHA-256 digest", sum)}
@@ -183,7 +183,35 @@ func (d *Dir) Get(_ context.Context, sum string) (io.ReadCloser, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: err}
 	}
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	return Verify(f, sum), nil
+}
+
+// holds reports whether a content of a size is there, as a file of its own. Others may have put
+// something else under its name, so all of it is read.
+func (d *Dir) holds(sum string, size int64) (bool, error) {
+	name := ArtefactPath(sum)
+	info, err := d.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil || !info.Mode().IsRegular() || info.Size() != size {
+		return false, err
+	}
+	f, err := d.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
+		f.Close()
+		return false, err
+	}
+	return Holds(Verify(f, sum))
 }
 
 func isDigest(sum string) bool {
@@ -231,10 +259,14 @@ func (s *dirSpool) Commit(ctx context.Context, sum string) (string, error) {
 		return "", err
 	}
 	name := ArtefactPath(sum)
-	if _, err := s.dir.root.Stat(name); err == nil {
-		return name, nil
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	info, err := s.Stat()
+	if err != nil {
 		return "", err
+	}
+	if held, err := s.dir.holds(sum, info.Size()); err != nil {
+		return "", err
+	} else if held {
+		return name, nil
 	}
 	if err := s.Sync(); err != nil {
 		return "", err
@@ -248,16 +280,35 @@ func (s *dirSpool) Commit(ctx context.Context, sum string) (string, error) {
 	}
 	if s.temporary == "" {
 		err = link(s.File, shelf, sum)
-		if errors.Is(err, fs.ErrExist) {
-			err = nil // another worker was faster
+		if errors.Is(err, fs.ErrExist) { // another worker was faster, or it is something else
+			if held, err := s.dir.holds(sum, info.Size()); held || err != nil {
+				return name, err
+			}
+			err = s.nameTemporary()
 		}
-	} else {
+	}
+	if err == nil && s.temporary != "" {
 		err = s.dir.root.Rename(s.temporary, name)
 	}
 	if err != nil {
 		return "", err
 	}
 	return name, syncDir(shelf)
+}
+
+// nameTemporary gives the file a name among those on their way, from which it can replace another one.
+func (s *dirSpool) nameTemporary() error {
+	dir, err := s.dir.root.Open(onTheirWay)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name := rand.Text()
+	if err := link(s.File, dir, name); err != nil {
+		return err
+	}
+	s.temporary = path.Join(onTheirWay, name)
+	return nil
 }
 
 // syncDir makes the names in a directory outlast a power failure.

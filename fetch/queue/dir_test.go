@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch/queue"
+	"github.com/urlget/urlget/fetch/queue/queuetest"
 	"github.com/urlget/urlget/internal/filelock"
 )
 
@@ -75,5 +76,42 @@ func TestDirWithoutNamelessFiles(t *testing.T) {
 	where, err := s.Commit(t.Context(), sum)
 	if left, _ := d.List(); err != nil || len(left) != 1 || left[0] != where {
 		t.Errorf("%q is there, want %q: %v", left, where, err)
+	}
+}
+
+// Whoever can write to a shared directory does not decide what a content is.
+func TestForgedFilesAreReplaced(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*queue.Dir){"Nameless": func(*queue.Dir) {}, "WithNames": queue.WithNames} {
+		for kind, write := range map[string]func(path, text string) error{
+			"File": func(path, text string) error { return os.WriteFile(path, []byte(text), 0o644) },
+			"Link": func(path, text string) error {
+				if err := os.WriteFile(path+"x", []byte(text), 0o644); err != nil {
+					return err
+				}
+				return os.Symlink(filepath.Base(path)+"x", path)
+			},
+		} {
+			t.Run(name+kind, func(t *testing.T) {
+				t.Parallel()
+				queuetest.RunForged(t, func(t *testing.T, sum, forged string) queuetest.Store {
+					dir := t.TempDir()
+					d, err := queue.OpenDir(dir)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { d.Close() })
+					change(d)
+					path := filepath.Join(dir, filepath.FromSlash(queue.ArtefactPath(sum)))
+					if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+						t.Fatal(err)
+					}
+					if err := write(path, forged); err != nil {
+						t.Fatal(err)
+					}
+					return d
+				})
+			})
+		}
 	}
 }

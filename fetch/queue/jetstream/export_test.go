@@ -2,7 +2,12 @@ package jetstream
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"time"
+
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
 )
 
 // Messages returns how many messages a stream has.
@@ -16,3 +21,25 @@ func (e *Engine) Messages(ctx context.Context, stream string) int {
 
 // SetupWithin bounds how long it may take to make the queue.
 func SetupWithin(o *Options, d time.Duration) { o.setup = d }
+
+// Forge puts an object of one piece into the store of the queue, with any digest.
+func (e *Engine) Forge(ctx context.Context, name, text string, digest []byte) error {
+	bucket := e.opts.Name
+	info := js.ObjectInfo{Bucket: bucket, NUID: "forged", Size: uint64(len(text)), Digest: "SHA-256=" + base64.URLEncoding.EncodeToString(digest)}
+	info.Name = name
+	if text != "" {
+		info.Chunks = 1
+		if _, err := e.js.Publish(ctx, "$O."+bucket+".C.forged", []byte(text)); err != nil {
+			return err
+		}
+	}
+	data, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	msg := nats.NewMsg("$O." + bucket + ".M." + base64.URLEncoding.EncodeToString([]byte(name)))
+	msg.Header.Set("Nats-Rollup", "sub")
+	msg.Data = data
+	_, err = e.js.PublishMsg(ctx, msg)
+	return err
+}

@@ -85,7 +85,7 @@ func (o *Objects) Get(ctx context.Context, sum string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, explain(&o.engine.opts, err)
 	}
-	return r, nil
+	return queue.Verify(r, sum), nil
 }
 
 func isDigest(sum string) bool {
@@ -122,7 +122,7 @@ func (s *objectSpool) Commit(ctx context.Context, sum string) (string, error) {
 		return "", fmt.Errorf("%q is no digest", sum)
 	}
 	o := s.objects
-	err := queue.Once(ctx, o.engine, "object/"+sum, func(ctx context.Context) (bool, error) { return o.has(ctx, sum) },
+	err := queue.Once(ctx, o.engine, "object/"+sum, func(ctx context.Context) (bool, error) { return o.holds(ctx, sum) },
 		func(ctx context.Context) error {
 			if err := o.put(ctx, sum, s.File); err != nil {
 				return err
@@ -158,6 +158,23 @@ func (o *Objects) has(ctx context.Context, sum string) (bool, error) {
 		return false, err
 	}
 	return state.State.Subjects[o.chunks(info.NUID)] == uint64(info.Chunks), nil
+}
+
+// holds reports whether the content is there, and has its digest: others may have put something else
+// there.
+func (o *Objects) holds(ctx context.Context, sum string) (bool, error) {
+	if has, err := o.has(ctx, sum); !has || err != nil {
+		return false, err
+	}
+	r, err := o.Get(ctx, sum)
+	if err != nil {
+		return false, err
+	}
+	held, err := queue.Holds(r)
+	if errors.Is(err, js.ErrDigestMismatch) {
+		return false, nil
+	}
+	return held, err
 }
 
 // put writes an object: its pieces, each of them acknowledged, and then what it is. That is what the

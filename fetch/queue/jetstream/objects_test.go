@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/queue"
 	"github.com/urlget/urlget/fetch/queue/jetstream"
 	"github.com/urlget/urlget/fetch/queue/queuetest"
 )
@@ -26,6 +27,36 @@ func TestObjects(t *testing.T) {
 		}
 		return o
 	})
+}
+
+// The client of NATS writes an object that is whole, but not what its name says; and one whose
+// description has the digest of another content.
+func TestForgedObjectsAreReplaced(t *testing.T) {
+	t.Parallel()
+	for name, digest := range map[string]func(sum []byte, forged string) []byte{
+		"Whole":       func(_ []byte, forged string) []byte { other := sha256.Sum256([]byte(forged)); return other[:] },
+		"WrongDigest": func(sum []byte, _ string) []byte { return sum },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			queuetest.RunForged(t, func(t *testing.T, sum, forged string) queuetest.Store {
+				s := serve(t)
+				e := open(t, jetstream.Options{InProcess: s, URL: s.URL()})
+				o, err := e.Objects(t.Context(), t.TempDir())
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := hex.DecodeString(sum)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := e.Forge(t.Context(), queue.ArtefactPath(sum), forged, digest(want, forged)); err != nil {
+					t.Fatal(err)
+				}
+				return o
+			})
+		})
+	}
 }
 
 // TestAContentThatManyBringIsThereOnce has workers with connections of their own.

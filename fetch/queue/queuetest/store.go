@@ -128,3 +128,31 @@ func get(t *testing.T, s Store, sum string) string {
 	check(t, err)
 	return string(text)
 }
+
+// RunForged tests that a Store does not take something else for a content because it is there under
+// its name. Open returns a Store in which there is something else of the same length, for the content
+// "content" with a digest.
+func RunForged(t *testing.T, open func(t *testing.T, sum, forged string) Store) {
+	const text = "content"
+	sum := digest(text)
+	for name, forged := range map[string]string{"SameLength": "c0ntent", "Shorter": "c", "Empty": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, sum, forged)
+			r, err := s.Get(t.Context(), sum)
+			if err == nil {
+				_, err = io.ReadAll(r)
+				r.Close()
+			}
+			if err == nil {
+				t.Error("the forged content is read without an error")
+			}
+			for range 2 {
+				keep(t, s, text, sum)
+				if got := get(t, s, sum); got != text {
+					t.Errorf("%q is kept, want %q", got, text)
+				}
+			}
+		})
+	}
+}

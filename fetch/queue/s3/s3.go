@@ -151,7 +151,8 @@ func (s *Store) Begin() (queue.Spool, error) {
 	return &spool{File: f, store: s}, nil
 }
 
-// Get returns the content with a digest. The caller closes it.
+// Get returns the content with a digest. Reading it fails at its end if it does not have the digest.
+// The caller closes it.
 func (s *Store) Get(ctx context.Context, sum string) (io.ReadCloser, error) {
 	if !isDigest(sum) {
 		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("%q is no SHA-256 digest", sum)}
@@ -165,7 +166,17 @@ func (s *Store) Get(ctx context.Context, sum string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	return o, nil
+	return queue.Verify(o, sum), nil
+}
+
+// holds reports whether the object of a content, which is there, has its digest.
+func (s *Store) holds(ctx context.Context, sum string) (bool, error) {
+	r, err := s.Get(ctx, sum)
+	if err != nil {
+		return false, err
+	}
+	held, err := queue.Holds(r)
+	return held, s.explain(err)
 }
 
 func isDigest(sum string) bool {
@@ -209,8 +220,10 @@ func (p *spool) Commit(ctx context.Context, sum string) (string, error) {
 	s, name := p.store, p.store.name(sum)
 	have, err := s.client.StatObject(ctx, s.opts.Bucket, name, minio.StatObjectOptions{})
 	switch {
-	case err == nil && have.Size == info.Size():
-		return s.url(name), nil
+	case err == nil && have.Size == info.Size(): // but others may have put something else there
+		if held, err := s.holds(ctx, sum); held || err != nil {
+			return s.url(name), err
+		}
 	case err != nil && minio.ToErrorResponse(err).StatusCode != http.StatusNotFound:
 		return "", s.explain(err)
 	}

@@ -11,10 +11,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/queue"
 	"github.com/urlget/urlget/fetch/queue/queuetest"
 	"github.com/urlget/urlget/fetch/queue/s3"
 )
@@ -44,6 +46,15 @@ func open(t *testing.T, server *bucketServer) *s3.Store {
 func TestStore(t *testing.T) {
 	t.Parallel()
 	queuetest.RunStore(t, func(t *testing.T) queuetest.Store { return open(t, serve(t)) })
+}
+
+func TestForgedObjectsAreReplaced(t *testing.T) {
+	t.Parallel()
+	queuetest.RunForged(t, func(t *testing.T, sum, forged string) queuetest.Store {
+		server := serve(t)
+		server.objects["pre/fix/"+queue.ArtefactPath(sum)] = object{int64(len(forged)), []byte(forged), time.Now()}
+		return open(t, server)
+	})
 }
 
 func commit(t *testing.T, s *s3.Store, r io.Reader) (string, error) {
