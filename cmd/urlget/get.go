@@ -116,6 +116,9 @@ func (a *app) kept(j *job.Job, res *job.Result) string {
 		path = download.Name(j.URL, &fetch.Meta{ContentType: res.ContentType})
 	}
 	name := filepath.Join(a.out.dir, path+".part")
+	if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 && res.Class == fetch.ErrFile {
+		return name + " is a symbolic link, which is not written through; remove it and try again"
+	}
 	bytes, written := a.files.Kept(filepath.ToSlash(path))
 	if bytes == 0 || written.Before(res.Started.Truncate(time.Second)) {
 		return ""

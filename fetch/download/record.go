@@ -66,7 +66,7 @@ func (d *Downloader) Kept(name string) (bytes int64, written time.Time) {
 	defer d.dirs.put(dir)
 	names := namesFor(path.Base(name))
 	info, err := dir.lstat(names.part)
-	if err != nil || info.Size() == 0 {
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return 0, time.Time{}
 	}
 	bytes = info.Size()

@@ -170,8 +170,11 @@ func TestKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Symlink("whole.part", filepath.Join(dir, "link.part")); err != nil {
+		t.Skip(err)
+	}
 	d := newLiar(nil).downloader(t, dir)
-	for name, want := range map[string]int64{"whole": 5, "./holes": 4, "empty": 0, "missing": 0, "no/dir": 0} {
+	for name, want := range map[string]int64{"whole": 5, "./holes": 4, "empty": 0, "missing": 0, "no/dir": 0, "link": 0} {
 		if got, written := d.Kept(name); got != want || written.IsZero() != (want == 0) {
 			t.Errorf("%s: %d bytes at %v, want %d", name, got, written, want)
 		}
