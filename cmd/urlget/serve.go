@@ -268,7 +268,7 @@ func (a *app) serveOn(ctx context.Context, l net.Listener, opts browse.Options, 
 		return fileError(err)
 	}
 	if open {
-		if err := openBrowser(ctx, address); err != nil {
+		if err := openBrowser(ctx, handler.AddressOnce(host)); err != nil {
 			a.say("the browser cannot be started: %v", err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
@@ -121,6 +122,44 @@ func TestWhoHasNoTokenSeesNothing(t *testing.T) {
 	r := u.request(http.MethodGet, "/", nil)
 	r.AddCookie(&http.Cookie{Name: "urlget-" + r.URL.Port(), Value: "wrong"})
 	u.do(r).want(t, http.StatusForbidden)
+}
+
+// The address that a program is started with is seen by others in the list of processes.
+func TestAnAddressForOneUseIsGoodOnce(t *testing.T) {
+	t.Parallel()
+	u := start(t)
+	host := strings.TrimPrefix(u.server.URL, "http://")
+	address, another := u.serve.AddressOnce(host), u.serve.AddressOnce(host)
+	if address == another || strings.Contains(address, u.serve.Token) {
+		t.Fatalf("%s and %s", address, another)
+	}
+	first := u.http.Jar
+	jar := func() http.CookieJar {
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return jar
+	}
+	u.http.Jar = jar()
+	page := u.get(address)
+	page.want(t, http.StatusOK)
+	if page.url != u.server.URL+"/" {
+		t.Errorf("the token is left in the address: %s", page.url)
+	}
+	u.get("/history").want(t, http.StatusOK) // it became a cookie
+	u.get(address).want(t, http.StatusOK)    // whoever has the cookie is the user
+	u.http.Jar = jar()
+	u.get(address).want(t, http.StatusForbidden, "works once")
+	u.get("/history").want(t, http.StatusForbidden)
+	u.http.Jar = nil
+	r := u.request(http.MethodHead, another, nil) // such as that of a preview
+	u.do(r).want(t, http.StatusForbidden)
+	u.http.Jar = first
+	u.get(another).want(t, http.StatusOK)
+	u.http.Jar = jar()
+	u.get(another).want(t, http.StatusOK) // the first did not need it
+	u.get(u.serve.Address(host)).want(t, http.StatusOK)
 }
 
 func TestOtherPagesCannotPost(t *testing.T) {

@@ -57,15 +57,23 @@ func strange(w http.ResponseWriter, r *http.Request) {
 // guarded returns a handler that only the user reaches: who has the token, from a page of ours.
 func (s *Server) guarded(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if given := r.URL.Query().Get("token"); r.Method == http.MethodGet && r.URL.Path == "/" && given != "" && s.isToken(given) {
+		given := ""
+		if r.Method == http.MethodGet && r.URL.Path == "/" {
+			given = r.URL.Query().Get("token")
+		}
+		c, err := r.Cookie(cookie(r))
+		user := err == nil && s.isToken(c.Value)
+		if given != "" && (s.isToken(given) || !user && s.takesOnce(given)) {
 			http.SetCookie(w, &http.Cookie{Name: cookie(r), Value: s.Token, Path: "/", HttpOnly: true, Secure: r.TLS != nil,
 				SameSite: http.SameSiteLaxMode})
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 			return
 		}
-		c, err := r.Cookie(cookie(r))
 		switch {
-		case err != nil || !s.isToken(c.Value):
+		case !user && given != "":
+			http.Error(w, "This is not the token, or not any more: the address that urlget opens in the browser by itself works once. "+
+				"Open the address that urlget printed when it began to serve.", http.StatusForbidden)
+		case !user:
 			http.Error(w, "Open the address that urlget printed when it began to serve: it has the token.", http.StatusForbidden)
 		case r.Method == http.MethodPost && !ours(r):
 			http.Error(w, "Another page sent this.", http.StatusForbidden)
@@ -83,4 +91,10 @@ func (s *Server) isToken(text string) bool {
 func ours(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site") // browsers that are older do not say it
 	return r.Header.Get("Origin") == origin(r) && (site == "" || site == "same-origin")
+}
+
+// takesOnce reports whether text is a token that is good once, which it is no longer.
+func (s *Server) takesOnce(text string) bool {
+	_, ok := s.once.take(text)
+	return ok
 }

@@ -69,6 +69,7 @@ type Server struct {
 	logins  logins
 	mux     *http.ServeMux
 
+	once     tickets[struct{}]  // for addresses that work once
 	tickets  tickets[address]   // for sessions
 	sessions chan struct{}      // one element each
 	answered tickets[submitted] // forms of pages that are about to be sent
@@ -124,6 +125,12 @@ func New(opts Options) *Server {
 
 // Address returns the address that the user opens first, at a host of Options.Hosts.
 func (s *Server) Address(host string) string { return "http://" + host + "/?token=" + s.Token }
+
+// AddressOnce is Address with a token that is good for one visit, within a minute. Programs pass it
+// to a browser as an argument, which other users of the machine can see.
+func (s *Server) AddressOnce(host string) string {
+	return "http://" + host + "/?token=" + s.once.add(struct{}{})
+}
 
 // newID returns a name that nobody can guess.
 func newID() string { return base64.RawURLEncoding.EncodeToString(random(24)) }
