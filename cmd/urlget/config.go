@@ -206,8 +206,8 @@ func (l *configLine) secret() bool {
 	case "proxy", "gateway":
 		return strings.Contains(l.value, "@")
 	case "header":
-		name, _, _ := strings.Cut(strings.ToLower(l.value), ":")
-		return slices.ContainsFunc([]string{"auth", "cookie", "token", "key", "secret"}, func(word string) bool { return strings.Contains(name, word) })
+		name, _, _ := strings.Cut(l.value, ":")
+		return fetch.IsSecretField(strings.TrimSpace(name))
 	}
 	return false
 }

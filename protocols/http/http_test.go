@@ -371,13 +371,13 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, nil, urlhttp.Options{})
 	x, err := c.Explain(&fetch.Request{URL: uri.MustParse("http://u:pw@h.example:8080/a?b"), Op: fetch.OpGet,
-		Header: map[string][]string{"Authorization": {"Bearer abcdef"}, "Cookie": {"sid=abcdef"}}})
+		Header: map[string][]string{"Authorization": {"Bearer abcdef"}, "Cookie": {"sid=abcdef"}, "X-Api-Key": {"abcdef"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := strings.Join(x.Steps, "\n")
 	want := "GET /a?b HTTP/1.1\nHost: h.example:8080\nAccept: */*\nAccept-Encoding: identity\nAuthorization: Bearer xxxxx\n" +
-		"Cookie: sid=xxxxx\nUser-Agent: urlget"
+		"Cookie: sid=xxxxx\nUser-Agent: urlget\nX-Api-Key: xxxxx"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -387,6 +387,7 @@ func TestTrace(t *testing.T) {
 	t.Parallel()
 	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Set-Cookie", "sid=s3cret")
+		w.Header().Set("X-Subject-Token", "s3cret")
 		w.Header().Set("Location", "http://u:s3cret@other.example/")
 		io.WriteString(w, "x")
 	})
@@ -397,7 +398,8 @@ func TestTrace(t *testing.T) {
 		defer mu.Unlock()
 		lines = append(lines, map[bool]string{true: "> ", false: "< "}[sent]+line)
 	})}, urlhttp.Options{})
-	req := &fetch.Request{URL: uri.MustParse(u + "/a"), Header: map[string][]string{"Authorization": {"Basic s3cret"}}}
+	req := &fetch.Request{URL: uri.MustParse(u + "/a"), Header: map[string][]string{
+		"Authorization": {"Basic s3cret"}, "X-Api-Key": {"s3cret"}, "Private-Token": {"s3cret"}, "X-Auth-Token": {"s3cret"}}}
 	for range 2 {
 		if _, _, err := do(t, c, req); err != nil {
 			t.Fatal(err)
@@ -406,7 +408,8 @@ func TestTrace(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	all := strings.Join(lines, "\n")
-	for _, want := range []string{"> GET /a HTTP/1.1", "> Authorization: Basic xxxxx", "> Cookie: sid=xxxxx", "< HTTP/1.1 200 OK",
+	for _, want := range []string{"> GET /a HTTP/1.1", "> Authorization: Basic xxxxx", "> Cookie: sid=xxxxx", "> X-Api-Key: xxxxx", "> Private-Token: xxxxx", "> X-Auth-Token: xxxxx",
+		"< HTTP/1.1 200 OK", "< X-Subject-Token: xxxxx",
 		"< Set-Cookie: sid=xxxxx", "< Location: http://u:xxxxx@other.example/"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)

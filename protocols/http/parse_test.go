@@ -117,12 +117,12 @@ func FuzzParseContentRange(f *testing.F) {
 func TestMasker(t *testing.T) {
 	t.Parallel()
 	const (
-		head = "GET ftp://u:pass@h/x HTTP/1.1\r\nHost: h\r\nauthorization: Basic abc=\r\nX-Authorization: y\r\n" +
-			"Cookie: a=b; c\r\nProxy-Authorization:tight\r\n\r\nCookie: of the body\r\n"
-		want = "GET ftp://u:****@h/x HTTP/1.1\r\nHost: h\r\nauthorization: ***** ****\r\nX-Authorization: y\r\n" +
-			"Cookie: **** *\r\nProxy-Authorization:*****\r\n\r\nCookie: of the body\r\n"
+		head = "GET ftp://u:pass@h/token HTTP/1.1\r\nHost: h\r\nauthorization: Basic abc=\r\nX-Authorization: y\r\n" +
+			"PRIVATE-TOKEN: t\r\nX-Api-Key:k\r\nX-Tag: k\r\nCookie: a=b; c\r\nProxy-Authorization:tight\r\n\r\nCookie: of the body\r\n"
+		want = "GET ftp://u:****@h/token HTTP/1.1\r\nHost: h\r\nauthorization: ***** ****\r\nX-Authorization: *\r\n" +
+			"PRIVATE-TOKEN: *\r\nX-Api-Key:*\r\nX-Tag: k\r\nCookie: **** *\r\nProxy-Authorization:*****\r\n\r\nCookie: of the body\r\n"
 	)
-	from, to := password("ftp://u:pass@h/x")
+	from, to := password("ftp://u:pass@h/token")
 	for i := range len(head) {
 		for j := i; j < len(head); j++ {
 			m := &masker{from: len("GET ") + from, to: len("GET ") + to}
@@ -131,6 +131,14 @@ func TestMasker(t *testing.T) {
 				t.Fatalf("divided at %d and %d: %q", i, j, got)
 			}
 		}
+	}
+}
+
+func TestMaskerLeavesTheRequestLine(t *testing.T) {
+	t.Parallel()
+	const head = "GET http://h/token:a?key:b HTTP/1.1\r\nHost: h\r\n\r\n"
+	if got := string(new(masker).mask([]byte(head))); got != head {
+		t.Errorf("%q", got)
 	}
 }
 

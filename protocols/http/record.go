@@ -259,6 +259,10 @@ func field(name, value string) string {
 		value = key + "=" + mask
 	case "Location", "Content-Location", "Referer", ":path":
 		value = redacted(value)
+	default:
+		if fetch.IsSecretField(name) {
+			value = mask
+		}
 	}
 	return name + ": " + value
 }
@@ -277,7 +281,8 @@ type masker struct {
 	from, to int // where the password is in the request line; 0 if there is none
 
 	at     int    // bytes of the head so far
-	name   []byte // of the field, as far as it has come; only its beginning if it is a long one
+	fields bool   // the request line is over
+	name   []byte // of the field, as far as it has come
 	value  bool   // the name is complete
 	secret bool   // the value is masked
 	body   bool   // the head is over
@@ -306,6 +311,8 @@ func (m *masker) next(c byte) bool {
 	switch {
 	case m.at > m.from && m.at <= m.to:
 		return true
+	case !m.fields:
+		m.fields = c == '\n'
 	case c == '\n':
 		m.body = len(m.name) == 0 && !m.value
 		m.name, m.value, m.secret = m.name[:0], false, false
@@ -315,12 +322,8 @@ func (m *masker) next(c byte) bool {
 	case m.value:
 		return c != ' '
 	case c == ':':
-		m.value = true
-		switch http.CanonicalHeaderKey(string(m.name)) {
-		case "Authorization", "Proxy-Authorization", "Cookie", "Cookie2":
-			m.secret = true
-		}
-	case len(m.name) < 64:
+		m.value, m.secret = true, fetch.IsSecretField(string(m.name))
+	default:
 		m.name = append(m.name, c)
 	}
 	return false

@@ -116,7 +116,7 @@ func TestRecordedLogin(t *testing.T) {
 			c, rec := recording(t, fetch.Options{TLS: trust(s), Credentials: provide(new([]fetch.Challenge), password)}, urlhttp.Options{})
 			u := uri.MustParse(s.URL + "/x")
 			// The fields are sent in the order of their names.
-			h := textproto.MIMEHeader{"A-Long-Field": {strings.Repeat("a", pad)}}
+			h := textproto.MIMEHeader{"A-Long-Field": {strings.Repeat("a", pad)}, "X-Api-Key": {"s3cr3t-Key"}}
 			for range 2 { // the second time with the login that is known, and a cookie
 				if _, _, err := do(t, c, &fetch.Request{URL: u, Header: h}); err != nil {
 					t.Fatal(pad, err)
@@ -132,7 +132,7 @@ func TestRecordedLogin(t *testing.T) {
 			}
 			for _, x := range all {
 				shown := string(x.Sent()) + strings.Join(x.Lines, "\n")
-				for _, secret := range []string{password, strings.TrimPrefix(goodBasic, "Basic "), "s3cr3t-Cookie"} {
+				for _, secret := range []string{password, strings.TrimPrefix(goodBasic, "Basic "), "s3cr3t-Cookie", "s3cr3t-Key"} {
 					if strings.Contains(shown, secret) {
 						t.Errorf("%q %d: recorded %q", proto, pad, secret)
 					}

@@ -185,8 +185,8 @@ func (u *upgrade) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	masked := r.Clone(r.Context())
-	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie"} {
-		if masked.Header.Get(name) != "" {
+	for name := range masked.Header {
+		if fetch.IsSecretField(name) {
 			masked.Header.Set(name, "xxxxx")
 		}
 	}

@@ -321,7 +321,7 @@ func TestWhatIsAsked(t *testing.T) {
 // TestSecretsAreNotRecorded sends the fields that have secrets, which reach the server and nobody else.
 func TestSecretsAreNotRecorded(t *testing.T) {
 	t.Parallel()
-	names := []string{"Authorization", "Proxy-Authorization", "Cookie"}
+	names := []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "Private-Token"}
 	asked := make(chan http.Header, 1)
 	u := start(t, func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.Header.Clone()
