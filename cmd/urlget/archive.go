@@ -135,6 +135,9 @@ func (a *app) openArchives(ctx context.Context, args []string, offline bool) (co
 	if err != nil {
 		return ctx, fileError(err)
 	}
+	if a.set.cert != "" || a.set.cookies.jar != nil || a.config.hasSecrets() {
+		w.Restrict()
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	a.archives.writer, a.archives.seen = w, seen
 	a.archives.capture = capture.New(w, seen, func(err error) {
@@ -165,6 +168,27 @@ func (a *app) warcInfo(args []string) warc.Header {
 	info.Add("http-header-user-agent", cmp.Or(a.set.agent, "urlget"))
 	info.Add("command", strings.Join(command, " "))
 	return info
+}
+
+// noting returns logins whose use makes the archive one for the user alone, if one is written.
+func (v *archives) noting(logins fetch.Credentials) fetch.Credentials {
+	if v.writer == nil {
+		return logins
+	}
+	return notedLogins{logins, v.writer}
+}
+
+type notedLogins struct {
+	fetch.Credentials
+	w *warc.Writer
+}
+
+func (l notedLogins) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+	cred, err := l.Credentials.Credential(ctx, ch)
+	if err == nil {
+		l.w.Restrict()
+	}
+	return cred, err
 }
 
 // close ends what was written. An error that came up before has been told.

@@ -40,7 +40,7 @@ func (a *app) options() (*fetch.Options, error) {
 	opts := &fetch.Options{
 		Policy: &fetch.Policy{AllowPorts: s.ports, AllowPrivate: s.private, AllowRedirects: s.redirects,
 			MaxSize: int64(s.maxSize)},
-		Credentials:  a.credentials(),
+		Credentials:  a.archives.noting(a.credentials()),
 		Identity:     fetch.Identity{UserAgent: s.agent},
 		Timeouts:     s.timeouts(),
 		MaxRedirects: s.maxRedirect,

@@ -184,17 +184,27 @@ func (s *configSection) matches(u uri.URI) bool {
 
 // checkSecrets refuses a file that others may read if there is a password in it.
 func (c *config) checkSecrets() error {
-	all := slices.Clone(c.global)
-	for _, s := range c.sections {
-		all = append(all, s.lines...)
-	}
-	for _, line := range all {
+	for _, line := range c.all() {
 		if line.secret() {
 			return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s:%d: there is a secret in it, and others may read the file", c.path, line.number),
 				Hint: "chmod 600 " + c.path}
 		}
 	}
 	return nil
+}
+
+// hasSecrets reports whether there is a login in the file.
+func (c *config) hasSecrets() bool {
+	return c != nil && slices.ContainsFunc(c.all(), func(l configLine) bool { return l.secret() })
+}
+
+// all returns the lines, with those of sections.
+func (c *config) all() []configLine {
+	all := slices.Clone(c.global)
+	for _, s := range c.sections {
+		all = append(all, s.lines...)
+	}
+	return all
 }
 
 func (l *configLine) secret() bool {

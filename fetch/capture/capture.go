@@ -43,10 +43,14 @@ func New(w *warc.Writer, seen *Seen, failed func(error)) *Capture {
 	return &Capture{w: w, seen: seen, failed: failed, hosts: newHosts()}
 }
 
-// Recorder is the fetch.Recorder.
+// Recorder is the fetch.Recorder. If a request has a login of its own, the Writer is restricted; whoever
+// has logins for a client by other means calls [warc.Writer.Restrict].
 func (c *Capture) Recorder(_ context.Context, req *fetch.Request) *fetch.Exchange {
 	if c.w.Err() != nil {
 		return nil
+	}
+	if needsLogin(req) {
+		c.w.Restrict()
 	}
 	now := time.Now()
 	r := &recording{Capture: c, begin: now, req: req, target: Target(req.URL), peers: make(map[int]peer)}
@@ -68,6 +72,19 @@ func (c *Capture) Recorder(_ context.Context, req *fetch.Request) *fetch.Exchang
 		r.content.Write(p)
 	}
 	return x
+}
+
+// needsLogin reports whether a request has a login, or may have one: answers to a form, or content.
+func needsLogin(req *fetch.Request) bool {
+	if _, password := req.URL.Password(); password || req.URL.Scheme() == "sftp" || req.Form != nil || req.Body != nil || req.GetBody != nil {
+		return true
+	}
+	for name := range req.Header {
+		if fetch.IsSecretField(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Add records content that was retrieved by other means at some time, and what is known of it, as

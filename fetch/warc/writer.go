@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -54,6 +55,8 @@ type Writer struct {
 	opts   WriterOptions
 	base   string // the path without number and suffix
 	suffix string
+
+	restricted atomic.Bool // others may not read the files
 
 	mu     sync.Mutex
 	file   *os.File
@@ -104,7 +107,7 @@ func (w *Writer) openIndex() error {
 	if !w.opts.Append {
 		how |= os.O_EXCL
 	}
-	f, err := os.OpenFile(w.base+".cdxj", how, 0o666)
+	f, err := os.OpenFile(w.base+".cdxj", how, w.perm())
 	if err != nil {
 		return err
 	}
@@ -125,6 +128,33 @@ func (w *Writer) openIndex() error {
 
 // Dir returns the directory of the files, for spools.
 func (w *Writer) Dir() string { return filepath.Dir(w.base) }
+
+// Restrict takes the rights to the files from all but their owner, for records that need a login: to
+// the file that is being written and the index, and to files that follow. On file systems without
+// such rights it does nothing.
+func (w *Writer) Restrict() {
+	if w.restricted.Swap(true) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, f := range []*os.File{w.file, w.index} {
+		if f == nil {
+			continue
+		}
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			f.Chmod(info.Mode().Perm() &^ 0o077)
+		}
+	}
+}
+
+// perm returns the rights of a file that is made.
+func (w *Writer) perm() fs.FileMode {
+	if w.restricted.Load() {
+		return 0o600
+	}
+	return 0o666
+}
 
 // Files returns the paths of the files that there are, with those of earlier runs.
 func (w *Writer) Files() []string {
@@ -245,7 +275,7 @@ func (r *Reader) appendable(f *os.File, size int64) error {
 
 // begin makes the next file.
 func (w *Writer) begin() error {
-	f, err := os.OpenFile(w.name(), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(w.name(), os.O_RDWR|os.O_CREATE|os.O_EXCL, w.perm())
 	if err != nil {
 		return err
 	}

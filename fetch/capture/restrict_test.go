@@ -1,0 +1,80 @@
+//go:build unix
+
+package capture
+
+import (
+	"context"
+	"io"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetch/warc"
+)
+
+// What a login was needed for is for the user alone.
+func TestArchivesOfLoginsAreForTheUserAlone(t *testing.T) {
+	t.Parallel()
+	body := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("password=x")), nil }
+	for name, tt := range map[string]struct {
+		req     fetch.Request
+		private bool
+	}{
+		"nothing":     {fetch.Request{URL: uri.MustParse("http://h/?token=x")}, false},
+		"a user":      {fetch.Request{URL: uri.MustParse("ftp://u@h/")}, false},
+		"another":     {fetch.Request{URL: uri.MustParse("http://h/"), Header: textproto.MIMEHeader{"X-Tag": {"x"}}}, false},
+		"a password":  {fetch.Request{URL: uri.MustParse("ftp://u:p@h/")}, true},
+		"a key":       {fetch.Request{URL: uri.MustParse("sftp://u@h/")}, true},
+		"a field":     {fetch.Request{URL: uri.MustParse("http://h/"), Header: textproto.MIMEHeader{"X-Api-Key": {"x"}}}, true},
+		"a form":      {fetch.Request{URL: uri.MustParse("gopher://h/"), Form: map[string][]string{"Name": {"x"}}}, true},
+		"a body":      {fetch.Request{URL: uri.MustParse("http://h/"), Body: io.NopCloser(strings.NewReader("password=x"))}, true},
+		"a body anew": {fetch.Request{URL: uri.MustParse("http://h/"), GetBody: body}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			w, err := warc.Create(filepath.Join(dir, "a"), warc.WriterOptions{Index: true, MaxSize: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := New(w, nil, func(err error) { t.Error(err) })
+			before := modes(t, dir)
+			if x := c.Recorder(context.Background(), &tt.req); x != nil {
+				x.End(nil)
+			}
+			exchange("http://h.example/a", sent(get), received("HTTP/1.1 200 OK\r\n\r\nx"), ended(nil))(c)
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for file, mode := range modes(t, dir) {
+				if others := before["a.cdxj"] & 0o077; mode&0o077 != others && !tt.private || mode&0o077 != 0 && tt.private {
+					t.Errorf("%s has mode %o", file, mode)
+				}
+			}
+			if n := len(modes(t, dir)); n < 3 {
+				t.Errorf("%d files, want several", n)
+			}
+		})
+	}
+}
+
+func modes(t *testing.T, dir string) map[string]os.FileMode {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]os.FileMode{}
+	for _, e := range list {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name()] = info.Mode().Perm()
+	}
+	return all
+}
