@@ -66,6 +66,10 @@ func connect(ctx context.Context, o *Options) (*nats.Conn, error) {
 	if o.TLS != nil {
 		opts = append(opts, nats.Secure(o.TLS))
 	}
+	if o.TLS == nil && strings.Contains(o.URL, "@") && !strings.Contains(o.URL, "tls://") && !strings.Contains(o.URL, "wss://") {
+		// The client would send the login of the URL to servers elsewhere that the one on loopback names.
+		opts = append(opts, nats.IgnoreDiscoveredServers())
+	}
 	if o.InProcess != nil {
 		opts = append(opts, nats.InProcessServer(o.InProcess))
 	}
