@@ -23,8 +23,8 @@ const (
 )
 
 // connect connects to a program of a server, from a reserved port if that is possible: it is how
-// servers tell the system of a machine from its users. A foreign request is sent
-// as any user would send it.
+// servers tell the system of a machine from its users. A foreign request is
+// sent as any user would send it.
 func (d *driver) connect(ctx context.Context, addr string) (*conn, error) {
 	for n := 0; n < attempts && !d.unprivileged.Load() && !d.env.Foreign(ctx); n++ {
 		port := lowestReserved + rand.N(highestReserved-lowestReserved+1)

@@ -29,8 +29,8 @@ type User struct {
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// User is who asks; nil means nobody, 65534. Servers that another origin led to are always
-	// asked as nobody.
+	// User is who asks; nil means nobody, 65534. Foreign requests (see fetch.Env.Foreign) are always
+	// sent as nobody.
 	User *User
 	// MountPort is the port of the MOUNT protocol. 0 means that it is tried at the port of NFS, and
 	// else asked of the port mapper.
