@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"fmt"
 	"io"
 	"iter"
 	"net"
@@ -11,6 +12,20 @@ import (
 type Part struct {
 	Text    []byte
 	Entries []Entry
+}
+
+// URIListPart returns the Part of a text/uri-list (RFC 2483, section 5) for an entry: its URL on a
+// line, preceded by a comment if that is not empty. The text may be saved, so it omits the user
+// information of the URL. The entry keeps it, for the requests that follow.
+func URIListPart(comment string, e Entry) Part {
+	var text []byte
+	if comment != "" {
+		text = fmt.Appendf(text, "# %s\r\n", Printable(comment))
+	}
+	if !e.URL.IsZero() {
+		text = fmt.Appendf(text, "%s\r\n", e.URL.WithoutUserinfo())
+	}
+	return Part{Text: text, Entries: []Entry{e}}
 }
 
 // NewListing returns the Body and the Parse of a Response for members that do not arrive as text,

@@ -29,6 +29,7 @@ var cases = []testCase{
 	{"List", list},
 	{"ListBreak", listBreak},
 	{"ListLimit", listLimit},
+	{"ListSecrets", listSecrets},
 	{"Operations", operations},
 	{"NotFound", notFound},
 	{"ListNotFound", listNotFound},

@@ -295,7 +295,11 @@ func (d *treeDriver) members(r *wire.Reader, dir uri.URI) iter.Seq2[fetch.Part, 
 			if d.has("loses the first entry") && e.Name == "motd" {
 				continue
 			}
-			if !yield(fetch.Part{Text: append(line, '\n'), Entries: []fetch.Entry{e}}, nil) {
+			text := append(line, '\n')
+			if d.has("lists its URL") {
+				text = fmt.Appendln(nil, dir)
+			}
+			if !yield(fetch.Part{Text: text, Entries: []fetch.Entry{e}}, nil) {
 				return
 			}
 		}

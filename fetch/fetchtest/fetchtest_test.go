@@ -49,6 +49,7 @@ func TestRunFailsBrokenDrivers(t *testing.T) {
 		"loses the first entry":             {"List"},
 		"does not escape entries":           {"List"},
 		"reads listings past the client":    {"ListLimit"},
+		"lists its URL":                     {"ListSecrets"},
 		"calls everything a server failure": {"NotFound", "ListNotFound"},
 		"ignores the context":               {"Canceled", "Stall", "RecordedEnds"},
 		"takes the close for the end":       {"Cut"},

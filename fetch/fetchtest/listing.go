@@ -10,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
 // list walks from "pub" and "names" by the entries alone, and compares what it finds with the tree.
@@ -171,6 +172,70 @@ func listBreak(t *caseTest) {
 		}
 	})
 	t.recovers(c)
+}
+
+// listSecrets reads the text of listings, which is saved and archived, with a login in the URL. It
+// must name neither the user nor the password.
+func listSecrets(t *caseTest) {
+	u := t.parse(t.url("pub"))
+	if !t.scheme(t.client(nil), u.String()).Can(fetch.OpList) {
+		t.Skip("the scheme has no OpList")
+	}
+	if u.Host() == "" {
+		t.Skip("the URLs have no place for a password")
+	}
+	u = t.withLogin(u)
+	login, rest, _ := strings.Cut(strings.TrimPrefix(u.String(), u.Scheme()+"://"), "@")
+	address, _, _ := strings.Cut(rest, "/")
+	c := t.client(nil)
+	for _, op := range []fetch.Op{fetch.OpList, fetch.OpGet} {
+		resp, err := c.Do(t.context(), &fetch.Request{URL: u, Op: op})
+		switch {
+		case fetch.CodeOf(err) == fetch.ErrURL:
+			t.Skip("the URLs have no place for a password")
+		case err != nil && op == fetch.OpGet:
+			continue // a directory need not have content
+		case err != nil:
+			t.Fatalf("%s %s: %v", op, u.Redacted(), err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil {
+			t.Errorf("%s %s: reading the body: %v", op, u.Redacted(), err)
+		}
+		for line := range bytes.Lines(text) {
+			if bytes.Contains(line, []byte(login)) || bytes.Contains(line, []byte("@"+address)) {
+				t.Errorf("%s %s: the text of the listing shows the login: %q", op, u.Redacted(), line)
+			}
+		}
+	}
+}
+
+// withLogin returns u with a login that the server accepts: that of u or, if it has none, the one
+// that the harness answers the driver's challenge with. A server without challenges accepts any.
+func (t *caseTest) withLogin(u uri.URI) uri.URI {
+	t.Helper()
+	login := u.Userinfo()
+	if !login.HasPassword {
+		login = uri.Userinfo{Name: "someone", Password: secret, HasName: true, HasPassword: true}
+		if o := t.options(); o.Credentials != nil {
+			known := o.Credentials
+			o.Credentials = fetch.CredentialsFunc(func(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+				cred, err := known.Credential(ctx, ch)
+				if err == nil {
+					login.Name, login.Password = cred.User, cred.Password
+				}
+				return cred, err
+			})
+			for _, err := range t.client(o).List(t.context(), u.String()) {
+				if err != nil {
+					t.Fatalf("List: %v", err)
+				}
+			}
+		}
+	}
+	_, rest, _ := strings.Cut(u.WithoutUserinfo().String(), "://")
+	return t.parse(u.Scheme() + "://" + uri.Escape(login.Name) + ":" + uri.Escape(login.Password) + "@" + rest)
 }
 
 // listLimit lists with a Policy.MaxSize that is less than the listing, and less than one without

@@ -110,8 +110,7 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 		if info == nil {
 			continue
 		}
-		part := fetch.Part{Text: []byte(u.String() + "\r\n"), Entries: []fetch.Entry{entry(u, m.Name(), info, own)}}
-		if !yield(part, nil) {
+		if !yield(fetch.URIListPart("", entry(u, m.Name(), info, own)), nil) {
 			return
 		}
 	}

@@ -40,11 +40,11 @@ func respond(t *task, x *transfer, b *transferBody) *fetch.Response {
 func (t *task) matches(r io.Reader, contentType string) iter.Seq2[fetch.Part, error] {
 	return func(yield func(fetch.Part, error) bool) {
 		for e, err := range t.entries(r, contentType) {
-			part := fetch.Part{Text: []byte(e.URL.String() + "\r\n"), Entries: []fetch.Entry{e}}
 			if err != nil {
-				part = fetch.Part{}
+				yield(fetch.Part{}, err)
+				return
 			}
-			if !yield(part, err) {
+			if !yield(fetch.URIListPart("", e), nil) {
 				return
 			}
 		}

@@ -53,17 +53,13 @@ func (d *driver) listExports(t *target, names []string) *fetch.Response {
 	parts := func(yield func(fetch.Part, error) bool) {
 		for _, name := range names {
 			e := fetch.Entry{Name: name, Rel: "item", Size: -1, URL: member(base, name, true), Kind: fetch.EntryListing, ContentType: listType}
-			if !e.URL.IsZero() && !yield(part(e), nil) {
+			if !e.URL.IsZero() && !yield(fetch.URIListPart("", e), nil) {
 				return
 			}
 		}
 	}
 	resp.Body, resp.Parse = fetch.NewListing(iter.Seq2[fetch.Part, error](parts), nil)
 	return resp
-}
-
-func part(e fetch.Entry) fetch.Part {
-	return fetch.Part{Text: []byte(e.URL.String() + "\r\n"), Entries: []fetch.Entry{e}}
 }
 
 // A listing reads the members of a directory.
@@ -88,7 +84,7 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 				yield(fetch.Part{}, truncated(err, 0, -1))
 				return
 			}
-			if !m.URL.IsZero() && !yield(part(m), nil) {
+			if !m.URL.IsZero() && !yield(fetch.URIListPart("", m), nil) {
 				l.lease.Discard()
 				return
 			}

@@ -145,7 +145,7 @@ func (l *listing) members(files []filexfer.File) ([]fetch.Part, error) {
 		if e.URL.IsZero() {
 			continue // too long for a URL
 		}
-		parts = append(parts, fetch.Part{Text: []byte(e.URL.String() + "\r\n"), Entries: []fetch.Entry{e}})
+		parts = append(parts, fetch.URIListPart("", e))
 	}
 	return parts, nil
 }

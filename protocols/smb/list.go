@@ -75,7 +75,7 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 			if e.URL.IsZero() {
 				continue // too long for a URL
 			}
-			if !yield(fetch.Part{Text: []byte(e.URL.String() + "\r\n"), Entries: []fetch.Entry{e}}, nil) {
+			if !yield(fetch.URIListPart("", e), nil) {
 				return
 			}
 		}
@@ -156,7 +156,7 @@ func (d *driver) shares(l lease, t *target) (*fetch.Response, error) {
 		e := fetch.Entry{Name: s.Name, Kind: fetch.EntryListing, Rel: "item", ContentType: listType, Size: -1,
 			URL: member(t.base, s.Name, true), Sys: Sys{Remark: s.Remark}}
 		if !e.URL.IsZero() {
-			entries = append(entries, fetch.Part{Text: []byte(e.URL.String() + "\r\n"), Entries: []fetch.Entry{e}})
+			entries = append(entries, fetch.URIListPart("", e))
 		}
 	}
 	l.Put()

@@ -1,7 +1,6 @@
 package wais
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -62,9 +61,7 @@ func (s *session) index(w uri.WAIS, maxHits int) (*fetch.Response, error) {
 	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
 		for _, h := range hits {
 			e := s.entry(w.Database, h)
-			// text/uri-list (RFC 2483, section 5)
-			text := fmt.Appendf(nil, "# %s\r\n%s\r\n", fetch.Printable(e.Name), e.URL)
-			if !yield(fetch.Part{Text: text, Entries: []fetch.Entry{e}}, nil) {
+			if !yield(fetch.URIListPart(e.Name, e), nil) {
 				return
 			}
 		}

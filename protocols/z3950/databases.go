@@ -3,7 +3,6 @@ package z3950
 import (
 	"context"
 	"encoding/xml"
-	"fmt"
 	"io"
 	"strings"
 
@@ -125,8 +124,7 @@ func (t *target) databasePart(name string) fetch.Part {
 	u, err := t.sibling("/"+uri.Escape(name), "", 0)
 	if err != nil {
 		e.Kind = fetch.EntryText
-		return fetch.Part{Text: fmt.Appendf(nil, "# %s\r\n", fetch.Printable(name)), Entries: []fetch.Entry{e}}
 	}
 	e.URL = u
-	return uriListPart(e)
+	return fetch.URIListPart(name, e)
 }

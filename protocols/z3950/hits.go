@@ -160,7 +160,7 @@ func (h *hits) part() (fetch.Part, error) {
 		}
 		text := wire.Text(d.String())
 		e := fetch.Entry{Name: text, Kind: fetch.EntryError, Size: -1, Sys: Hit{Position: h.next, Database: wire.Text(rec.Database)}}
-		return fetch.Part{Text: fmt.Appendf(nil, "# %s\r\n", fetch.Printable(text)), Entries: []fetch.Entry{e}}, nil
+		return fetch.URIListPart(text, e), nil
 	}
 	content := rec.Content(maxStructured)
 	brief, err := io.ReadAll(io.LimitReader(content, maxBrief))
@@ -184,10 +184,5 @@ func (h *hits) entry(a about, media string, hit Hit) (fetch.Part, error) {
 	if err != nil {
 		return fetch.Part{}, err
 	}
-	return uriListPart(fetch.Entry{URL: u, Name: a.title, Kind: fetch.EntryObject, Rel: "item", ContentType: media, Size: -1, Sys: hit}), nil
-}
-
-// uriListPart returns an entry as text/uri-list has it (RFC 2483, section 5).
-func uriListPart(e fetch.Entry) fetch.Part {
-	return fetch.Part{Text: fmt.Appendf(nil, "# %s\r\n%s\r\n", fetch.Printable(e.Name), e.URL), Entries: []fetch.Entry{e}}
+	return fetch.URIListPart(a.title, fetch.Entry{URL: u, Name: a.title, Kind: fetch.EntryObject, Rel: "item", ContentType: media, Size: -1, Sys: hit}), nil
 }

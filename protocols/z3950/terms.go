@@ -141,8 +141,8 @@ func (s *terms) part(term codec.Term) (fetch.Part, error) {
 	u, err := s.t.sibling(s.t.path, uri.Escape(text), 0)
 	if err != nil || strings.ContainsAny(text, "\r\n\x00") || text == "" {
 		e.Kind = fetch.EntryText // what cannot stand in a URL
-		return fetch.Part{Text: fmt.Appendf(nil, "# %s\r\n", fetch.Printable(name)), Entries: []fetch.Entry{e}}, nil
+		return fetch.URIListPart(name, e), nil
 	}
 	e.URL = u
-	return uriListPart(e), nil
+	return fetch.URIListPart(name, e), nil
 }
