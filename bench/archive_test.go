@@ -25,7 +25,7 @@ func (u *usage) add(cmd *exec.Cmd, begin time.Time) {
 	u.runs++
 	u.wall += time.Since(begin)
 	u.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	u.peak = max(u.peak, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+	u.peak = max(u.peak, int64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss))
 }
 
 // compareRecording runs the command in turn without recording, with it, and without compression of

@@ -188,7 +188,7 @@ func start(ctx context.Context, dir string, args []string) (usage, error) {
 		return usage{}, fmt.Errorf("%s: %w\n%s", args[0], err, out)
 	}
 	s := cmd.ProcessState
-	return usage{time.Since(begin), s.UserTime() + s.SystemTime(), s.SysUsage().(*syscall.Rusage).Maxrss}, nil
+	return usage{time.Since(begin), s.UserTime() + s.SystemTime(), int64(s.SysUsage().(*syscall.Rusage).Maxrss)}, nil
 }
 
 // count returns how many files there are below dir, but for hidden ones.

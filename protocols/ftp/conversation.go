@@ -86,7 +86,7 @@ var dryReplies = map[string]wire.Reply{
 	"PASS": {Code: 230, Lines: []string{""}},
 	"FEAT": {Code: 211, Lines: []string{"", "MLST", ""}},
 	"PWD":  {Code: 257, Lines: []string{`"/"`}},
-	"SIZE": {Code: 213, Lines: []string{strconv.Itoa(math.MaxInt64)}},
+	"SIZE": {Code: 213, Lines: []string{strconv.FormatInt(math.MaxInt64, 10)}},
 	"MDTM": {Code: 213, Lines: []string{"19700101000000"}},
 	"EPSV": {Code: 229, Lines: []string{"(|||65535|)"}},
 	"REST": {Code: 350, Lines: []string{""}},
