@@ -87,8 +87,6 @@ func (s *screen) resize(columns uint16) {
 	}
 }
 
-func urlget(args ...string) *exec.Cmd { return exec.Command("urlget", args...) }
-
 func (s *screen) read() {
 	buf := make([]byte, 4096)
 	for {

@@ -40,6 +40,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
+func urlget(args ...string) *exec.Cmd { return exec.Command("urlget", args...) }
+
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	schema, err := filepath.Abs("../../docs/json.md")

@@ -128,20 +128,6 @@ func TestLocalEcho(t *testing.T) {
 	expectEnd(t, s)
 }
 
-func TestUrgentDataMark(t *testing.T) {
-	t.Parallel()
-	s := dial(t, t.Context(), "telnet", Options{}, func(c *telnetd.Conn) {
-		c.Send("a")
-		c.Expect("go") // the client has set up its socket
-		sendUrgent(c, "\xff\xf2")
-		c.Send("b")
-	})
-	expect(t, s, "a")
-	io.WriteString(s, "go")
-	expect(t, s, "b")
-	expectEnd(t, s)
-}
-
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	s := dial(t, t.Context(), "telnet", Options{Login: true}, func(c *telnetd.Conn) {
