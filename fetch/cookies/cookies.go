@@ -4,10 +4,12 @@ package cookies
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -83,11 +85,11 @@ func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 		return nil, false
 	}
 	now := j.now()
-	switch {
-	case c.MaxAge < 0:
+	switch seconds := secondsOf(c); {
+	case seconds < 0:
 		own.expires = time.Unix(1, 0)
-	case c.MaxAge > 0:
-		own.expires = now.Add(min(time.Duration(min(c.MaxAge, int(maxAge/time.Second)))*time.Second, maxAge))
+	case seconds > 0:
+		own.expires = now.Add(time.Duration(min(seconds, int64(maxAge/time.Second))) * time.Second)
 	case !c.Expires.IsZero():
 		own.expires = c.Expires
 		if last := now.Add(maxAge); own.expires.After(last) {
@@ -95,6 +97,30 @@ func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 		}
 	}
 	return own, true
+}
+
+// secondsOf returns the Max-Age of a cookie as an http.Cookie has it: 0 means none, less than 0 that
+// the cookie is to be deleted. Net/http leaves values that an int cannot hold unparsed.
+func secondsOf(c *http.Cookie) int64 {
+	if c.MaxAge != 0 {
+		return int64(c.MaxAge)
+	}
+	var seconds int64
+	for _, attribute := range c.Unparsed { // the last one counts
+		name, value, _ := strings.Cut(attribute, "=")
+		if !strings.EqualFold(name, "Max-Age") {
+			continue
+		}
+		n, err := strconv.ParseInt(value, 10, 64)
+		switch {
+		case err != nil && !errors.Is(err, strconv.ErrRange): // out of range, n is the nearest
+		case n > 0:
+			seconds = n
+		default:
+			seconds = -1
+		}
+	}
+	return seconds
 }
 
 // fits reports whether c is within the bounds.

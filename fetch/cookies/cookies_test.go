@@ -117,6 +117,16 @@ func TestCookiesGiveWay(t *testing.T) {
 	if got := sent(t, j, "http://h.example/"); got != "" {
 		t.Errorf("after more than a year: %q", got)
 	}
+	for _, age := range []string{"999999999999", "99999999999999999999"} {
+		set(t, j, "http://h.example/", "long=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age="+age)
+		if got := sent(t, j, "http://h.example/"); got != "long=1" {
+			t.Errorf("with Max-Age %s: %q", age, got)
+		}
+		set(t, j, "http://h.example/", "long=1; Max-Age=-"+age)
+		if got := sent(t, j, "http://h.example/"); got != "" {
+			t.Errorf("with Max-Age -%s: %q", age, got)
+		}
+	}
 	// Who is on the way to the server cannot replace what came over TLS.
 	set(t, j, "https://h.example/", "s=1; Secure; Domain=h.example")
 	set(t, j, "http://h.example/", "s=2")
