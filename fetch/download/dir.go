@@ -115,10 +115,9 @@ func (d *osDir) Close() error {
 	return err
 }
 
-func (d *osDir) lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
-func (d *osDir) rename(from, to string) error           { return d.root.Rename(from, to) }
-func (d *osDir) link(from, to string) error             { return d.root.Link(from, to) }
-func (d *osDir) remove(name string) error               { return d.root.Remove(name) }
+func (d *osDir) rename(from, to string) error { return d.root.Rename(from, to) }
+func (d *osDir) link(from, to string) error   { return d.root.Link(from, to) }
+func (d *osDir) remove(name string) error     { return d.root.Remove(name) }
 
 // sync makes a best effort: some directories cannot be synced.
 func (d *osDir) sync() error {
@@ -127,8 +126,4 @@ func (d *osDir) sync() error {
 		return nil
 	}
 	return err
-}
-
-func (d *osDir) chtimes(name string, modTime time.Time) error {
-	return d.root.Chtimes(name, time.Now(), modTime)
 }

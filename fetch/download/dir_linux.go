@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
@@ -81,6 +82,71 @@ func (d *osDir) renameNew(from, to string) error {
 	return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 }
 
+// lstat returns the modification time in full. Where an int has 32 bits, package os reads the seconds
+// as such, which ends in 2038. Other files keep their FileInfo, for os.SameFile.
+func (d *osDir) lstat(name string) (fs.FileInfo, error) {
+	info, err := d.root.Lstat(name)
+	if err != nil || strconv.IntSize > 32 {
+		return info, err
+	}
+	defer runtime.KeepAlive(d.handle)
+	var st unix.Statx_t
+	err = again(func() error {
+		return unix.Statx(int(d.handle.Fd()), name, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MTIME, &st)
+	})
+	if err != nil || st.Mtime.Sec == info.ModTime().Unix() {
+		return info, nil
+	}
+	return lateInfo{info, time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec))}, nil
+}
+
+// A lateInfo describes a file whose modification time package os cannot read.
+type lateInfo struct {
+	fs.FileInfo
+	modTime time.Time
+}
+
+func (i lateInfo) ModTime() time.Time { return i.modTime }
+
+func (d *osDir) chtimes(name string, modTime time.Time) error {
+	if seconds := modTime.Unix(); strconv.IntSize > 32 || seconds == int64(int32(seconds)) {
+		return d.root.Chtimes(name, time.Now(), modTime)
+	}
+	defer runtime.KeepAlive(d.handle)
+	path, err := unix.BytePtrFromString(name)
+	if err == nil {
+		err = setTimes(int(d.handle.Fd()), path, modTime)
+	}
+	if err != nil {
+		return &fs.PathError{Op: "chtimes", Path: name, Err: err}
+	}
+	return nil
+}
+
+// setTimes sets the access time to now, and the modification time, of a path below a directory, or
+// of the descriptor itself if the path is nil. Time is in 64 bits everywhere, which takes Linux 5.1
+// on 32-bit platforms.
+func setTimes(fd int, path *byte, modTime time.Time) error {
+	number, flags := uintptr(unix.SYS_UTIMENSAT), uintptr(unix.AT_SYMLINK_NOFOLLOW)
+	switch runtime.GOARCH {
+	case "386", "arm":
+		number = 412 // SYS_UTIMENSAT_TIME64
+	case "mips", "mipsle":
+		number = 4412
+	}
+	if path == nil {
+		flags = 0
+	}
+	times := [2][2]int64{{0, unix.UTIME_NOW}, {modTime.Unix(), int64(modTime.Nanosecond())}}
+	return again(func() error {
+		_, _, errno := unix.Syscall6(number, uintptr(fd), uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&times)), flags, 0, 0)
+		if errno != 0 {
+			return errno
+		}
+		return nil
+	})
+}
+
 // An unnamedLinux is a file created with O_TMPFILE.
 type unnamedLinux struct {
 	dir *osDir
@@ -122,13 +188,7 @@ func (u *unnamedLinux) Sync() error {
 func (u *unnamedLinux) Close() error { return unix.Close(u.fd) }
 
 func (u *unnamedLinux) chtimes(modTime time.Time) error {
-	t, err := unix.TimeToTimespec(modTime)
-	if err != nil {
-		return u.dir.refuse()
-	}
-	times := [2]unix.Timespec{{Nsec: unix.UTIME_NOW}, t}
-	// Without a path it is about the descriptor.
-	if _, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(u.fd), 0, uintptr(unsafe.Pointer(&times)), 0, 0, 0); errno != 0 {
+	if setTimes(u.fd, nil, modTime) != nil {
 		return u.dir.refuse()
 	}
 	return nil

@@ -5,6 +5,7 @@ package download
 import (
 	"errors"
 	"io/fs"
+	"time"
 )
 
 // canSyncFileSystem says whether syncFileSystem works.
@@ -23,4 +24,10 @@ func (d *osDir) open(name string, flag int, perm fs.FileMode) (file, error) {
 		return nil, err // not a nil *os.File in an interface
 	}
 	return f, nil
+}
+
+func (d *osDir) lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
+
+func (d *osDir) chtimes(name string, modTime time.Time) error {
+	return d.root.Chtimes(name, time.Now(), modTime)
 }

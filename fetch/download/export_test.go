@@ -14,6 +14,16 @@ func Watch(d *Downloader, before func(op, name string) error) {
 	d.dirs.wrap = func(dir directory) directory { return watchedDir{dir, before} }
 }
 
+// Lstat describes a file as downloaders see it.
+func Lstat(d *Downloader, name string) (fs.FileInfo, error) {
+	dir, err := openDir(d.Root, ".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.lstat(name)
+}
+
 // ErrDone is returned for an operation that a test does without.
 var ErrDone = errors.New("done")
 

@@ -26,10 +26,11 @@ func TestImplausibleTimes(t *testing.T) {
 			when := time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC)
 			l := newLiar(pattern(size, 1))
 			l.valid.ModTime = when
-			if _, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil); err != nil {
+			d := l.downloader(t, dir)
+			if _, err := d.Get(t.Context(), liarURL, "", nil); err != nil {
 				t.Fatal(err)
 			}
-			info, err := os.Stat(filepath.Join(dir, "file.bin"))
+			info, err := download.Lstat(d, "file.bin")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -72,6 +72,32 @@ func TestKnown(t *testing.T) {
 	}
 }
 
+// Times that 32 bits cannot hold are set, and read again.
+func TestTimesAfter2038(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{3000, 9_000_000} { // without a name until it is whole, and as a part
+		dir, content := t.TempDir(), pattern(size, 1)
+		l := newLiar(content)
+		l.valid.ModTime = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+		d := l.downloader(t, dir)
+		known := &download.Known{Size: int64(size), Validator: fetch.Validator{ModTime: l.valid.ModTime}}
+		for i, want := range []download.Outcome{download.Saved, download.NotModified} {
+			r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Newer, Known: known})
+			if err != nil || r.Outcome != want {
+				t.Errorf("run %d with %d bytes: %+v, %v", i, size, r, err)
+			}
+		}
+		l.valid.ModTime = l.valid.ModTime.Add(time.Second)
+		known.ModTime = l.valid.ModTime
+		if r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Newer, Known: known}); err != nil || r.Outcome != download.Saved {
+			t.Errorf("newer, with %d bytes: %+v, %v", size, r, err)
+		}
+		if got := l.requests(); !slices.Equal(got, []string{"all", "all"}) {
+			t.Errorf("requests %q", got)
+		}
+	}
+}
+
 // A small file is saved also where files without a name are refused, in whatever way.
 func TestUnnamedRefused(t *testing.T) {
 	t.Parallel()
