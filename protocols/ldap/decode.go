@@ -111,13 +111,14 @@ func parseHeader(b []byte) (tag byte, start, n int, err error) {
 	if len(b) < start {
 		return 0, start, 0, io.ErrUnexpectedEOF
 	}
+	var size uint32
 	for _, c := range b[2:start] {
-		n = n<<8 | int(c)
+		size = size<<8 | uint32(c)
 	}
-	if n > maxMessage {
-		return 0, 0, 0, violation("a message of %d bytes is announced, the limit is %d", n, maxMessage)
+	if size > maxMessage {
+		return 0, 0, 0, violation("a message of %d bytes is announced, the limit is %d", size, maxMessage)
 	}
-	return tag, start, n, nil
+	return tag, start, int(size), nil
 }
 
 // readHeader reads the tag and the length of an element.

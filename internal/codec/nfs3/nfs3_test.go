@@ -53,6 +53,7 @@ func TestRepliesSayHowItWent(t *testing.T) {
 		{AppendRejection(nil, 7, 99, nil), "accept_stat 99", false},
 		{AppendDenied(nil, 7, AuthTooWeak), "AUTH_TOOWEAK", true},
 		{AppendDenied(nil, 7, 77), "AUTH_ERROR 77", true},
+		{AppendDenied(nil, 7, 0xfffffff0), "AUTH_ERROR 4294967280", true},
 		{AppendDenied(nil, 7, 0), "AUTH_BADCRED", true},
 	} {
 		xid, results, err := ParseReply(record(t, tt.reply))

@@ -166,7 +166,7 @@ func (r *Rejection) Auth() bool { return r.Acceptance == denied && r.auth != 0 }
 // Error returns the name of the rejection in RFC 5531.
 func (r *Rejection) Error() string {
 	switch {
-	case r.Auth() && int(r.auth) < len(authProblems):
+	case r.Auth() && uint64(r.auth) < uint64(len(authProblems)):
 		return authProblems[r.auth]
 	case r.Auth():
 		return fmt.Sprintf("AUTH_ERROR %d", r.auth)
