@@ -73,7 +73,7 @@ func serve(tree, op, url string) int {
 		io.CopyN(os.Stdout, f, info.Size()/2)
 	case fault == "stall":
 		io.CopyN(os.Stdout, f, info.Size()/2)
-		select {}
+		time.Sleep(time.Hour) // without cgo, select {} is a deadlock to the runtime
 	default:
 		io.Copy(os.Stdout, f)
 	}

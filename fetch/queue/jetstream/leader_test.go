@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 // A worker that starts before its cluster has a leader waits for it, and says so once. Whoever does
 // not wait is told what is wrong.
 func TestWhatStartsBeforeThereIsALeader(t *testing.T) {
+	if strconv.IntSize == 32 {
+		t.Skip("nats-server 2.15 panics in clusters on 32-bit platforms: unaligned 64-bit atomic operation")
+	}
 	onServers(t, func(t *testing.T, start starter) {
 		ports := freePorts(t, 2)
 		member := func(i int) *natsServer {
