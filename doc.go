@@ -22,7 +22,7 @@
 //   - [github.com/urlget/urlget/fetch/middleware] limits rates and connections, and
 //     [github.com/urlget/urlget/fetch/netrc] finds logins.
 //   - [github.com/urlget/urlget/fetch/render] writes listings and events for people and programs.
-//   - [github.com/urlget/urlget/fetch/fetchtest] checks drivers, and has servers for tests.
+//   - [github.com/urlget/urlget/fetchtest] checks drivers, and has servers for tests.
 //
 // The command is [github.com/urlget/urlget/cmd/urlget]. docs/library.md is a guide to the library,
 // docs/architecture.md the plan of the whole.

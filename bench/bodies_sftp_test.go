@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/sftpd"
+	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 	"github.com/urlget/urlget/protocols/sftp"
 )

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
+	"github.com/urlget/urlget/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/internal/codec/apdu"
 	"github.com/urlget/urlget/internal/codec/ber"
 	"github.com/urlget/urlget/protocols/gopher"

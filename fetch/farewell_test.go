@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // loadSecureLine registers lineDriver over TLS as x-secure. A path of "/unannounced" makes it

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/urlget/urlget/fetch/fetchtest/servers"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // unpeekable hides the socket, as a proxy's or a test's connection may.

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/gemini"

@@ -20,7 +20,7 @@ golang=$(awk '$1 == "FROM" && /golang/ {print $2}' integration/servers/own/Docke
 if ! docker image inspect "$golang" >/dev/null 2>&1 && ! timeout 120 docker pull "$golang" >/dev/null 2>&1; then
 	mkdir -p integration/servers/own/bin
 	CGO_ENABLED=0 go build -o integration/servers/own/bin/ ./integration/lab/mktree \
-		./fetch/fetchtest/servers/waisd/cmd/waisd ./fetch/fetchtest/servers/prosperod/cmd/prosperod
+		./fetchtest/servers/waisd/cmd/waisd ./fetchtest/servers/prosperod/cmd/prosperod
 	if [ -n "${COMPOSE_PROFILES:-}" ]; then
 		CGO_ENABLED=0 go build -o integration/servers/machines/bin/ ./cmd/urlget-queue \
 			./integration/machines/targets github.com/nats-io/nats-server/v2

@@ -21,7 +21,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
+	"github.com/urlget/urlget/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/integration/faultproxy"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols"

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/sftp"
 )

@@ -13,8 +13,8 @@ import (
 	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/smb"
 )

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
+	"github.com/urlget/urlget/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/integration/wan"
 	"github.com/urlget/urlget/protocols"

@@ -7,8 +7,8 @@ import (
 	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/tftpd"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers/tftpd"
 )
 
 // TestManyAtOnce asks every server for the same 64 times at once, with one client.

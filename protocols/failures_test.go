@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
 )
 
 // TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals by every scheme that uses

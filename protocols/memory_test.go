@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
 )
 
 // TestEndlessAnswersTakeLittleMemory lets every conversation go on, from its beginning and from the

@@ -17,8 +17,8 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 )
 
 var kills = flag.Int("kills", 3, "how often TestMirrorsThatAreKilled kills each mirror")

@@ -26,8 +26,8 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
 
 // modified is when the site's files changed.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/urlget/urlget/fetch/fetchtest/servers/sftpd"
+	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 )
 
 // newSSH starts an SSH server. It returns the line of known hosts for it, a private key that it

@@ -15,18 +15,18 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/nexd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/nfsd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/popd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/smbd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/spartand"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/z3950d"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetchtest/servers/geminid"
+	"github.com/urlget/urlget/fetchtest/servers/gopherd"
+	"github.com/urlget/urlget/fetchtest/servers/imapd"
+	"github.com/urlget/urlget/fetchtest/servers/nexd"
+	"github.com/urlget/urlget/fetchtest/servers/nfsd"
+	"github.com/urlget/urlget/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/fetchtest/servers/popd"
+	"github.com/urlget/urlget/fetchtest/servers/smbd"
+	"github.com/urlget/urlget/fetchtest/servers/spartand"
+	"github.com/urlget/urlget/fetchtest/servers/waisd"
+	"github.com/urlget/urlget/fetchtest/servers/z3950d"
 )
 
 // quickExit keeps the race detector from waiting a second whenever the command ends.

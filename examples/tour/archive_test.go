@@ -27,11 +27,11 @@ import (
 	"github.com/urlget/urlget/fetch/capture"
 	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetch/mirror"
 	"github.com/urlget/urlget/fetch/replay"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/internal/warccheck"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/fetchhttp"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/protocols/file"
 	"github.com/urlget/urlget/protocols/gopher"
 )

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest"
 	"github.com/urlget/urlget/fetch/middleware"
+	"github.com/urlget/urlget/fetchtest"
 )
 
 func TestConformance(t *testing.T) {

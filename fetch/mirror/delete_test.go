@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetch/mirror"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
 // TestOnlyWhatIsGoneIsDeletedInEveryLayout mirrors a tree twice, with files of one name. Without the

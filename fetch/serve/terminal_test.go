@@ -14,9 +14,9 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/gopherd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/telnetd"
 	"github.com/urlget/urlget/fetch/serve"
+	"github.com/urlget/urlget/fetchtest/servers/gopherd"
+	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 	"github.com/urlget/urlget/protocols"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
 
 // problems is a script that returns what is wrong with a page for people who do not see it, see it

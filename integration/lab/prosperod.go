@@ -8,7 +8,7 @@ var prosperod = &service{
 	},
 	programs: []string{"go"},
 	start: func(p *process) error {
-		if err := p.build("fetch/fetchtest/servers/prosperod/cmd/prosperod"); err != nil {
+		if err := p.build("fetchtest/servers/prosperod/cmd/prosperod"); err != nil {
 			return err
 		}
 		return p.spawn("@DIR@/prosperod", "-listen", "@HOST@:@PORT_PLAIN@", "-root", "@ROOT@")

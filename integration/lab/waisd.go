@@ -15,7 +15,7 @@ var waisd = &service{
 	},
 	programs: []string{"go"},
 	start: func(p *process) error {
-		if err := p.build("fetch/fetchtest/servers/waisd/cmd/waisd"); err != nil {
+		if err := p.build("fetchtest/servers/waisd/cmd/waisd"); err != nil {
 			return err
 		}
 		return p.spawn("@DIR@/waisd", "-listen", "@HOST@:@PORT_PLAIN@", "-root", "@ROOT@")

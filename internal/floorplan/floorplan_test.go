@@ -256,7 +256,7 @@ func TestCheck(t *testing.T) {
 		{"protocols/ldap", "github.com/go-ldap/ldap/v3", ""},
 		{"cmd/urlget", module + "/internal/wire", "must not import"},
 		{"cmd/urlget", module + "/fetch/download", ""},
-		{"cmd/urlget", module + "/fetch/fetchtest", "the layer programs comes before tests"},
+		{"cmd/urlget", module + "/fetchtest", "the layer programs comes before tests"},
 		{"examples/get", module + "/protocols", ""},
 		{"examples/get", module + "/internal/wire", `(row "examples/...")`},
 		{"examples/tour", module + "/internal/wire", `(row "examples/tour")`},

@@ -24,7 +24,7 @@ var (
 	core  = []string{"fetch", "fetch/uri"}
 	lines = []string{"fetch", "fetch/uri", "internal/wire", "internal/bounded", "internal/codec/*", "own"}
 	// public is what a program outside the module could import.
-	public = []string{"fetch/...", "protocols/..."}
+	public = []string{"fetch/...", "fetchtest/...", "protocols/..."}
 )
 
 var layers = []layer{
@@ -129,10 +129,10 @@ var layers = []layer{
 
 	// What only tests import, and what imports it: the tour visits test servers.
 	{"tests", []row{
-		{packages: "fetch/fetchtest", imports: append(core[:len(core):len(core)], "fetch/fetchtest/servers")},
-		{packages: "fetch/fetchtest/servers/sftpd", imports: []string{"fetch/fetchtest/servers", "internal/codec/filexfer"},
+		{packages: "fetchtest", imports: append(core[:len(core):len(core)], "fetchtest/servers")},
+		{packages: "fetchtest/servers/sftpd", imports: []string{"fetchtest/servers", "internal/codec/filexfer"},
 			modules: []string{"golang.org/x/crypto"}},
-		{packages: "fetch/fetchtest/servers/...", imports: []string{"fetch/fetchtest/servers/...", "fetch/uri", "internal/codec/..."},
+		{packages: "fetchtest/servers/...", imports: []string{"fetchtest/servers/...", "fetch/uri", "internal/codec/..."},
 			purpose: "small servers for the tests of any client, one for each protocol, that fail on request"},
 		{packages: "internal/warccheck"},
 		{packages: "internal/transcript", modules: []string{"golang.org/x/tools/txtar"}},

@@ -6,7 +6,7 @@ import (
 	"log"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/csod"
+	"github.com/urlget/urlget/fetchtest/servers/csod"
 	"github.com/urlget/urlget/protocols/cso"
 )
 

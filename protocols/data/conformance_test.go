@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/protocols/data"
 )
 

@@ -14,9 +14,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/dictd"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/servers/dictd"
 	"github.com/urlget/urlget/internal/transcript"
 	"github.com/urlget/urlget/protocols/dict"
 )

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/fetchtest"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
 func TestConformance(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
 // TestTheOtherKind asks for directories as files, and for files as directories.

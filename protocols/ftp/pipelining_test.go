@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
 // TestServersThatLoseCommands asks in every way servers that read one command of a segment and drop

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // A scripted server answers each command with a reply of its own, or with trouble.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest"
+	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/internal/transcript"
 )
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/geminid"
+	"github.com/urlget/urlget/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/protocols/gemini"
 )
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/internal/transcript"
 	"github.com/urlget/urlget/protocols/gopher"
 )

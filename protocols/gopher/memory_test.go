@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/protocols/gopher"
 )
 

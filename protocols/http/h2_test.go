@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // A peer is one connection of a server that speaks frames.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/imapd"
+	"github.com/urlget/urlget/fetchtest/servers/imapd"
 )
 
 // TestListingMemory lists a mailbox of 50,000 messages, and looks at the heap on the way. The

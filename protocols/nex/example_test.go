@@ -6,7 +6,7 @@ import (
 	"log"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/nexd"
+	"github.com/urlget/urlget/fetchtest/servers/nexd"
 	"github.com/urlget/urlget/protocols/nex"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/nfsd"
+	"github.com/urlget/urlget/fetchtest/servers/nfsd"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/transcript"
 )

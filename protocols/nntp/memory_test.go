@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/nntpd"
+	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
 
 // TestListingMemory lists a group of 100,000 articles, and looks at the heap on the way. The server

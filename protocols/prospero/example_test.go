@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/prosperod"
+	"github.com/urlget/urlget/fetchtest/servers/prosperod"
 	"github.com/urlget/urlget/protocols/prospero"
 )
 

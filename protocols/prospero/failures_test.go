@@ -9,9 +9,9 @@ import (
 	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/prosperod"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/servers/prosperod"
 )
 
 // TestRetrievalsOverAFailingNetwork loses and doubles each datagram in turn.

@@ -19,9 +19,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/prosperod"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/servers/prosperod"
 	"github.com/urlget/urlget/internal/codec/ardp"
 	"github.com/urlget/urlget/protocols/prospero"
 )

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/sftpd"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 )
 
 // hostKey returns a new key for a server.

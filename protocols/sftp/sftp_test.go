@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/sftpd"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 )
 

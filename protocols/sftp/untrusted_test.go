@@ -17,8 +17,8 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/sftpd"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 )
 
 // A claimedConn says that its peer is somewhere else.

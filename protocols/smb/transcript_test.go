@@ -8,8 +8,8 @@ import (
 	"testing/cryptotest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/internal/codec/smb2"
 	"github.com/urlget/urlget/internal/transcript"
 )

@@ -7,7 +7,7 @@ import (
 	"log"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/telnetd"
+	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 	"github.com/urlget/urlget/protocols/telnet"
 )
 

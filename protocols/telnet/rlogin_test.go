@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/telnetd"
+	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 )
 
 func TestRloginPassword(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/telnetd"
+	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/telnetd"
+	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 )
 
 const eor = "\xff\xef"

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/telnetd"
+	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 )
 
 // sendUrgent sends s with its last byte urgent.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/tftpd"
+	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/servers/tftpd"
 )
 
 // TestRetrievalsOverAFailingNetwork loses and doubles each datagram in turn.

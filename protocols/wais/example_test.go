@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/waisd"
+	"github.com/urlget/urlget/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/protocols/wais"
 )
 

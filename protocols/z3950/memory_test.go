@@ -7,8 +7,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/urlget/urlget/fetch/fetchtest"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/z3950d"
+	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/servers/z3950d"
 )
 
 // TestListingMemory lists 10,000 records that come in windows. It is not parallel, as it looks at

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/z3950d"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers/z3950d"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 	"github.com/urlget/urlget/internal/transcript"
 )

@@ -11,7 +11,7 @@ import (
 	quichttp3 "github.com/quic-go/quic-go/http3"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers"
 	driver "github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/http/http3"
 )

@@ -21,10 +21,10 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/fetchtest"
-	"github.com/urlget/urlget/fetch/fetchtest/servers"
-	"github.com/urlget/urlget/fetch/fetchtest/servers/httpd"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/httpd"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/http/http3"
 )

@@ -1,0 +1,126 @@
+package fetchtest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/servers"
+)
+
+// asked is what a client is told that says hello.
+const asked = "hello, hello, hello\n"
+
+// A clumsy client has one bug.
+type clumsy struct {
+	bug  string
+	addr string
+}
+
+func (c clumsy) has(bug string) bool { return c.bug == bug }
+
+// try connects, says hello and reads asked.
+func (c clumsy) try(_ testing.TB, o *fetch.Options) ([]byte, error) {
+	dial := o.DialContext
+	if c.has("dials by itself") {
+		dial = new(net.Dialer).DialContext
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), o.Timeouts.Connect)
+	defer cancel()
+	conn, err := dial(ctx, "tcp", c.addr)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	if !c.has("leaves connections open") {
+		defer conn.Close()
+	}
+	conn.SetDeadline(time.Now().Add(o.Timeouts.Reply))
+	if _, err := io.WriteString(conn, "hello\n"); err != nil {
+		return nil, c.failed(err)
+	}
+	if c.has("reads once") {
+		buf := make([]byte, len(asked))
+		n, err := conn.Read(buf)
+		return buf[:n], c.failed(err)
+	}
+	got := make([]byte, len(asked))
+	n, err := io.ReadFull(conn, got)
+	switch {
+	case c.has("takes the close for the end") && errors.Is(err, io.EOF) || c.has("takes silence for the end") && errors.Is(err, os.ErrDeadlineExceeded):
+		err = nil
+	case c.has("makes things up") && err != nil:
+		return []byte("goodbye"), c.failed(err)
+	}
+	return got[:n], c.failed(err)
+}
+
+func (c clumsy) failed(err error) error {
+	switch {
+	case err == nil || c.has("has errors of its own"):
+		return err
+	case c.has("calls everything a protocol violation"):
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+	}
+	return &fetch.Error{Code: fetch.ErrNetwork, Err: err}
+}
+
+func TestRunFailuresFindsBugs(t *testing.T) {
+	t.Parallel()
+	for bug, want := range map[string]string{
+		"":                                      "",
+		"takes the close for the end":           "the end at operation 3 of 3, read: 0 of 20 bytes came, and then the end as if that were all",
+		"takes silence for the end":             "silence at operation 3 of 3, read: 0 of 20 bytes came",
+		"reads once":                            "one byte at operation 3 of 3, read: 1 of 20 bytes came",
+		"makes things up":                       "wrong content",
+		"has errors of its own":                 "want a *fetch.Error",
+		"leaves connections open":               "1 connections are left open",
+		"dials by itself":                       "nothing with connections of Options.DialContext",
+		"calls everything a protocol violation": "of class \"protocol",
+	} {
+		t.Run(bug, func(t *testing.T) {
+			t.Parallel()
+			s, err := servers.New(servers.Config{Scheme: "x"}, func(c *servers.Conn) {
+				if line, err := c.ReadLine(); err == nil && line == "hello" {
+					io.WriteString(c, asked)
+					c.Wait()
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.Close)
+			r := record(t, func(r *recorder) { RunFailures(r, Failures{Try: clumsy{bug, s.Addr}.try}) })
+			if failed, _, text := r.result(); failed != (bug != "") || !strings.Contains(text, want) {
+				t.Errorf("failed: %t, want %q:\n%s", failed, want, text)
+			}
+		})
+	}
+}
+
+func TestRunFailuresAllowsWhatItIsTold(t *testing.T) {
+	t.Parallel()
+	s, err := servers.New(servers.Config{Scheme: "x"}, func(c *servers.Conn) {
+		c.ReadLine()
+		io.WriteString(c, asked)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	RunFailures(t, Failures{Try: clumsy{"takes the close for the end", s.Addr}.try, Unframed: true})
+	RunFailures(t, Failures{Try: clumsy{"calls everything a protocol violation", s.Addr}.try, Codes: []fetch.Code{fetch.ErrProtocol}})
+	// An error over a network that works is right over one that does not.
+	refused := func(testing.TB, *fetch.Options) ([]byte, error) { return nil, &fetch.Error{Code: fetch.ErrNotFound} }
+	RunFailures(t, Failures{Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
+		if _, err := (clumsy{addr: s.Addr}).try(t, o); err != nil {
+			return nil, err
+		}
+		return refused(t, o)
+	}})
+}

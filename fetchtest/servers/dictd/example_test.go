@@ -1,0 +1,52 @@
+package dictd_test
+
+import (
+	"fmt"
+	"log"
+	"net/textproto"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/dictd"
+)
+
+// define is the client under test.
+func define(addr, word string) ([]string, error) {
+	c, err := textproto.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if _, _, err := c.ReadCodeLine(220); err != nil {
+		return nil, err
+	}
+	c.PrintfLine("DEFINE ! %q", word)
+	for _, code := range []int{150, 151} {
+		if _, _, err := c.ReadCodeLine(code); err != nil {
+			return nil, err
+		}
+	}
+	lines, err := c.ReadDotLines()
+	if err != nil {
+		return nil, err
+	}
+	_, _, err = c.ReadCodeLine(250)
+	return lines, err
+}
+
+// In a test, Start(t, options) takes the place of New and Close.
+func Example() {
+	s, err := dictd.New(dictd.Options{Words: map[string]string{"pear": "A sweet fruit.\n"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	fmt.Println(define(s.Addr, "pear"))
+	fmt.Println(define(s.Addr, "saw"))
+	s.Fail(servers.Abort)
+	_, err = define(s.Addr, "pear")
+	fmt.Println(err)
+	// Output:
+	// [A sweet fruit.] <nil>
+	// [] 552 "no match"
+	// 420 "Server temporarily unavailable"
+}

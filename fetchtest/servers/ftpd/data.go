@@ -1,0 +1,179 @@
+package ftpd
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+)
+
+// A listener waits for a data connection.
+type listener struct {
+	net.Listener
+	close func()
+}
+
+func (c *session) closePassive() {
+	if c.passive != nil {
+		c.passive.close()
+		c.passive = nil
+	}
+}
+
+// listen opens a port for data.
+func (c *session) listen(verb string) {
+	c.closePassive()
+	l, err := net.Listen("tcp", net.JoinHostPort(c.s.opts.host(), "0"))
+	if err != nil {
+		c.Reply("425 %v", err)
+		return
+	}
+	c.passive, c.active = &listener{l, c.Track(l)}, ""
+	port := l.Addr().(*net.TCPAddr).Port
+	if verb == "EPSV" {
+		c.Reply("229 Extended passive mode (|||%d|)", port)
+	} else {
+		host := c.s.opts.Elsewhere
+		if host == "" {
+			host = "127,0,0,1"
+		}
+		c.Reply("227 Passive mode (%s,%d,%d)", host, port>>8, port&255)
+	}
+}
+
+// port notes where to connect to.
+func (c *session) port(verb, arg string) {
+	var b [6]byte
+	addr := ""
+	if f := strings.Split(arg, "|"); verb == "EPRT" && len(f) == 5 {
+		addr = net.JoinHostPort(f[2], f[3])
+	} else if n, _ := fmt.Sscanf(arg, "%d,%d,%d,%d,%d,%d", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5]); n == 6 {
+		addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[:4])), uint16(b[4])<<8|uint16(b[5])).String()
+	}
+	if addr == "" {
+		c.Reply("501 No address.")
+		return
+	}
+	c.active = addr
+	c.Reply("200 Noted.")
+}
+
+// data announces a transfer and opens its connection; nil if there is none.
+func (c *session) data(announcement string) *servers.Conn {
+	var conn net.Conn
+	var err error
+	switch {
+	case c.active != "":
+		c.Printf("%s", announcement)
+		c.Flush()
+		conn, err = net.Dial("tcp", c.active)
+	case c.passive != nil:
+		c.Printf("%s", announcement)
+		c.Flush()
+		conn, err = c.passive.Accept()
+		c.closePassive()
+	default:
+		c.Printf("425 Use EPSV first.")
+		return nil
+	}
+	if err != nil {
+		c.Printf("425 %v", err)
+		return nil
+	}
+	data := c.Open(conn)
+	if data == nil || !c.private {
+		return data
+	}
+	if err := data.StartTLS(c.s.opts.TLS); err != nil || c.s.opts.Reuse && !data.ConnectionState().DidResume {
+		data.Close()
+		c.Printf("522 The TLS session must be resumed.")
+		return nil
+	}
+	return data
+}
+
+// send sends content over a data connection and replies. It reports whether the session is over.
+func (c *session) send(content []byte, announcement string) (over bool) {
+	var data *servers.Conn
+	b, ok := c.ContentOn(int64(len(content)), func() *servers.Conn {
+		data = c.data(announcement)
+		return data
+	})
+	if !ok {
+		return false
+	}
+	_, writeErr := b.Write(content)
+	fault, err := b.End()
+	data.Close()
+	switch {
+	case err != nil && b.Fault() != servers.None:
+		return true
+	case writeErr != nil:
+		c.Printf("426 The data connection is lost.")
+	case fault == servers.Abort:
+		c.Printf("426 Enough.")
+	default:
+		c.Printf("226 Done.")
+	}
+	io.WriteString(c, c.s.opts.Stray)
+	return false
+}
+
+// begin is the reply that begins the transfer of a listing.
+const begin = "150 Here it comes."
+
+// retrieve sends a file.
+func (c *session) retrieve(arg string) (over bool) {
+	if c.file(arg) == nil {
+		return false
+	}
+	content, err := fs.ReadFile(c.s.opts.Tree, c.name(arg))
+	if err != nil {
+		c.Reply("451 %v", err)
+		return false
+	}
+	content = content[min(c.rest, int64(len(content))):]
+	c.rest = 0
+	if c.s.opts.Announce {
+		return c.send(content, fmt.Sprintf("150 Opening BINARY mode data connection for %s (%d bytes).", arg, len(content)))
+	}
+	return c.send(content, begin)
+}
+
+// list sends a listing.
+func (c *session) list(verb, arg string) (over bool) {
+	members, err := fs.ReadDir(c.s.opts.Tree, c.name(arg))
+	if err != nil {
+		c.Reply("550 %s: No such directory.", arg)
+		return false
+	}
+	var b bytes.Buffer
+	if verb == "MLSD" {
+		b.WriteString("type=cdir; .\r\ntype=pdir; ..\r\n")
+	}
+	for _, m := range members {
+		info, err := m.Info()
+		if err != nil {
+			continue
+		}
+		switch {
+		case verb == "NLST":
+			if arg != "" {
+				b.WriteString(arg + "/")
+			}
+		case verb == "LIST":
+			fmt.Fprintf(&b, "%s 1 owner group %12d %s ", info.Mode(), info.Size(), info.ModTime().UTC().Format("Jan _2  2006"))
+		case m.IsDir():
+			fmt.Fprintf(&b, "type=dir;modify=%s; ", info.ModTime().UTC().Format("20060102150405"))
+		default:
+			fmt.Fprintf(&b, "type=file;size=%d;modify=%s; ", info.Size(), info.ModTime().UTC().Format("20060102150405"))
+		}
+		b.WriteString(m.Name() + "\r\n")
+	}
+	return c.send(b.Bytes(), begin)
+}

@@ -1,0 +1,48 @@
+package geminid_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/geminid"
+)
+
+// get is the client under test.
+func get(s *geminid.Server, path string) (string, error) {
+	_, trusting := servers.Certificate()
+	conn, err := tls.Dial("tcp", s.Addr, trusting)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "gemini://localhost%s\r\n", path)
+	answer, err := io.ReadAll(conn)
+	return string(answer), err
+}
+
+// In a test, Start(t, options) takes the place of New and Close.
+func Example() {
+	s, err := geminid.New(geminid.Options{Replies: map[string]string{
+		"/":       "20 text/gemini\r\n# Hello\n=> /search\n",
+		"/search": "10 What for?",
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	for _, path := range []string{"/", "/search", "/none"} {
+		answer, err := get(s, path)
+		fmt.Printf("%q, %v\n", answer, err)
+	}
+	s.Fail(servers.Cut)
+	answer, err := get(s, "/")
+	fmt.Printf("%q, %v\n", answer, err)
+	// Output:
+	// "20 text/gemini\r\n# Hello\n=> /search\n", <nil>
+	// "10 What for?\r\n", <nil>
+	// "51 Not found\r\n", <nil>
+	// "20 text/gemini\r\n# Hello\n=", <nil>
+}

@@ -1,0 +1,46 @@
+package nexd_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"testing/fstest"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/nexd"
+)
+
+// get is the client under test.
+func get(addr, path string) (string, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "%s\n", path)
+	answer, err := io.ReadAll(conn)
+	return string(answer), err
+}
+
+// In a test, Start(t, options) takes the place of New and Close.
+func Example() {
+	s, err := nexd.New(nexd.Options{Tree: fstest.MapFS{"notes/today": {Data: []byte("Sunny.\n")}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	for _, path := range []string{"", "notes/", "notes/today", "none"} {
+		answer, err := get(s.Addr, path)
+		fmt.Printf("%q, %v\n", answer, err)
+	}
+	s.Fail(servers.Cut)
+	answer, err := get(s.Addr, "notes/today")
+	fmt.Printf("%q, %v\n", answer, err)
+	// Output:
+	// "Members:\n=> ./notes/ notes/\n", <nil>
+	// "Members:\n=> ./today today\n", <nil>
+	// "Sunny.\n", <nil>
+	// "There is no such document.\n", <nil>
+	// "Sun", <nil>
+}

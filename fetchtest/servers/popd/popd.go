@@ -1,0 +1,317 @@
+// Package popd is a POP3 server for tests. It knows RFC 1939, CAPA, STLS and AUTH PLAIN, can leave
+// out what is optional, and fails on request.
+package popd
+
+import (
+	"crypto/md5"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+)
+
+// Stamp is what an APOP answer is made with, in the greeting.
+const Stamp = "<1896.697170952@popd.test>"
+
+// Options say what a server has and how it behaves.
+type Options struct {
+	// User and Password log in; if User is empty, everything does.
+	User, Password string
+	Messages       []Message
+	// Maildrops are the messages of users, by their names; all others have Messages.
+	Maildrops map[string][]Message
+	// Synthetic is a number of messages that exist as lines of UIDL and LIST only, made when asked
+	// for. Messages is then ignored.
+	Synthetic int
+	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	Listen string
+	// TLS is the server's certificate. It is used from the start if Implicit is set, else after
+	// STLS.
+	TLS      *tls.Config
+	Implicit bool
+	// NeedTLS refuses logins without TLS.
+	NeedTLS bool
+	// APOP puts Stamp into the greeting.
+	APOP bool
+	// Old leaves out what RFC 1939 calls optional, and all that is younger: UIDL, TOP, CAPA.
+	Old bool
+	// SASL takes logins by AUTH PLAIN in place of USER and PASS.
+	SASL bool
+	// Trailing is what the server sends behind the line with a dot that ends a message, with its
+	// line end.
+	Trailing string
+	// Replies are replies to commands, by verb, in place of those that are right, with their line
+	// ends; the command "" is the greeting. "" means that the command is never answered.
+	Replies map[string]string
+}
+
+// A Message is a message with LF or CR LF line ends.
+type Message struct {
+	UID  string
+	Text string
+}
+
+// text returns the message as it is sent, with CR LF and without doubled dots.
+func (m Message) text() string {
+	text := strings.TrimSuffix(strings.ReplaceAll(m.Text, "\r\n", "\n"), "\n") + "\n"
+	return strings.ReplaceAll(text, "\n", "\r\n")
+}
+
+// A Server is a running POP3 server. Its content, for faults, is what UIDL, RETR and TOP send
+// before the line with a dot.
+type Server struct {
+	*servers.Server
+	opts Options
+}
+
+// Start starts a server until the test ends.
+func Start(t servers.TB, opts Options) *Server {
+	t.Helper()
+	return servers.Bind(t, New, opts)
+}
+
+// New starts a server until Close.
+func New(opts Options) (*Server, error) {
+	cfg := servers.Config{Scheme: "pop", Listen: opts.Listen, Cannot: []servers.Fault{servers.Abort}}
+	if opts.Implicit {
+		cfg.Scheme, cfg.TLS = "pops", opts.TLS
+	}
+	base, err := servers.Listen(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Server: base, opts: opts}
+	base.Serve(s.session)
+	return s, nil
+}
+
+// Fail lets the next message that is retrieved suffer the fault; Endless strikes the next UIDL. See
+// [servers.Server.Arm] for others.
+func (s *Server) Fail(f servers.Fault) {
+	on := "RETR"
+	if f == servers.Endless {
+		on = "UIDL"
+	}
+	s.Arm(servers.Failure{Fault: f, On: on})
+}
+
+// A session is one connection.
+type session struct {
+	*servers.Conn
+	opts   *Options
+	secure bool
+	user   string
+	known  bool
+
+	messages []Message
+}
+
+func (s *Server) session(conn *servers.Conn) {
+	c := &session{Conn: conn, opts: &s.opts, secure: s.opts.Implicit}
+	for line := ""; ; {
+		if !c.handle(line) {
+			return
+		}
+		var err error
+		if line, err = c.ReadLine(); err != nil {
+			return
+		}
+	}
+}
+
+// handle answers one command and reports whether to go on. The command "" is the greeting.
+func (c *session) handle(line string) bool {
+	verb, args, _ := strings.Cut(line, " ")
+	verb = strings.ToUpper(verb)
+	if text, ok := c.opts.Replies[verb]; ok {
+		c.Write([]byte(text))
+		return true
+	}
+	switch verb {
+	case "":
+		if c.opts.APOP {
+			return c.Reply("+OK popd ready %s", Stamp) == nil
+		}
+		return c.Reply("+OK popd ready") == nil
+	case "QUIT":
+		c.Reply("+OK bye")
+		return false
+	case "CAPA":
+		if !c.opts.Old {
+			return c.capabilities()
+		}
+	case "STLS":
+		if c.opts.TLS != nil && !c.secure {
+			c.Reply("+OK go ahead")
+			c.secure = true
+			return c.StartTLS(c.opts.TLS) == nil
+		}
+	case "USER", "PASS", "APOP", "AUTH":
+		return c.login(verb, args)
+	default:
+		if c.known {
+			return c.read(verb, args)
+		}
+	}
+	return c.Reply("-ERR what?") == nil
+}
+
+func (c *session) capabilities() bool {
+	lines := []string{"+OK capabilities", "TOP", "UIDL", "RESP-CODES"}
+	if c.opts.TLS != nil && !c.secure {
+		lines = append(lines, "STLS")
+	}
+	if c.opts.SASL {
+		lines = append(lines, "SASL PLAIN")
+	} else {
+		lines = append(lines, "USER")
+	}
+	return c.Reply("%s\r\n.", strings.Join(lines, "\r\n")) == nil
+}
+
+func (c *session) login(verb, args string) bool {
+	user, password := "", ""
+	switch {
+	case c.opts.NeedTLS && !c.secure:
+		return c.Reply("-ERR [AUTH] TLS first") == nil
+	case verb == "USER" && !c.opts.SASL:
+		c.user = args
+		return c.Reply("+OK password?") == nil
+	case verb == "PASS":
+		user, password = c.user, args
+	case verb == "APOP" && c.opts.APOP:
+		var digest string
+		user, digest, _ = strings.Cut(args, " ")
+		if sum := md5.Sum([]byte(Stamp + c.opts.Password)); digest == hex.EncodeToString(sum[:]) {
+			password = c.opts.Password
+		}
+	case verb == "AUTH" && c.opts.SASL:
+		mechanism, answer, given := strings.Cut(args, " ")
+		if !given {
+			c.Printf("+ ")
+			answer, _ = c.ReadText()
+		}
+		plain, _ := base64.StdEncoding.DecodeString(answer)
+		if f := strings.Split(string(plain), "\x00"); strings.EqualFold(mechanism, "PLAIN") && len(f) == 3 {
+			user, password = f[1], f[2]
+		}
+	default:
+		return c.Reply("-ERR what?") == nil
+	}
+	if c.opts.User != "" && (user != c.opts.User || password != c.opts.Password) {
+		return c.Reply("-ERR [AUTH] wrong") == nil
+	}
+	c.known = true
+	c.messages = c.opts.Messages
+	if m, ok := c.opts.Maildrops[user]; ok {
+		c.messages = m
+	}
+	return c.Reply("+OK welcome") == nil
+}
+
+// read answers the commands that take a login.
+func (c *session) read(verb, args string) bool {
+	number, rest, _ := strings.Cut(args, " ")
+	switch {
+	case verb == "STAT":
+		return c.Reply("+OK %d 0", c.count()) == nil
+	case verb == "LIST" && args == "":
+		c.Printf("+OK")
+		for n := range c.count() {
+			c.Printf("%d %d", n+1, c.size(n))
+		}
+		return c.Printf(".") == nil
+	case c.opts.Old && verb != "RETR" && verb != "LIST":
+		return c.Reply("-ERR what?") == nil
+	case verb == "UIDL" && args == "":
+		b, ok := c.Content(-1)
+		if !ok {
+			return true
+		}
+		c.Printf("+OK")
+		for n := range c.count() {
+			if _, err := fmt.Fprintf(b, "%d %s\r\n", n+1, c.uid(n)); err != nil {
+				return false
+			}
+		}
+		return c.end(b)
+	}
+	n, err := strconv.Atoi(number)
+	if n--; err != nil || n < 0 || n >= c.count() {
+		return c.Reply("-ERR no such message") == nil
+	}
+	switch verb {
+	case "UIDL":
+		return c.Reply("+OK %d %s", n+1, c.uid(n)) == nil
+	case "LIST":
+		return c.Reply("+OK %d %d", n+1, c.size(n)) == nil
+	case "RETR", "TOP":
+		if c.opts.Synthetic > 0 {
+			break
+		}
+		text := c.messages[n].text()
+		if verb == "TOP" {
+			text = top(text, rest)
+		}
+		return c.block(text)
+	}
+	return c.Reply("-ERR what?") == nil
+}
+
+// top returns the header of a message and the first lines of its body.
+func top(text, lines string) string {
+	head, body, _ := strings.Cut(text, "\r\n\r\n")
+	n, _ := strconv.Atoi(lines)
+	kept := strings.SplitAfter(body, "\r\n")
+	return head + "\r\n\r\n" + strings.Join(kept[:min(n, len(kept))], "")
+}
+
+// block sends a message and doubles its dots.
+func (c *session) block(text string) bool {
+	stuffed := strings.ReplaceAll("\n"+text, "\n.", "\n..")[1:]
+	b, ok := c.Content(int64(len(stuffed)))
+	if !ok {
+		return true
+	}
+	c.Printf("+OK %d octets", len(text))
+	if _, err := io.WriteString(b, stuffed); err != nil || !c.end(b) {
+		return false
+	}
+	io.WriteString(c, c.opts.Trailing)
+	return true
+}
+
+// end ends a content with a line of a dot.
+func (c *session) end(b *servers.Content) bool {
+	fault, err := b.End()
+	if fault == servers.Short {
+		c.Printf("") // it may have struck within a line
+	}
+	return err == nil && c.Printf(".") == nil
+}
+
+func (c *session) count() int {
+	if c.opts.Synthetic > 0 {
+		return c.opts.Synthetic
+	}
+	return len(c.messages)
+}
+
+func (c *session) uid(n int) string {
+	if c.opts.Synthetic > 0 {
+		return fmt.Sprintf("%08x%08x", n+1, n*7)
+	}
+	return c.messages[n].UID
+}
+
+func (c *session) size(n int) int {
+	if c.opts.Synthetic > 0 {
+		return 2000 + n%500
+	}
+	return len(c.messages[n].text())
+}

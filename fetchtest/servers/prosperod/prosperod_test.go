@@ -1,0 +1,304 @@
+package prosperod_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/prosperod"
+	"github.com/urlget/urlget/internal/codec/ardp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// contents is that of a file, which takes two windows of packets.
+var contents = bytes.Repeat([]byte("0123456789"), 30*ardp.MaxPayload/10)
+
+// ask asks for the file, and gives up soon.
+func ask(t *testing.T, s *prosperod.Server, tries int) (string, error) {
+	t.Helper()
+	conn, err := net.Dial("udp", s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	x, err := ardp.Start(conn, []byte("VERSION 5\nGET-OBJECT-INFO CONTENTS ASCII /file 0\n"), 1<<20,
+		ardp.Timing{First: 20 * time.Millisecond, Tries: tries})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(x)
+	return string(got), err
+}
+
+// TestManyAtOnce: an answer is remembered until its client has all of it, however many others ask.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"file": {Data: contents}}})
+	const clients = 200
+	var all []*ardp.Exchange
+	for range clients {
+		conn, err := net.Dial("udp", s.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		x, err := ardp.Start(conn, []byte("VERSION 5\nGET-OBJECT-INFO CONTENTS ASCII /file 0\n"), 1<<20,
+			ardp.Timing{First: 100 * time.Millisecond, Tries: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(x, make([]byte, 10)); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, x)
+	}
+	for i, x := range all {
+		if rest, err := io.ReadAll(x); err != nil || len(rest) < len(contents) {
+			t.Fatalf("client %d of %d: %d bytes more, %v", i, clients, len(rest), err)
+		}
+	}
+}
+
+// TestFaults has the server fail in each way, once.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	want := "ATTRIBUTE OBJECT INTRINSIC CONTENTS SEQUENCE DATA '" + string(contents) + "'\n"
+	half := len(want) / 2 / ardp.MaxPayload * ardp.MaxPayload
+	for fault, tt := range map[servers.Fault]struct {
+		want string
+		err  error
+	}{
+		servers.Cut:     {want[:half], io.ErrUnexpectedEOF},
+		servers.Stall:   {want[:half], io.ErrUnexpectedEOF},
+		servers.Short:   {want[:half], nil},
+		servers.Abort:   {want[:half], ardp.ErrRefused},
+		servers.Endless: {"", ardp.ErrTooLong},
+		servers.Drip:    {want, nil},
+		servers.Split:   {want, nil},
+		servers.Noise:   {"\x00\xff what?\n'''", nil},
+	} {
+		t.Run(fault.String(), func(t *testing.T) {
+			t.Parallel()
+			s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"file": {Data: contents}}})
+			s.Arm(servers.Failure{Fault: fault, Every: time.Millisecond})
+			got, err := ask(t, s, 2)
+			if !errors.Is(err, tt.err) || fault != servers.Endless && got != tt.want {
+				t.Errorf("%d bytes, %v; want %d, %v", len(got), err, len(tt.want), tt.err)
+			}
+			if got, err := ask(t, s, 5); err != nil || got != want || s.Struck() != 1 {
+				t.Errorf("then %d bytes, %v; %d replies have failed", len(got), err, s.Struck())
+			}
+		})
+	}
+}
+
+func TestFaultsOfDatagrams(t *testing.T) {
+	t.Parallel()
+	s := prosperod.Start(t, prosperod.Options{})
+	if s.Can(servers.Reset) || s.Can(servers.HalfClose) || !s.Can(servers.Cut) {
+		t.Error("there is a connection to reset")
+	}
+}
+
+// TestSplit counts the datagrams of a small reply.
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	s := prosperod.Start(t, prosperod.Options{})
+	s.Arm(servers.Failure{Fault: servers.Split, On: "LIST"})
+	conn, err := net.Dial("udp", s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.Write([]byte("\x01VERSION 5\nDIRECTORY ASCII /none\nLIST ATTRIBUTES\n"))
+	var got strings.Builder
+	var buf [100]byte
+	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	for range ardp.Window {
+		n, err := conn.Read(buf[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, payload, err := ardp.Parse(buf[:n])
+		if len(payload) != 1 || err != nil {
+			t.Errorf("payload %q, %v", payload, err)
+		}
+		got.Write(payload)
+	}
+	if got.String() != "FAILURE NOT-A-DIRECTORY\n"[:ardp.Window] {
+		t.Errorf("got %q", got.String())
+	}
+	conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+	if n, err := conn.Read(buf[:]); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%q, %v without an acknowledgement", buf[:n], err)
+	}
+}
+
+// A peer is a client that sees each datagram.
+type peer struct {
+	net.Conn
+	t *testing.T
+}
+
+func dial(t *testing.T, s *prosperod.Server) peer {
+	t.Helper()
+	conn, err := net.Dial("udp", s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	return peer{conn, t}
+}
+
+// request asks for the file, always in the same exchange.
+func (p peer) request() {
+	p.Write(append(ardp.Header{CID: 0x3131, Seq: 1, Total: 1}.Append(nil, 9, nil), "GET-OBJECT-INFO CONTENTS ASCII /file 0\n"...))
+}
+
+// list asks for the file as a directory, in the same exchange.
+func (p peer) list() {
+	p.Write(append(ardp.Header{CID: 0x3131, Seq: 1, Total: 1}.Append(nil, 9, nil), "DIRECTORY ASCII /file\nLIST\n"...))
+}
+
+// TestAnotherRequestIsNoRepetition has a client take the number of an exchange once more, as one
+// may that happens on the same port.
+func TestAnotherRequestIsNoRepetition(t *testing.T) {
+	t.Parallel()
+	p := dial(t, prosperod.Start(t, prosperod.Options{Tree: small}))
+	p.list()
+	if _, payload := p.next(); payload != "FAILURE NOT-A-DIRECTORY\n" {
+		t.Errorf("reply %q", payload)
+	}
+	for range 2 {
+		p.request()
+		if _, payload := p.next(); payload != smallReply {
+			t.Errorf("reply %q", payload)
+		}
+	}
+}
+
+// next returns the next packet.
+func (p peer) next() (ardp.Header, string) {
+	p.t.Helper()
+	var buf [2048]byte
+	n, err := p.Read(buf[:])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	h, payload, err := ardp.Parse(buf[:n])
+	if err != nil {
+		return ardp.Header{}, "no packet"
+	}
+	return h, string(payload)
+}
+
+var small = fstest.MapFS{"file": {Data: []byte("text")}}
+
+const smallReply = "ATTRIBUTE OBJECT INTRINSIC CONTENTS SEQUENCE DATA 'text'\n"
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		queue prosperod.Queue
+		want  ardp.Header
+	}{
+		"with a position":     {prosperod.Queue{Times: 2, Wait: 900 * time.Second, Position: 3}, ardp.Header{CID: 0x3131, Wait: 900, Option: ardp.OptionQueue, Position: 3}},
+		"without":             {prosperod.Queue{Times: 2, Wait: 5 * time.Second}, ardp.Header{CID: 0x3131, Wait: 5}},
+		"without being asked": {prosperod.Queue{Times: 2, Wait: 5 * time.Second, Every: time.Millisecond}, ardp.Header{CID: 0x3131, Wait: 5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := dial(t, prosperod.Start(t, prosperod.Options{Tree: small, Queue: tt.queue}))
+			p.request()
+			for range tt.queue.Times {
+				if h, payload := p.next(); h != tt.want || payload != "" {
+					t.Errorf("packet %+v, %q; want %+v", h, payload, tt.want)
+				}
+				if tt.queue.Every == 0 {
+					p.request()
+				}
+			}
+			if _, payload := p.next(); payload != smallReply {
+				t.Errorf("reply %q", payload)
+			}
+			p.request()
+			if _, payload := p.next(); payload != smallReply {
+				t.Errorf("the reply once more is %q", payload)
+			}
+		})
+	}
+}
+
+func TestQueueForEver(t *testing.T) {
+	t.Parallel()
+	s := prosperod.Start(t, prosperod.Options{Tree: small, Queue: prosperod.Queue{Times: -1, Wait: 5 * time.Second, Every: time.Millisecond}})
+	p := dial(t, s)
+	p.request()
+	for range 20 {
+		if h, payload := p.next(); h.Wait != 5 || payload != "" {
+			t.Errorf("packet %+v, %q", h, payload)
+		}
+	}
+}
+
+func TestChatter(t *testing.T) {
+	t.Parallel()
+	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"file": {Data: contents}},
+		Chatter: prosperod.Chatter{Every: time.Millisecond, Garbage: true, Repeat: true}})
+	s.Arm(servers.Failure{Fault: servers.Stall, After: 2 * ardp.MaxPayload})
+	p := dial(t, s)
+	p.request()
+	var first, second string
+	if _, first = p.next(); !strings.HasPrefix(first, "ATTRIBUTE") {
+		t.Errorf("first packet %q", first)
+	}
+	if h, payload := p.next(); h.Seq != 2 {
+		t.Errorf("second packet %+v, %q", h, payload)
+	} else {
+		second = payload
+	}
+	for range 5 {
+		if _, payload := p.next(); payload != "no packet" {
+			t.Errorf("got %q, want garbage", payload)
+		}
+		if h, payload := p.next(); h.Seq != 2 || payload != second {
+			t.Errorf("got %+v, want packet 2", h)
+		}
+	}
+}
+
+func TestLinksOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	s := prosperod.Start(t, prosperod.Options{
+		Tree:   small,
+		Unions: map[string][]string{"/": {"/other"}},
+		Links: map[string][]string{"/": {
+			"LINK L EXTERNAL login INTERNET-D $HOST ASCII '' 0",
+			"ATTRIBUTE CACHED FIELD ACCESS-METHOD TELNET '' '' '' '' ''",
+		}},
+	})
+	p := dial(t, s)
+	p.Write([]byte("\x01VERSION 5\nDIRECTORY ASCII /\nLIST '' COMPONENTS\n"))
+	host := strings.Replace(s.Addr, ":", "(", 1) + ")"
+	_, got := p.next()
+	for _, want := range []string{
+		"LINK  U DIRECTORY other INTERNET-D " + host + " ASCII /other 0\n",
+		"LINK  L FILE file INTERNET-D " + host + " ASCII /file 0\n",
+		"LINK L EXTERNAL login INTERNET-D " + host + " ASCII '' 0\nATTRIBUTE CACHED FIELD ACCESS-METHOD TELNET",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package prosperod
+
+import (
+	"cmp"
+	"math"
+	"net"
+	"time"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/internal/codec/ardp"
+)
+
+// A reply is an answer on its way to a client.
+type reply struct {
+	cid      uint16
+	parts    map[uint16][]byte // of a request in several packets
+	asked    uint16            // how many packets the request has
+	complete bool              // the request is there, and what follows is known
+
+	message []byte
+	failure servers.Failure
+	payload int // bytes in a packet
+	packets int // how many there are
+	stop    int // how many packets are sent
+	dripped int // up to where Drip has been begun
+	waits   int // how often the client is to be told to wait; less than 0 for ever
+	waiting bool
+	chatty  bool // the chatter has begun
+}
+
+// fill makes the reply.
+func (r *reply) fill(message []byte, f servers.Failure) {
+	r.complete, r.message, r.failure, r.payload = true, message, f, ardp.MaxPayload
+	if f.Fault == servers.Split {
+		r.payload = max(1, (len(message)+math.MaxUint16-1)/math.MaxUint16)
+	}
+	r.packets = max(1, (len(message)+r.payload-1)/r.payload)
+	r.stop = r.packets
+	if f.Fault == servers.None || f.Fault == servers.Split {
+		return
+	}
+	at := f.Place(int64(len(message))) / int64(r.payload)
+	switch f.Fault {
+	case servers.Cut, servers.Stall, servers.Abort:
+		r.stop = int(at)
+	case servers.Short:
+		r.packets = max(1, int(at))
+		r.stop = r.packets
+	case servers.Endless:
+		r.stop = math.MaxUint16
+	}
+}
+
+// packet returns a packet of the reply, counted from 0.
+func (r *reply) packet(i int) []byte {
+	total := 0
+	if i+1 == r.packets && r.stop == r.packets {
+		total = r.packets
+	}
+	from := i % max(1, (len(r.message)+r.payload-1)/r.payload) * r.payload
+	return ardp.ReplyPacket(r.cid, uint16(i+1), uint16(total), r.message[from:min(len(r.message), from+r.payload)])
+}
+
+// send sends the packets behind what the client has received, up to the next that asks for an
+// acknowledgement.
+func (c *correspondence) send(to net.Addr, r *reply, received int) {
+	last := min((received/ardp.Window+1)*ardp.Window, r.stop)
+	if r.failure.Fault == servers.Drip {
+		c.drip(to, r, received, last)
+		return
+	}
+	for i := received; i < last; i++ {
+		c.WriteTo(r.packet(i), to)
+	}
+	if last == r.stop && r.failure.Fault == servers.Stall {
+		c.chatter(to, r)
+	}
+	if last == r.stop && r.failure.Fault == servers.Abort {
+		c.WriteTo(ardp.Refusal(r.cid), to)
+	}
+}
+
+// drip sends packets slowly, and each of them once.
+func (c *correspondence) drip(to net.Addr, r *reply, from, last int) {
+	from = max(from, r.dripped)
+	if from >= last {
+		return
+	}
+	r.dripped = last
+	packets := make([][]byte, 0, last-from)
+	for i := from; i < last; i++ {
+		packets = append(packets, r.packet(i))
+	}
+	c.every(cmp.Or(r.failure.Every, 50*time.Millisecond), func() bool {
+		c.WriteTo(packets[0], to)
+		packets = packets[1:]
+		return len(packets) > 0
+	})
+}
+
+// every calls f every so often, until it returns false or the server is closed.
+func (c *correspondence) every(d time.Duration, f func() (more bool)) {
+	c.later.Go(func() {
+		tick := time.NewTicker(d)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if !f() {
+					return
+				}
+			case <-c.Done():
+				return
+			}
+		}
+	})
+}
+
+// wait tells a client to wait, now and later, or sends the reply when that is over.
+func (c *correspondence) wait(to net.Addr, r *reply) {
+	q := c.s.opts.Queue
+	if r.waiting {
+		return
+	}
+	tell := func() bool {
+		if r.waits == 0 {
+			c.send(to, r, 0)
+			return false
+		}
+		r.waits = max(r.waits-1, -1)
+		seconds := uint16(min(q.Wait/time.Second, math.MaxUint16))
+		packet := ardp.Patience(r.cid, seconds)
+		if q.Position > 0 {
+			packet = ardp.Queued(r.cid, seconds, q.Position)
+		}
+		c.WriteTo(packet, to)
+		return true
+	}
+	tell()
+	if q.Every == 0 {
+		return
+	}
+	r.waiting = true
+	c.every(q.Every, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return tell()
+	})
+}
+
+// chatter begins what a server says that has stopped.
+func (c *correspondence) chatter(to net.Addr, r *reply) {
+	say := c.s.opts.Chatter
+	if say.Every == 0 || r.chatty {
+		return
+	}
+	r.chatty = true
+	var again []byte
+	if say.Repeat && r.stop > 0 {
+		again = r.packet(r.stop - 1)
+	}
+	c.every(say.Every, func() bool {
+		if say.Garbage {
+			c.WriteTo([]byte("\xff\x00 no packet"), to)
+		}
+		if again != nil {
+			c.WriteTo(again, to)
+		}
+		return true
+	})
+}

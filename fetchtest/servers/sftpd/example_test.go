@@ -1,0 +1,68 @@
+package sftpd_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"testing/fstest"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/sftpd"
+	"github.com/urlget/urlget/internal/codec/filexfer"
+)
+
+// stat is the client under test: it asks for the size of a file.
+func stat(s *sftpd.Server, user, password, name string) (uint64, error) {
+	client, err := ssh.Dial("tcp", s.Addr, &ssh.ClientConfig{User: user, Auth: []ssh.AuthMethod{ssh.Password(password)},
+		HostKeyCallback: ssh.FixedHostKey(s.HostKey)})
+	if err != nil {
+		return 0, err
+	}
+	defer client.Close()
+	ch, reqs, err := client.OpenChannel("session", nil)
+	if err != nil {
+		return 0, err
+	}
+	go ssh.DiscardRequests(reqs)
+	if _, err := ch.SendRequest("subsystem", true, ssh.Marshal(struct{ Name string }{"sftp"})); err != nil {
+		return 0, err
+	}
+	ch.Write(filexfer.Append(nil, filexfer.TypeInit, filexfer.Version))
+	ch.Write(filexfer.Append(nil, filexfer.TypeStat, 1, name))
+	var m filexfer.Message
+	for range 2 {
+		if m, err = filexfer.Read(ch, func(n int) []byte { return make([]byte, n) }); err != nil {
+			return 0, err
+		}
+	}
+	if m.Type != filexfer.TypeAttrs {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return m.Fields().Attrs().Size, nil
+}
+
+// In a test, Start(t, options) takes the place of New and Close.
+func Example() {
+	s, err := sftpd.New(sftpd.Options{
+		Tree:  fstest.MapFS{"pub/readme": {Data: []byte("Read me.\n")}},
+		Users: map[string]string{"alice": "secret"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	fmt.Println(stat(s, "alice", "secret", "/pub/readme"))
+	s.Arm(servers.Failure{Fault: servers.Cut, On: "STAT"})
+	_, err = stat(s, "alice", "secret", "/pub/readme")
+	fmt.Println(err != nil)
+	_, err = stat(s, "alice", "wrong", "/pub/readme")
+	fmt.Println(err != nil)
+	fmt.Println(s.Log())
+	// Output:
+	// 9 <nil>
+	// true
+	// true
+	// [STAT /pub/readme STAT /pub/readme]
+}

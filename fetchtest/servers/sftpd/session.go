@@ -1,0 +1,345 @@
+package sftpd
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/internal/codec/filexfer"
+)
+
+// A session answers the requests of one client.
+type session struct {
+	server  *Server
+	conn    *servers.Conn // for its log and its failures
+	channel ssh.Channel
+	gone    <-chan struct{} // closed when the client is
+	handles map[string]*handle
+	next    int
+	split   bool
+}
+
+// A handle is a file or directory that is open.
+type handle struct {
+	content []byte
+	names   []fs.DirEntry
+	dir     string
+	at      int // of names
+	failure servers.Failure
+}
+
+// errEnd ends a session.
+var errEnd = errors.New("sftpd: end")
+
+// serve answers requests until the client or a fault ends it.
+func (x *session) serve() {
+	alloc := func(n int) []byte { return make([]byte, n) }
+	if m, err := filexfer.Read(x.channel, alloc); err != nil || m.Type != filexfer.TypeInit {
+		return
+	}
+	if x.write(filexfer.Append(nil, filexfer.TypeVersion, filexfer.Version)) != nil {
+		return
+	}
+	for {
+		m, err := filexfer.Read(x.channel, alloc)
+		if err != nil || x.answer(m) != nil {
+			return
+		}
+	}
+}
+
+func (x *session) write(p []byte) error {
+	if !x.split {
+		_, err := x.channel.Write(p)
+		return err
+	}
+	for i := range p {
+		if _, err := x.channel.Write(p[i : i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *session) reply(t filexfer.Type, id uint32, fields ...any) error {
+	return x.write(filexfer.Append(nil, t, id, fields...))
+}
+
+func (x *session) status(id uint32, code filexfer.Code, text string) error {
+	return x.reply(filexfer.TypeStatus, id, uint32(code), text, "")
+}
+
+// failed answers with what err means.
+func (x *session) failed(id uint32, err error) error {
+	switch {
+	case err == io.EOF:
+		return x.status(id, filexfer.CodeEOF, "End of file")
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):
+		return x.status(id, filexfer.CodeNoSuchFile, "No such file")
+	case errors.Is(err, fs.ErrPermission):
+		return x.status(id, filexfer.CodePermissionDenied, "Permission denied")
+	}
+	return x.status(id, filexfer.CodeFailure, "Failure")
+}
+
+// printable keeps a log a list of lines.
+var printable = strings.NewReplacer("\r", `\r`, "\n", `\n`, "\x00", `\0`)
+
+// answer answers one request.
+func (x *session) answer(m filexfer.Message) error {
+	f := m.Fields()
+	arg := f.Text() // all requests begin with a name or handle
+	if f.Err() != nil {
+		return x.status(m.ID, filexfer.CodeBadMessage, "Bad message")
+	}
+	switch m.Type {
+	case filexfer.TypeRead:
+		return x.read(m.ID, x.handles[arg], f.Uint64(), f.Uint32())
+	case filexfer.TypeReaddir:
+		return x.readdir(m.ID, x.handles[arg])
+	case filexfer.TypeClose:
+		delete(x.handles, arg)
+		return x.status(m.ID, filexfer.CodeOK, "")
+	case filexfer.TypeFstat:
+		h := x.handles[arg]
+		if h == nil {
+			return x.status(m.ID, filexfer.CodeFailure, "no such handle")
+		}
+		info, err := fs.Stat(x.server.opts.Tree, h.dir)
+		if err != nil {
+			return x.failed(m.ID, err)
+		}
+		return x.reply(filexfer.TypeAttrs, m.ID, attrs(info))
+	}
+	x.conn.Note(printable.Replace(m.Type.String() + " " + arg))
+	if fault := x.conn.TakeFor(); fault.Fault != servers.None {
+		if err, over := x.strike(fault, m.ID); over {
+			return err
+		}
+	}
+	tree, name := x.server.opts.Tree, local(arg)
+	switch m.Type {
+	case filexfer.TypeStat, filexfer.TypeLstat:
+		look := fs.Stat
+		if m.Type == filexfer.TypeLstat {
+			look = fs.Lstat
+		}
+		info, err := look(tree, name)
+		if err != nil {
+			return x.failed(m.ID, err)
+		}
+		return x.reply(filexfer.TypeAttrs, m.ID, attrs(info))
+	case filexfer.TypeReadlink:
+		target, err := fs.ReadLink(tree, name)
+		if err != nil {
+			return x.failed(m.ID, err)
+		}
+		return x.reply(filexfer.TypeName, m.ID, uint32(1), target, target, filexfer.Attrs{})
+	case filexfer.TypeRealpath:
+		return x.reply(filexfer.TypeName, m.ID, uint32(1), "/"+strings.TrimPrefix(name, "."), "", filexfer.Attrs{})
+	case filexfer.TypeOpen:
+		content, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return x.failed(m.ID, err)
+		}
+		return x.open(m.ID, &handle{content: content, dir: name, failure: x.conn.Take()})
+	case filexfer.TypeOpendir:
+		names, err := fs.ReadDir(tree, name)
+		if err != nil {
+			return x.failed(m.ID, err)
+		}
+		return x.open(m.ID, &handle{names: names, dir: name, failure: x.conn.Take()})
+	}
+	return x.status(m.ID, filexfer.CodeUnsupported, "Operation unsupported")
+}
+
+// local returns the name in the tree: the root is also where logins lead to.
+func local(name string) string {
+	name = strings.TrimPrefix(path.Clean("/"+name), "/")
+	if name == "" {
+		return "."
+	}
+	return name
+}
+
+func (x *session) open(id uint32, h *handle) error {
+	x.next++
+	name := strconv.Itoa(x.next)
+	x.handles[name] = h
+	return x.reply(filexfer.TypeHandle, id, name)
+}
+
+func (x *session) read(id uint32, h *handle, offset uint64, size uint32) error {
+	if h == nil || h.names != nil {
+		return x.status(id, filexfer.CodeFailure, "no such handle")
+	}
+	size = min(size, filexfer.MaxData)
+	if most := x.server.opts.MaxRead; most > 0 {
+		size = min(size, uint32(most))
+	}
+	all := uint64(len(h.content))
+	data := h.content[min(offset, all):min(offset+uint64(size), all)]
+	if f := h.failure; f.Fault != servers.None {
+		place := uint64(f.Place(int64(all)))
+		if offset+uint64(len(data)) >= place || len(data) == 0 {
+			before := h.content[min(offset, place):place]
+			if uint64(len(before)) > uint64(size) {
+				before = before[:size]
+			}
+			return x.strikeIn(f, h, id, before, data)
+		}
+	}
+	if len(data) == 0 {
+		return x.failed(id, io.EOF)
+	}
+	x.server.served.Add(int64(len(data)))
+	return x.reply(filexfer.TypeData, id, data)
+}
+
+// strikeIn lets a fault strike in a content. Before is what is still to come before it, data what
+// would be sent without it.
+func (x *session) strikeIn(f servers.Failure, h *handle, id uint32, before, data []byte) error {
+	switch f.Fault {
+	case servers.Short, servers.Abort:
+		switch {
+		case len(before) > 0:
+			return x.reply(filexfer.TypeData, id, before)
+		case f.Fault == servers.Short:
+			return x.failed(id, io.EOF)
+		}
+		return x.status(id, filexfer.CodeFailure, "Input/output error")
+	case servers.Drip:
+		if len(data) == 0 {
+			return x.failed(id, io.EOF)
+		}
+		every := f.Every
+		if every == 0 {
+			every = 50 * time.Millisecond
+		}
+		select {
+		case <-time.After(every):
+		case <-x.gone:
+			return errEnd
+		}
+		return x.reply(filexfer.TypeData, id, data[:1])
+	case servers.Split:
+		x.split = true
+		defer func() { x.split = false }()
+		h.failure = servers.Failure{}
+		if len(data) == 0 {
+			return x.failed(id, io.EOF)
+		}
+		return x.reply(filexfer.TypeData, id, data)
+	case servers.Endless:
+		h.failure = servers.Failure{}
+		h.content = append(h.content[:len(h.content):len(h.content)], h.content...)
+		return x.reply(filexfer.TypeData, id, data)
+	case servers.Noise:
+	default:
+		if len(before) > 0 {
+			if err := x.reply(filexfer.TypeData, id, before); err != nil {
+				return err
+			}
+		}
+	}
+	h.failure = servers.Failure{}
+	err, _ := x.strike(f, id)
+	return err
+}
+
+// strike does what a fault does that ends the connection or takes the place of a reply.
+func (x *session) strike(f servers.Failure, id uint32) (err error, over bool) {
+	raw := x.conn.NetConn()
+	switch f.Fault {
+	case servers.Noise:
+		return x.write([]byte("\xff\xfe no SFTP\r\n\x00\xff\x7f")), true
+	case servers.Abort:
+		return x.status(id, filexfer.CodeFailure, "Input/output error"), true
+	case servers.Short:
+		return x.failed(id, io.EOF), true
+	case servers.Stall:
+		<-x.gone
+	case servers.Reset:
+		if tcp, ok := raw.(*net.TCPConn); ok {
+			tcp.SetLinger(0)
+		}
+		raw.Close()
+	case servers.HalfClose:
+		if tcp, ok := raw.(*net.TCPConn); ok {
+			tcp.CloseWrite()
+		}
+		<-x.gone
+	case servers.Cut:
+		raw.Close()
+	default:
+		return nil, false
+	}
+	return errEnd, true
+}
+
+func (x *session) readdir(id uint32, h *handle) error {
+	if h == nil || h.content != nil {
+		return x.status(id, filexfer.CodeFailure, "no such handle")
+	}
+	batch := x.server.opts.Batch
+	if batch <= 0 {
+		batch = 100
+	}
+	if f := h.failure; f.Fault == servers.Endless && h.at == len(h.names) && h.at > 0 {
+		h.at = 0
+	} else if f.Fault != servers.None && f.Fault != servers.Endless && h.at >= int(f.Place(int64(len(h.names)))) {
+		h.failure = servers.Failure{}
+		if err, over := x.strike(f, id); over {
+			return err
+		}
+	}
+	names := h.names[h.at:min(h.at+batch, len(h.names))]
+	fields := []any{uint32(0)}
+	n := uint32(0)
+	for _, e := range names {
+		h.at++
+		info, err := e.Info()
+		if err != nil {
+			continue
+		}
+		n++
+		fields = append(fields, e.Name(), info.Mode().String()+" "+e.Name(), attrs(info))
+	}
+	if n == 0 {
+		return x.failed(id, io.EOF)
+	}
+	fields[0] = n
+	return x.reply(filexfer.TypeName, id, fields...)
+}
+
+// attrs returns the attributes of a file.
+func attrs(info fs.FileInfo) filexfer.Attrs {
+	a := filexfer.Attrs{
+		Flags: filexfer.HasSize | filexfer.HasOwner | filexfer.HasMode | filexfer.HasTimes,
+		Size:  uint64(info.Size()), UID: 1000, GID: 1000, Mode: uint32(info.Mode().Perm()),
+	}
+	if t := info.ModTime(); !t.IsZero() {
+		a.MTime = uint32(t.Unix())
+		a.ATime = a.MTime
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		a.Mode |= filexfer.ModeDir
+		a.Size = 4096
+	case mode&fs.ModeSymlink != 0:
+		a.Mode |= filexfer.ModeLink
+	case mode&fs.ModeNamedPipe != 0:
+		a.Mode |= 0o010000
+	default:
+		a.Mode |= filexfer.ModeRegular
+	}
+	return a
+}

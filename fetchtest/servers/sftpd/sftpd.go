@@ -1,0 +1,232 @@
+// Package sftpd is a server of SFTP (draft-ietf-secsh-filexfer-02) over SSH for tests. It serves a
+// tree of files to read, and fails on request.
+package sftpd
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+)
+
+// Options say what a server has and does.
+type Options struct {
+	// Tree holds the files. The directory of a login is the root of it.
+	Tree fs.FS
+	// Users are the passwords by user. Without Users and Keys, everybody gets in.
+	Users map[string]string
+	// Keys get everybody in who has one of them.
+	Keys []ssh.PublicKey
+	// Dialogue makes the server ask for passwords by keyboard-interactive alone, and then for the
+	// further answers, by their questions.
+	Dialogue bool
+	Further  map[string]string
+	// HostKeys are the keys of the server; nil means a new one. They may have certificates.
+	HostKeys []ssh.Signer
+	// MaxRead is how many bytes an answer has at most; 0 means as many as are asked for.
+	MaxRead int
+	// Batch is how many names an answer has at most; 0 means 100.
+	Batch int
+	// Forward lets clients connect onward, to the addresses that it is true for.
+	Forward func(addr string) bool
+	// NoSFTP refuses the subsystem.
+	NoSFTP bool
+	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	Listen string
+}
+
+// A Server is a running SFTP server. Its content, for faults, is that of the files and listings: a
+// failure is taken when one is opened. Abort answers with a failure, Short with the end of the
+// file.
+type Server struct {
+	*servers.Server
+	// HostKey is the first of the server's keys.
+	HostKey ssh.PublicKey
+
+	opts   Options
+	config *ssh.ServerConfig
+	served atomic.Int64
+}
+
+// Served returns how many bytes of files have been sent.
+func (s *Server) Served() int64 { return s.served.Load() }
+
+// Start starts a server until the test ends.
+func Start(t servers.TB, opts Options) *Server {
+	t.Helper()
+	return servers.Bind(t, New, opts)
+}
+
+// New starts a server until Close.
+func New(opts Options) (*Server, error) {
+	if opts.HostKeys == nil {
+		key, err := NewKey()
+		if err != nil {
+			return nil, err
+		}
+		opts.HostKeys = []ssh.Signer{key}
+	}
+	base, err := servers.Listen(servers.Config{Scheme: "sftp", Listen: opts.Listen})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Server: base, opts: opts, HostKey: opts.HostKeys[0].PublicKey()}
+	s.config = s.serverConfig()
+	base.Serve(s.serve)
+	return s, nil
+}
+
+// NewKey returns a new private key.
+func NewKey() (ssh.Signer, error) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	return ssh.NewSignerFromKey(key)
+}
+
+// KnownHosts returns the line of a known_hosts file for the server.
+func (s *Server) KnownHosts() string {
+	host, port, _ := net.SplitHostPort(s.Addr)
+	return "[" + host + "]:" + port + " " + string(ssh.MarshalAuthorizedKey(s.HostKey))
+}
+
+var errRefused = errors.New("sftpd: refused")
+
+func (s *Server) serverConfig() *ssh.ServerConfig {
+	cfg := &ssh.ServerConfig{NoClientAuth: s.opts.Users == nil && s.opts.Keys == nil, MaxAuthTries: 6}
+	right := func(user string, password []byte) error {
+		if want, ok := s.opts.Users[user]; ok && want == string(password) {
+			return nil
+		}
+		return errRefused
+	}
+	if s.opts.Keys != nil {
+		cfg.PublicKeyCallback = func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+			for _, known := range s.opts.Keys {
+				if bytes.Equal(known.Marshal(), key.Marshal()) {
+					return nil, nil
+				}
+			}
+			return nil, errRefused
+		}
+	}
+	if s.opts.Users != nil && !s.opts.Dialogue {
+		cfg.PasswordCallback = func(c ssh.ConnMetadata, password []byte) (*ssh.Permissions, error) {
+			return nil, right(c.User(), password)
+		}
+	}
+	if s.opts.Users != nil && s.opts.Dialogue {
+		cfg.KeyboardInteractiveCallback = func(c ssh.ConnMetadata, ask ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
+			answers, err := ask("", "", []string{"Password: "}, []bool{false})
+			if err != nil || len(answers) != 1 || right(c.User(), []byte(answers[0])) != nil {
+				return nil, errRefused
+			}
+			for question, want := range s.opts.Further {
+				answers, err := ask("", "", []string{question}, []bool{true})
+				if err != nil || len(answers) != 1 || answers[0] != want {
+					return nil, errRefused
+				}
+			}
+			return nil, nil
+		}
+	}
+	for _, key := range s.opts.HostKeys {
+		cfg.AddHostKey(key)
+	}
+	return cfg
+}
+
+// serve answers one client.
+func (s *Server) serve(c *servers.Conn) {
+	conn, chans, reqs, err := ssh.NewServerConn(c.NetConn(), s.config)
+	if err != nil {
+		return
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer conn.Close()
+	gone := make(chan struct{})
+	wg.Go(func() { conn.Wait(); close(gone) })
+	wg.Go(func() { ssh.DiscardRequests(reqs) })
+	for open := range chans {
+		switch open.ChannelType() {
+		case "direct-tcpip":
+			wg.Go(func() { s.forward(c, open, gone) })
+		case "session":
+			ch, reqs, err := open.Accept()
+			if err != nil {
+				return
+			}
+			if !s.subsystem(reqs) {
+				ch.Close()
+				continue
+			}
+			wg.Go(func() { ssh.DiscardRequests(reqs) })
+			x := &session{server: s, conn: c, channel: ch, gone: gone, handles: make(map[string]*handle)}
+			x.serve() // one at a time, as a servers.Conn is for one goroutine
+			ch.Close()
+		default:
+			open.Reject(ssh.UnknownChannelType, "not here")
+		}
+	}
+}
+
+// subsystem waits for the request for SFTP.
+func (s *Server) subsystem(reqs <-chan *ssh.Request) bool {
+	for r := range reqs {
+		var name struct{ Name string }
+		ok := r.Type == "subsystem" && ssh.Unmarshal(r.Payload, &name) == nil && name.Name == "sftp" && !s.opts.NoSFTP
+		r.Reply(ok, nil)
+		if ok || r.Type == "subsystem" {
+			return ok
+		}
+	}
+	return false
+}
+
+// forward connects a client onward (RFC 4254, section 7.2).
+func (s *Server) forward(c *servers.Conn, open ssh.NewChannel, gone <-chan struct{}) {
+	var to struct {
+		Host   string
+		Port   uint32
+		Origin string
+		From   uint32
+	}
+	if ssh.Unmarshal(open.ExtraData(), &to) != nil {
+		open.Reject(ssh.ConnectionFailed, "malformed")
+		return
+	}
+	addr := net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port)))
+	if s.opts.Forward == nil || !s.opts.Forward(addr) {
+		open.Reject(ssh.Prohibited, "not there")
+		return
+	}
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		open.Reject(ssh.ConnectionFailed, "connection refused")
+		return
+	}
+	defer c.Track(conn)()
+	ch, reqs, err := open.Accept()
+	if err != nil {
+		return
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { ssh.DiscardRequests(reqs) })
+	wg.Go(func() { io.Copy(ch, conn); ch.Close() })
+	wg.Go(func() { io.Copy(conn, ch); conn.Close() })
+	<-gone
+	conn.Close()
+}

@@ -1,0 +1,47 @@
+package spartand_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/spartand"
+)
+
+// get is the client under test.
+func get(addr, path, data string) (string, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "localhost %s %d\r\n%s", path, len(data), data)
+	answer, err := io.ReadAll(conn)
+	return string(answer), err
+}
+
+// In a test, Start(t, options) takes the place of New and Close.
+func Example() {
+	s, err := spartand.New(spartand.Options{Replies: map[string]string{
+		"/":           "2 text/gemini\r\n# Hello\n=: /say\n",
+		"/say?hello!": "3 /",
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	for _, request := range [][2]string{{"/", ""}, {"/say", "hello!"}, {"/none", ""}} {
+		answer, err := get(s.Addr, request[0], request[1])
+		fmt.Printf("%q, %v\n", answer, err)
+	}
+	s.Fail(servers.Cut)
+	answer, err := get(s.Addr, "/", "")
+	fmt.Printf("%q, %v\n", answer, err)
+	// Output:
+	// "2 text/gemini\r\n# Hello\n=: /say\n", <nil>
+	// "3 /\r\n", <nil>
+	// "4 Not found\r\n", <nil>
+	// "2 text/gemini\r\n# Hello\n", <nil>
+}

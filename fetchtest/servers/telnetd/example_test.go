@@ -1,0 +1,54 @@
+package telnetd_test
+
+import (
+	"bufio"
+	"fmt"
+	"log"
+	"net"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/telnetd"
+)
+
+// login is the client under test: it refuses the option that the server asks for, and gives a name.
+func login(addr, name string) (string, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	r := bufio.NewReader(conn)
+	r.Discard(3)
+	conn.Write([]byte{255, 252, 24}) // IAC WONT TERMINAL-TYPE
+	if _, err := r.ReadString(' '); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(conn, "%s\r\n", name)
+	return r.ReadString('\n')
+}
+
+// In a test, Start(t, options) takes the place of New and Close, and the test fails if the client
+// says what the script does not expect.
+func Example() {
+	s, err := telnetd.New(telnetd.Options{Script: func(c *telnetd.Conn) {
+		c.Send("\xff\xfd\x18login: ") // IAC DO TERMINAL-TYPE
+		if c.Expect("\xff\xfc\x18") && c.Expect("joe\r\n") {
+			c.Send("Welcome.\n")
+		}
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	fmt.Println(login(s.Addr, "joe"))
+	fmt.Printf("%q\n", s.Log())
+
+	s.Arm(servers.Failure{Fault: servers.Cut, After: 5})
+	_, err = login(s.Addr, "joe")
+	fmt.Println(err)
+	// Output:
+	// Welcome.
+	//  <nil>
+	// ["\xff\xfc\x18" "joe\r\n"]
+	// EOF
+}

@@ -1,0 +1,73 @@
+package telnetd_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/urlget/urlget/fetchtest/servers/telnetd"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// talk sends what a client says and returns what it hears.
+func talk(t *testing.T, s *telnetd.Server, says string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	io.WriteString(conn, says)
+	got, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(got)
+}
+
+func TestEcho(t *testing.T) {
+	t.Parallel()
+	s := telnetd.Start(t, telnetd.Options{})
+	if got, want := talk(t, s, "joe\r\none\r\nexit\r\n"), "login: Hello, joe.\r\n> one\r\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if want := []string{"joe", "one", "exit"}; !slices.Equal(s.Log(), want) {
+		t.Errorf("log %q, want %q", s.Log(), want)
+	}
+}
+
+// A recorder is a test that keeps its errors.
+type recorder struct {
+	*testing.T
+	errors chan string
+}
+
+func (r *recorder) Errorf(format string, args ...any) { r.errors <- fmt.Sprintf(format, args...) }
+
+func TestWhatIsNotExpectedFailsTheTest(t *testing.T) {
+	t.Parallel()
+	r := &recorder{t, make(chan string, 1)}
+	s := telnetd.Start(r, telnetd.Options{Script: func(c *telnetd.Conn) {
+		if c.Expect("one") {
+			c.Send("yes")
+		} else {
+			c.Send("no")
+		}
+	}})
+	if got := talk(t, s, "two"); got != "no" {
+		t.Errorf("got %q", got)
+	}
+	if got, want := <-r.errors, `the server got "two", want "one" (<nil>)`; got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+	if got := talk(t, s, "one"); got != "yes" {
+		t.Errorf("got %q", got)
+	}
+}
