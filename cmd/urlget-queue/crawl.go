@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/queue"
 	"github.com/urlget/urlget/fetch/queue/jetstream"
 	"github.com/urlget/urlget/fetch/uri"

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/schedule"
 	"github.com/urlget/urlget/fetch/uri"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 )
 
 // A cause is what goes wrong below us, in libraries and in the system, where errors are written for

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/crawl"
-	"github.com/urlget/urlget/fetch/mirror"
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
 )

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/schedule"
 	"github.com/urlget/urlget/fetch/uri"
 )
 

@@ -20,10 +20,10 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/render"
-	"github.com/urlget/urlget/fetch/schedule"
 	"github.com/urlget/urlget/fetch/uri"
 )
 

@@ -15,10 +15,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/mirror"
 	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/mirror"
 	"github.com/urlget/urlget/fetch/uri"
 )
 

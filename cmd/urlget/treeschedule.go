@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"github.com/urlget/urlget/fetch/schedule"
+	"github.com/urlget/urlget/crawl/schedule"
 )
 
 // treeSchedule returns how much of a tree is retrieved at once.

@@ -9,9 +9,9 @@ import (
 	"log"
 	"os"
 
+	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/mirror"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )

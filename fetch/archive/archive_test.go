@@ -22,12 +22,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/archive"
 	"github.com/urlget/urlget/fetch/capture"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/mirror"
 	"github.com/urlget/urlget/fetch/replay"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetch/warc"

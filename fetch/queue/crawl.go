@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 )

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/queue"
 	"github.com/urlget/urlget/fetch/queue/queuetest"
 	"github.com/urlget/urlget/fetch/uri"

@@ -3,7 +3,7 @@ package queue
 import (
 	"context"
 
-	"github.com/urlget/urlget/fetch/robots"
+	"github.com/urlget/urlget/crawl/robots"
 )
 
 // WithNames lets a store make only files that have names.

@@ -10,8 +10,8 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/crawl"
 )
 
 // A mark is what is known of a page that a crawl has met.

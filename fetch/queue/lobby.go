@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch/schedule"
+	"github.com/urlget/urlget/crawl/schedule"
 )
 
 // A lobby is where jobs wait whose host has no place for them now, while others go on. They stay in

@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/crawl/robots"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
-	"github.com/urlget/urlget/fetch/robots"
 )
 
 // The sharedRules are the robots.txt files that all workers have from one of them. Who has the lease

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/urlget/urlget/crawl/robots"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/queue"
-	"github.com/urlget/urlget/fetch/robots"
 )
 
 // Workers share what a server said, and that it failed, but not what the policy of one refused.

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
-	"github.com/urlget/urlget/fetch/schedule"
 )
 
 // A task is a delivery in hand.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"

@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/schedule"
 )
 
 // A Worker does the jobs of a queue. Engine, Runner and Store are required; zero fields mean the

@@ -24,7 +24,7 @@ var (
 	core  = []string{"fetch", "fetch/uri"}
 	lines = []string{"fetch", "fetch/uri", "internal/wire", "internal/bounded", "internal/codec/*", "own"}
 	// public is what a program outside the module could import.
-	public = []string{"fetch/...", "fetchtest/...", "protocols/..."}
+	public = []string{"fetch/...", "fetchtest/...", "protocols/...", "crawl/..."}
 )
 
 var layers = []layer{
@@ -81,7 +81,7 @@ var layers = []layer{
 		{packages: "protocols", imports: []string{"fetch", "fetch/uri", "protocols/*"}},
 		{packages: "fetch/links", imports: core, modules: []string{"golang.org/x/net/html", "golang.org/x/text",
 			"github.com/tdewolff/parse"}},
-		{packages: "fetch/robots"},
+		{packages: "crawl/robots"},
 		{packages: "fetch/metalink", imports: []string{"fetch/uri"}},
 		{packages: "fetch/render", imports: core},
 		{packages: "fetch/netrc", imports: core},
@@ -99,20 +99,20 @@ var layers = []layer{
 	{"files", []row{
 		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/metalink", "internal/filelock", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
 		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/render"}, modules: []string{"golang.org/x/net"}},
-		{packages: "fetch/schedule", imports: []string{"fetch", "fetch/uri", "fetch/job"}},
-		{packages: "fetch/crawl", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/robots", "fetch/job",
-			"fetch/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
-		{packages: "fetch/mirror", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/job",
-			"fetch/crawl"}},
-		{packages: "fetch/queue", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/robots", "fetch/job",
-			"fetch/schedule", "fetch/crawl", "fetch/render", "internal/filelock", "internal/unnamed"}, modules: []string{"golang.org/x/sys"}},
+		{packages: "crawl/schedule", imports: []string{"fetch", "fetch/uri", "fetch/job"}},
+		{packages: "crawl", imports: []string{"fetch", "fetch/uri", "fetch/links", "crawl/robots", "fetch/job",
+			"crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
+		{packages: "crawl/mirror", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/job",
+			"crawl"}},
+		{packages: "fetch/queue", imports: []string{"fetch", "fetch/uri", "fetch/links", "crawl/robots", "fetch/job",
+			"crawl/schedule", "crawl", "fetch/render", "internal/filelock", "internal/unnamed"}, modules: []string{"golang.org/x/sys"}},
 		{packages: "fetch/queue/jetstream", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/nats-io/nats.go"}},
 		{packages: "fetch/queue/jetstream/embedded", imports: []string{"fetch"}, modules: []string{"github.com/nats-io/nats-server", "go.etcd.io/bbolt"}},
 		{packages: "fetch/queue/s3", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/minio/minio-go"}},
 		{packages: "fetch/queue/otel", imports: []string{"fetch", "fetch/job", "fetch/middleware/otel", "fetch/queue"}, modules: []string{"go.opentelemetry.io/otel"}},
 		{packages: "fetch/queue/queuetest", imports: []string{"fetch/queue"}},
 		{packages: "fetch/archive", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/capture", "fetch/message",
-			"fetch/download", "fetch/crawl", "fetch/mirror", "internal/mailbox")},
+			"fetch/download", "crawl", "crawl/mirror", "internal/mailbox")},
 		{packages: "fetch/replay", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/warc/wacz", "fetch/capture", "protocols/http")},
 		{packages: "fetch/serve", imports: append(core[:len(core):len(core)], "fetch/uri/find", "fetch/links", "fetch/message",
 			"fetch/fetchhttp", "fetch/replay", "internal/template", "internal/codec/marc"), modules: []string{"github.com/coder/websocket", "golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},

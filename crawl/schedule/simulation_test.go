@@ -33,7 +33,7 @@ func TestSimulation(t *testing.T) {
 			sim := newSimulation(seed)
 			sim.run()
 			if ok = len(sim.wrong) == 0; !ok {
-				t.Errorf("seed %d, to be had again by go test ./fetch/schedule -run Simulation -seed %d:\n%v",
+				t.Errorf("seed %d, to be had again by go test ./crawl/schedule -run Simulation -seed %d:\n%v",
 					seed, seed, errors.Join(sim.wrong[:min(len(sim.wrong), 10)]...))
 			}
 		})

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/mirror"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/protocols"

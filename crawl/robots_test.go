@@ -17,8 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/gopher"
 	httpdriver "github.com/urlget/urlget/protocols/http"

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch/uri"
 )
 

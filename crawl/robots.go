@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/crawl/robots"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/robots"
 	"github.com/urlget/urlget/fetch/uri"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/uri"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/urlget/urlget/fetch/robots"
+	"github.com/urlget/urlget/crawl/robots"
 )
 
 func TestAllowed(t *testing.T) {

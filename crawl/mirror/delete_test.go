@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/urlget/urlget/fetch/mirror"
+	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/crawl"
 )
 
 // TestASpiderLeavesTheMirrorAlone lets a spider look at what is mirrored. What it has seen is not taken

@@ -19,11 +19,11 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/mirror"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"

@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/uri"
 )
 

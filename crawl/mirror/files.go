@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/uri"
 )
 

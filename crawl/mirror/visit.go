@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"

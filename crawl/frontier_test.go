@@ -23,7 +23,7 @@ var (
 // TestFrontierMemory measures what a crawl of many URLs takes of memory: most of them wait, and
 // those that are found are everywhere in the order of keys. Such as
 //
-//	go test ./fetch/crawl -run FrontierMemory -frontier 10000000 -timeout 1h -v
+//	go test ./crawl -run FrontierMemory -frontier 10000000 -timeout 1h -v
 func TestFrontierMemory(t *testing.T) {
 	total := *frontierFlag
 	if total == 0 {

@@ -16,9 +16,9 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/schedule"
 	"github.com/urlget/urlget/fetch/uri"
 )
 

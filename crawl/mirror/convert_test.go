@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/mirror"
+	"github.com/urlget/urlget/crawl/mirror"
 )
 
 // TestPagesAreConvertedOnce mirrors a site three times. A page that is unchanged is converted as soon as

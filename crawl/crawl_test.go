@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
-	"github.com/urlget/urlget/fetch/schedule"
 	"github.com/urlget/urlget/fetch/uri"
 	httpdriver "github.com/urlget/urlget/protocols/http"
 )

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
 )

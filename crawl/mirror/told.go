@@ -3,7 +3,7 @@ package mirror
 import (
 	"time"
 
-	"github.com/urlget/urlget/fetch/crawl"
+	"github.com/urlget/urlget/crawl"
 )
 
 // A told is what a page that a server made of a directory tells of a file. Its zone is not known and

@@ -16,9 +16,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
-	"github.com/urlget/urlget/fetch/schedule"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -166,7 +166,7 @@ func TestSimulation(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					defer func() { // a failure ends the test outside as well
 						if t.Failed() {
-							t.Logf("seed %d, to be had again by go test ./fetch/crawl -run Simulation -seed %d", seed, seed)
+							t.Logf("seed %d, to be had again by go test ./crawl -run Simulation -seed %d", seed, seed)
 						}
 					}()
 					newSimulation(seed, file).run(t)

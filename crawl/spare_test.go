@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/crawl"
 	"github.com/urlget/urlget/fetch/uri"
 	filedriver "github.com/urlget/urlget/protocols/file"
 )
