@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/capture"
-	"github.com/urlget/urlget/fetch/warc"
 )
 
 // record begins an archive of what a worker does, in a file of its own below dir. Failed is told

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/replay"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/capture"
-	"github.com/urlget/urlget/fetch/replay"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
 )
 
 // archiveSettings are what flags say of archives.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/internal/warccheck"
 )
 

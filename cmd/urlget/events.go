@@ -9,12 +9,12 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/render"
-	"github.com/urlget/urlget/fetch/replay"
 )
 
 // openEvents prepares for writing events, if they are wanted.

@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/urlget/urlget/archive"
+	"github.com/urlget/urlget/archive/wacz"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/archive"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
-	"github.com/urlget/urlget/fetch/warc/wacz"
 )
 
 // importInto puts what there is into an archive, if it is of one of the kinds; nil means any.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
 )
 
 // An inventory is what stat tells of an archive.

@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/wacz"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/capture"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
-	"github.com/urlget/urlget/fetch/warc/wacz"
 )
 
 // orArchives returns the body of a command. If its first arguments are archives, it does alone to

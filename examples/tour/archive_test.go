@@ -23,14 +23,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/replay"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/capture"
 	"github.com/urlget/urlget/fetch/download"
-	"github.com/urlget/urlget/fetch/replay"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/internal/warccheck"
 )

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/replay"
 )
 
 type (

@@ -22,8 +22,8 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/replay"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/template"
 )

@@ -24,7 +24,7 @@ var (
 	core  = []string{"fetch", "fetch/uri"}
 	lines = []string{"fetch", "fetch/uri", "internal/wire", "internal/bounded", "internal/codec/*", "own"}
 	// public is what a program outside the module could import.
-	public = []string{"fetch/...", "fetchtest/...", "protocols/...", "crawl/..."}
+	public = []string{"fetch/...", "fetchtest/...", "protocols/...", "crawl/...", "archive/..."}
 )
 
 var layers = []layer{
@@ -91,9 +91,9 @@ var layers = []layer{
 		{packages: "fetch/middleware/otel", imports: core, modules: []string{"go.opentelemetry.io/otel"}},
 		{packages: "fetch/fetchfs", imports: core},
 		{packages: "fetch/fetchhttp", imports: append(core[:len(core):len(core)], "internal/template")},
-		{packages: "fetch/warc", modules: []string{"github.com/klauspost/compress", "golang.org/x/sys"}},
-		{packages: "fetch/warc/wacz", imports: []string{"fetch/warc"}},
-		{packages: "fetch/capture", imports: append(core[:len(core):len(core)], "fetch/warc")},
+		{packages: "archive/warc", modules: []string{"github.com/klauspost/compress", "golang.org/x/sys"}},
+		{packages: "archive/wacz", imports: []string{"archive/warc"}},
+		{packages: "archive/capture", imports: append(core[:len(core):len(core)], "archive/warc")},
 	}},
 
 	{"files", []row{
@@ -111,11 +111,11 @@ var layers = []layer{
 		{packages: "fetch/queue/s3", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/minio/minio-go"}},
 		{packages: "fetch/queue/otel", imports: []string{"fetch", "fetch/job", "fetch/middleware/otel", "fetch/queue"}, modules: []string{"go.opentelemetry.io/otel"}},
 		{packages: "fetch/queue/queuetest", imports: []string{"fetch/queue"}},
-		{packages: "fetch/archive", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/capture", "fetch/message",
+		{packages: "archive", imports: append(core[:len(core):len(core)], "archive/warc", "archive/capture", "fetch/message",
 			"fetch/download", "crawl", "crawl/mirror", "internal/mailbox")},
-		{packages: "fetch/replay", imports: append(core[:len(core):len(core)], "fetch/warc", "fetch/warc/wacz", "fetch/capture", "protocols/http")},
+		{packages: "archive/replay", imports: append(core[:len(core):len(core)], "archive/warc", "archive/wacz", "archive/capture", "protocols/http")},
 		{packages: "fetch/serve", imports: append(core[:len(core):len(core)], "fetch/uri/find", "fetch/links", "fetch/message",
-			"fetch/fetchhttp", "fetch/replay", "internal/template", "internal/codec/marc"), modules: []string{"github.com/coder/websocket", "golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},
+			"fetch/fetchhttp", "archive/replay", "internal/template", "internal/codec/marc"), modules: []string{"github.com/coder/websocket", "golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},
 	}},
 
 	{"programs", []row{

@@ -18,10 +18,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/capture"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
 )
 
 // maxDamage bounds the list of damaged places that is kept.

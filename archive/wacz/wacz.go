@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/archive/warc"
 )
 
 const (

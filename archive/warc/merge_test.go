@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/archive/warc"
 )
 
 func TestIndexesAreMergedInOrder(t *testing.T) {

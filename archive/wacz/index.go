@@ -12,7 +12,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/archive/warc"
 )
 
 // ErrNoIndex is the error of ReadIndex for a file that has no index.

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urlget/urlget/fetch/capture"
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/replay"
 )
 
 const earlier, later = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"

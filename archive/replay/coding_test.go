@@ -5,7 +5,7 @@ import (
 	"compress/gzip"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/replay"
+	"github.com/urlget/urlget/archive/replay"
 )
 
 // The content counts, whatever the head says of framing and codings that somebody took away.

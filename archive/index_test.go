@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urlget/urlget/fetch/archive"
-	"github.com/urlget/urlget/fetch/capture"
-	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/archive"
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/warc"
 )
 
 // The index that is written beside a merged archive has its records, as it says.

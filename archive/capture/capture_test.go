@@ -19,9 +19,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
 	"github.com/urlget/urlget/internal/warccheck"
 )
 

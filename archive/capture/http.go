@@ -14,7 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urlget/urlget/fetch/warc"
+	"github.com/urlget/urlget/archive/warc"
 )
 
 // maxHead bounds the head of an answer that is looked at.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
 )
 
 // What a login was needed for is for the user alone.

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/warc"
 	web "github.com/urlget/urlget/protocols/http"
 )
 

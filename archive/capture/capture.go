@@ -19,9 +19,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
 )
 
 // Format is the specification that the records conform to, for warcinfo records.

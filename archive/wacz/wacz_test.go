@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/urlget/urlget/fetch/warc"
-	"github.com/urlget/urlget/fetch/warc/wacz"
+	"github.com/urlget/urlget/archive/wacz"
+	"github.com/urlget/urlget/archive/warc"
 )
 
 func record(kind, target, contentType, block string) string {

@@ -15,12 +15,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/capture"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
 	"github.com/urlget/urlget/internal/mailbox"
 )
 

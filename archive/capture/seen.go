@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/warc"
 )
 
 // maxSeen bounds how many payloads are remembered. Those that were met first stay.

@@ -10,10 +10,10 @@ import (
 	"iter"
 	"time"
 
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/capture"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
 )
 
 // maxEntry bounds the line of one member of a listing.

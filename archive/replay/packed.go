@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urlget/urlget/fetch/capture"
+	"github.com/urlget/urlget/archive/capture"
+	"github.com/urlget/urlget/archive/wacz"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetch/warc"
-	"github.com/urlget/urlget/fetch/warc/wacz"
 )
 
 // maxPacked bounds the lines of the indexes in a WACZ file, of each of which 24 bytes are kept in
