@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/urlget/urlget/fetch/queue/jetstream/embedded"
+	"github.com/urlget/urlget/queue/jetstream/embedded"
 )
 
 // queueWorkers is how many workers share the transfers of one process.

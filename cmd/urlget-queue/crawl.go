@@ -11,9 +11,9 @@ import (
 
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/queue"
-	"github.com/urlget/urlget/fetch/queue/jetstream"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/jetstream"
 )
 
 // following is what the flags of submit say of a crawl.

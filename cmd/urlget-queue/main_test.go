@@ -19,8 +19,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/urlget/urlget/fetch/queue/jetstream"
-	"github.com/urlget/urlget/fetch/queue/jetstream/embedded"
+	"github.com/urlget/urlget/queue/jetstream"
+	"github.com/urlget/urlget/queue/jetstream/embedded"
 )
 
 func TestMain(m *testing.M) {

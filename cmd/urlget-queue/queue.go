@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/queue"
-	"github.com/urlget/urlget/fetch/queue/jetstream"
 	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/jetstream"
 )
 
 func (a *app) queueCommand() *cobra.Command {

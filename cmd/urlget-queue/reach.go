@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/queue/jetstream"
-	"github.com/urlget/urlget/fetch/queue/jetstream/embedded"
+	"github.com/urlget/urlget/queue/jetstream"
+	"github.com/urlget/urlget/queue/jetstream/embedded"
 )
 
 // reach is what the flags say of how to reach the queue.

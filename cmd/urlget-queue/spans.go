@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/urlget/urlget/fetch/queue/otel"
+	"github.com/urlget/urlget/queue/otel"
 )
 
 // flushWithin bounds how long a worker that ends waits for its last spans.

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/queue"
-	"github.com/urlget/urlget/fetch/queue/jetstream"
-	"github.com/urlget/urlget/fetch/queue/s3"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/jetstream"
+	"github.com/urlget/urlget/queue/s3"
 )
 
 // keeping is what the flags say of where contents are kept.

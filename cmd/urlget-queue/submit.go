@@ -12,9 +12,9 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/queue"
 	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/queue"
 )
 
 // submission is what the flags of submit say.

@@ -16,11 +16,11 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/queue"
-	"github.com/urlget/urlget/fetch/queue/jetstream"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/sftp"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/jetstream"
 )
 
 // labour is what the flags of work say.

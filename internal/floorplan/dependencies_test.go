@@ -57,12 +57,12 @@ func TestTheREADMENamesEveryDependency(t *testing.T) {
 // apart are packages for programs that want them, with those that do. They bring much along, so
 // neither the command nor what programs usually import may need them.
 var apart = map[string][]string{
-	"fetch/middleware/otel":          {"fetch/queue/otel"},
-	"fetch/queue/jetstream":          {"cmd/urlget-queue"},
-	"fetch/queue/jetstream/embedded": {"cmd/urlget-queue"},
-	"fetch/queue/otel":               {"cmd/urlget-queue"},
-	"fetch/queue/s3":                 {"cmd/urlget-queue"},
-	"protocols/http/http3":           nil, // the command, with the tag http3
+	"fetch/middleware/otel":    {"queue/otel"},
+	"queue/jetstream":          {"cmd/urlget-queue"},
+	"queue/jetstream/embedded": {"cmd/urlget-queue"},
+	"queue/otel":               {"cmd/urlget-queue"},
+	"queue/s3":                 {"cmd/urlget-queue"},
+	"protocols/http/http3":     nil, // the command, with the tag http3
 }
 
 func TestPackagesApartStayApart(t *testing.T) {

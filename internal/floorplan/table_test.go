@@ -24,7 +24,7 @@ var (
 	core  = []string{"fetch", "fetch/uri"}
 	lines = []string{"fetch", "fetch/uri", "internal/wire", "internal/bounded", "internal/codec/*", "own"}
 	// public is what a program outside the module could import.
-	public = []string{"fetch/...", "fetchtest/...", "protocols/...", "crawl/...", "archive/..."}
+	public = []string{"fetch/...", "fetchtest/...", "protocols/...", "crawl/...", "archive/...", "queue/..."}
 )
 
 var layers = []layer{
@@ -104,13 +104,13 @@ var layers = []layer{
 			"crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "crawl/mirror", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/job",
 			"crawl"}},
-		{packages: "fetch/queue", imports: []string{"fetch", "fetch/uri", "fetch/links", "crawl/robots", "fetch/job",
+		{packages: "queue", imports: []string{"fetch", "fetch/uri", "fetch/links", "crawl/robots", "fetch/job",
 			"crawl/schedule", "crawl", "fetch/render", "internal/filelock", "internal/unnamed"}, modules: []string{"golang.org/x/sys"}},
-		{packages: "fetch/queue/jetstream", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/nats-io/nats.go"}},
-		{packages: "fetch/queue/jetstream/embedded", imports: []string{"fetch"}, modules: []string{"github.com/nats-io/nats-server", "go.etcd.io/bbolt"}},
-		{packages: "fetch/queue/s3", imports: []string{"fetch", "fetch/queue"}, modules: []string{"github.com/minio/minio-go"}},
-		{packages: "fetch/queue/otel", imports: []string{"fetch", "fetch/job", "fetch/middleware/otel", "fetch/queue"}, modules: []string{"go.opentelemetry.io/otel"}},
-		{packages: "fetch/queue/queuetest", imports: []string{"fetch/queue"}},
+		{packages: "queue/jetstream", imports: []string{"fetch", "queue"}, modules: []string{"github.com/nats-io/nats.go"}},
+		{packages: "queue/jetstream/embedded", imports: []string{"fetch"}, modules: []string{"github.com/nats-io/nats-server", "go.etcd.io/bbolt"}},
+		{packages: "queue/s3", imports: []string{"fetch", "queue"}, modules: []string{"github.com/minio/minio-go"}},
+		{packages: "queue/otel", imports: []string{"fetch", "fetch/job", "fetch/middleware/otel", "queue"}, modules: []string{"go.opentelemetry.io/otel"}},
+		{packages: "queue/queuetest", imports: []string{"queue"}},
 		{packages: "archive", imports: append(core[:len(core):len(core)], "archive/warc", "archive/capture", "fetch/message",
 			"fetch/download", "crawl", "crawl/mirror", "internal/mailbox")},
 		{packages: "archive/replay", imports: append(core[:len(core):len(core)], "archive/warc", "archive/wacz", "archive/capture", "protocols/http")},

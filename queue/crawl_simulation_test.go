@@ -1,0 +1,348 @@
+package queue_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/queuetest"
+)
+
+// TestCrawlSimulation lets workers crawl made up sites, each from a seed, with all that goes wrong in
+// TestSimulation. Every page that the seeds lead to within the depth has one result, and no other
+// page has one; what redirects leads elsewhere; what robots.txt forbids is not asked for, and without
+// failures each server is asked for it once.
+func TestCrawlSimulation(t *testing.T) {
+	simulate(t, func(t *testing.T, seed uint64) { newSite(seed).run(t) })
+}
+
+// A site is a simulation whose resources lead to each other.
+type site struct {
+	*simulation
+	def     queue.Crawl
+	seeds   []string
+	leads   map[string][]string // what pages have links to
+	moved   map[string]string   // what redirects
+	window  time.Duration
+	refused int // one of so many exchanges is refused
+}
+
+func newSite(seed uint64) *site {
+	r := rand.New(rand.NewPCG(seed, 2))
+	s := &site{leads: map[string][]string{}, moved: map[string]string{}, simulation: &simulation{seed: seed, perHost: 1 + r.IntN(3), kinds: map[string]kind{},
+		tries: map[string]int{}, counts: map[string]int{}, running: map[string]int{}, most: map[string]int{}, rests: map[string]rest{}, kept: map[string]int{}}}
+	s.slow = 1 + r.IntN(3000)
+	hosts := 1 + r.IntN(3)
+	var all []string
+	for i := range 1 + r.IntN(40) {
+		name := fmt.Sprint("p", i)
+		if r.IntN(8) == 0 {
+			name = "secret/" + name
+		}
+		all = append(all, fmt.Sprintf("http://h%d/%s", r.IntN(hosts), name))
+	}
+	for i, url := range all {
+		if r.IntN(10) == 0 && i > 0 {
+			s.moved[url] = all[r.IntN(len(all))]
+		}
+		for range r.IntN(6) {
+			s.leads[url] = append(s.leads[url], all[r.IntN(len(all))])
+		}
+		if i+1 < len(all) && r.IntN(4) > 0 {
+			s.leads[url] = append(s.leads[url], all[i+1])
+		}
+	}
+	s.seeds = []string{all[0]}
+	if r.IntN(4) == 0 && s.moved[all[len(all)-1]] == "" && !strings.Contains(all[len(all)-1], "secret") {
+		s.seeds = append(s.seeds, all[len(all)-1])
+	}
+	if r.IntN(3) > 0 {
+		s.loss, s.crashes = 15+r.IntN(80), r.IntN(6)
+	}
+	if r.IntN(3) == 0 {
+		s.refused = 4 + r.IntN(30)
+	}
+	s.def.Scope = crawl.Scope{SpanHosts: true, MaxDepth: -1}
+	if r.IntN(2) == 0 {
+		s.def.Scope.MaxDepth = 1 + r.IntN(5)
+	}
+	s.def.NoRobots = r.IntN(3) == 0
+	s.window = 2 * time.Hour
+	if r.IntN(2) == 0 {
+		s.window = time.Millisecond // what the engine remembers is not what it hangs on
+	}
+	s.model = queuetest.NewModel(queuetest.Options{
+		Limits: queue.Limits{AckWait: 30 * time.Second, LeaseTTL: 15 * time.Second, Message: 1 << 20},
+		Window: s.window, Timeout: 3 * time.Second, Fault: s.fault,
+	})
+	return s
+}
+
+// page returns what is at a URL.
+func (s *site) page(url string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "<title>%s</title>\n", url)
+	for _, to := range s.leads[url] {
+		fmt.Fprintf(&b, "<a href=%q>there</a>\n", to)
+	}
+	return b.Bytes()
+}
+
+// wanted returns what the seeds lead to: how each page ends.
+func (s *site) wanted() map[string]string {
+	ends := map[string]string{}
+	depths := map[string]int{}
+	var todo []string
+	for _, seed := range s.seeds {
+		if _, ok := depths[seed]; !ok {
+			depths[seed] = 0
+			todo = append(todo, seed)
+		}
+	}
+	meet := func(url string, depth int) {
+		if at, ok := depths[url]; ok && at <= depth || s.def.Scope.MaxDepth >= 0 && depth > s.def.Scope.MaxDepth {
+			return
+		}
+		depths[url] = depth
+		todo = append(todo, url)
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		url := todo[0]
+		depth := depths[url]
+		to, redirects := s.moved[url]
+		switch {
+		case depth > 0 && !s.def.NoRobots && strings.Contains(url, "/secret/"):
+			ends[url] = "robots"
+		case redirects && to != url:
+			ends[url] = "moved"
+			meet(to, depth)
+		default:
+			ends[url] = "saved"
+			for _, to := range s.leads[url] {
+				meet(to, depth+1)
+			}
+		}
+	}
+	return ends
+}
+
+// A crawler is a worker of a site.
+type crawler struct {
+	*worker
+	*site
+}
+
+// Open implements fetch.Driver.
+func (c *crawler) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	url := req.URL.String()
+	final, file := url, c.site.page(url)
+	to, redirects := c.site.moved[url]
+	switch {
+	case req.URL.Path() == "/robots.txt":
+		file = []byte("User-agent: *\nDisallow: /secret/")
+	case redirects && to != url:
+		final = to
+	}
+	c.worker.step()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	host := req.URL.Host()
+	c.worker.mu.Lock()
+	c.worker.tries[url]++
+	try := c.worker.tries[url]
+	c.worker.running[host]++
+	c.worker.most[host] = max(c.worker.most[host], c.worker.running[host])
+	c.worker.mu.Unlock()
+	ended := sync.OnceFunc(func() {
+		c.worker.mu.Lock()
+		defer c.worker.mu.Unlock()
+		c.worker.running[host]--
+	})
+	select {
+	case <-time.After(time.Duration(c.worker.dice(c.worker.slow, url, try)) * time.Millisecond):
+	case <-ctx.Done():
+		ended()
+		return nil, ctx.Err()
+	}
+	c.worker.step()
+	if c.refused > 0 && try < 4 && c.worker.dice(c.refused, url, try, "refused") == 0 {
+		ended()
+		return nil, &fetch.Error{Code: fetch.ErrNetwork, Retry: true}
+	}
+	if final != url {
+		file = c.site.page(final)
+	}
+	return &fetch.Response{Meta: fetch.Meta{Size: int64(len(file)), ContentType: "text/html"}, URL: uri.MustParse(final),
+		Body: &closer{bytes.NewReader(file), ended}}, nil
+}
+
+// end returns where redirects end.
+func (s *site) end(url string) string {
+	for range len(s.moved) {
+		to, ok := s.moved[url]
+		if !ok {
+			break
+		}
+		url = to
+	}
+	return url
+}
+
+func (s *site) process(ctx context.Context, name string) (crashed bool) {
+	return s.work(ctx, name, queue.Worker{Tries: 30, Crashes: 100, Crawl: true}, func(w *worker) fetch.Scheme {
+		return fetch.Scheme{Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet}, Driver: &crawler{w, s}}
+	})
+}
+
+func (s *site) run(t *testing.T) {
+	for from := range s.moved { // redirects lead to what does not, and not in circles
+		if to := s.end(from); s.moved[to] != "" {
+			delete(s.moved, from)
+		}
+	}
+	for from := range s.moved {
+		s.moved[from] = s.end(from)
+	}
+	admin := s.model.Connect("admin")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var group sync.WaitGroup
+	for i := range 1 + s.dice(4, "workers") {
+		group.Go(func() {
+			for n := 0; s.process(ctx, fmt.Sprint("w", i, ".", n)) && ctx.Err() == nil; n++ {
+				time.Sleep(time.Duration(s.dice(5, i, n)) * time.Second)
+			}
+		})
+	}
+	s.start(t, admin)
+	stopped := s.dice(3, "stopped") == 0
+	for begun := time.Now(); s.depth(ctx, admin) > 0; time.Sleep(5 * time.Second) {
+		if stopped && time.Since(begun) > 10*time.Second {
+			stopped = false
+			s.pause(t, admin)
+		}
+		if time.Since(begun) > 12*time.Hour {
+			t.Error("there are pages left after 12 hours")
+			break
+		}
+	}
+	stop()
+	group.Wait()
+	s.check(t, admin)
+}
+
+// start starts the crawl, and submits each seed twice.
+func (s *site) start(t *testing.T, admin queue.Engine) {
+	var def *queue.Crawl
+	again(t, func() (err error) {
+		def, _, err = queue.StartCrawl(t.Context(), admin, &s.def)
+		return err
+	})
+	for _, seed := range append(s.seeds, s.seeds...) {
+		again(t, func() error {
+			_, err := def.Submit(t.Context(), admin, queue.Normal, uri.MustParse(seed))
+			return err
+		})
+	}
+}
+
+// pause stops the crawl for minutes, in which nothing is visited once everybody knows.
+func (s *site) pause(t *testing.T, admin queue.Admin) {
+	again(t, func() error { return queue.StopCrawl(t.Context(), admin, true) })
+	time.Sleep(2 * time.Minute)
+	count := func() (n int) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, tries := range s.tries {
+			n += tries
+		}
+		return n
+	}
+	before := count()
+	time.Sleep(2 * time.Minute)
+	if after := count(); after != before {
+		t.Errorf("%d requests while the crawl was stopped", after-before)
+	}
+	again(t, func() error { return queue.StopCrawl(t.Context(), admin, false) })
+}
+
+func again(t *testing.T, do func() error) {
+	t.Helper()
+	var err error
+	for range 100 {
+		if err = do(); err == nil {
+			return
+		}
+	}
+	t.Fatal(err)
+}
+
+func (s *site) check(t *testing.T, a queue.Admin) {
+	ctx := context.WithoutCancel(t.Context())
+	want := s.wanted()
+	results := map[string]bool{}
+	for r, err := range a.Results(ctx, 0, false) {
+		ev := &queue.Event{}
+		if err := errors.Join(err, json.Unmarshal(r.Data, ev)); err != nil {
+			t.Fatal(err)
+		}
+		if results[ev.URL] {
+			t.Errorf("%s has two results", ev.URL)
+		}
+		results[ev.URL] = true
+		got := ev.Name
+		if ev.Reason != "" {
+			got = ev.Reason
+		}
+		if got != want[ev.URL] {
+			t.Errorf("%s: %q, want %q: %+v", ev.URL, got, want[ev.URL], ev)
+		}
+		sum := sha256.Sum256(s.page(ev.URL))
+		if digest := hex.EncodeToString(sum[:]); got == "saved" && (ev.SHA256 != digest || s.kept[digest] == 0) {
+			t.Errorf("the content of %s is not kept", ev.URL)
+		}
+	}
+	for url, end := range want {
+		if !results[url] {
+			t.Errorf("%s (%s) has no result", url, end)
+		}
+		if n := s.tries[url]; s.loss == 0 && s.refused == 0 && s.def.Scope.MaxDepth < 0 && n > 1 && !slices.Contains(s.seeds, url) {
+			t.Errorf("%s was asked for %d times, though nothing went wrong", url, n)
+		}
+	}
+	for url, n := range s.tries {
+		host, robots := strings.CutSuffix(url, "/robots.txt")
+		if robots && s.loss == 0 && s.refused == 0 && n > 1 {
+			t.Errorf("%s was asked for its rules %d times", host, n)
+		}
+		if !robots && want[url] == "" {
+			t.Errorf("%s was asked for, and nothing leads there", url)
+		}
+	}
+	for d, err := range a.Dead(ctx, 0) {
+		t.Errorf("a dead letter: %s, %v", d.Data, err)
+	}
+	for host, n := range s.most {
+		if n > s.perHost {
+			t.Errorf("%s had %d transfers at once, more than %d", host, n, s.perHost)
+		}
+	}
+	for _, text := range s.wrong {
+		t.Error(text)
+	}
+}

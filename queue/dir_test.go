@@ -1,0 +1,117 @@
+package queue_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/internal/filelock"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/queuetest"
+)
+
+// What a worker that was killed had begun to write is removed by the next one, but not what another
+// one may still write to.
+func TestWhatKilledWorkersLeftIsRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d, err := queue.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	long := time.Now().Add(-2 * time.Hour)
+	for _, name := range []string{"left", "new", "locked"} {
+		path := filepath.Join(dir, "tmp", name)
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if name == "new" {
+			continue
+		}
+		if err := os.Chtimes(path, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := os.Open(filepath.Join(dir, "tmp", "locked"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := filelock.Try(f); err != nil {
+		t.Skip("this system has no locks of files: nothing is removed")
+	}
+	next, err := queue.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	left, err := next.List()
+	if want := []string{"tmp/locked", "tmp/new"}; err != nil || !slices.Equal(left, want) {
+		t.Errorf("%q is there, want %q: %v", left, want, err)
+	}
+}
+
+// A store without files that have no names works all the same, and a sweep leaves what is written to.
+func TestDirWithoutNamelessFiles(t *testing.T) {
+	t.Parallel()
+	d, err := queue.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	queue.WithNames(d)
+	s, err := d.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(s, "text")
+	if left, _ := d.List(); len(left) != 1 {
+		t.Errorf("%q is there while it is written", left)
+	}
+	sum := "982d9e3eb996f559e633f4d194def3761d909f5a3b647d1a851fead67c32c9d1"
+	where, err := s.Commit(t.Context(), sum)
+	if left, _ := d.List(); err != nil || len(left) != 1 || left[0] != where {
+		t.Errorf("%q is there, want %q: %v", left, where, err)
+	}
+}
+
+// Whoever can write to a shared directory does not decide what a content is.
+func TestForgedFilesAreReplaced(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*queue.Dir){"Nameless": func(*queue.Dir) {}, "WithNames": queue.WithNames} {
+		for kind, write := range map[string]func(path, text string) error{
+			"File": func(path, text string) error { return os.WriteFile(path, []byte(text), 0o644) },
+			"Link": func(path, text string) error {
+				if err := os.WriteFile(path+"x", []byte(text), 0o644); err != nil {
+					return err
+				}
+				return os.Symlink(filepath.Base(path)+"x", path)
+			},
+		} {
+			t.Run(name+kind, func(t *testing.T) {
+				t.Parallel()
+				queuetest.RunForged(t, func(t *testing.T, sum, forged string) queuetest.Store {
+					dir := t.TempDir()
+					d, err := queue.OpenDir(dir)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { d.Close() })
+					change(d)
+					path := filepath.Join(dir, filepath.FromSlash(queue.ArtefactPath(sum)))
+					if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+						t.Fatal(err)
+					}
+					if err := write(path, forged); err != nil {
+						t.Fatal(err)
+					}
+					return d
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package jetstream_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
+	httpdriver "github.com/urlget/urlget/protocols/http"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/jetstream"
+)
+
+// A web is a site with pages that lead to each other, some by redirects, and a robots.txt.
+type web struct {
+	*httptest.Server
+	mu    sync.Mutex
+	asked map[string]int
+}
+
+func newWeb(t *testing.T, pages int) *web {
+	w := &web{asked: map[string]int{}}
+	r := rand.New(rand.NewPCG(1, 1))
+	texts := map[string]string{}
+	name := func(i int) string {
+		switch {
+		case i == 0:
+			return "/"
+		case i%17 == 3:
+			return fmt.Sprintf("/private/p%c", 'a'+i%26) + fmt.Sprint(i)
+		}
+		return fmt.Sprint("/p", i)
+	}
+	for i := range pages {
+		var b strings.Builder
+		fmt.Fprintf(&b, "<title>%d</title>", i)
+		for range r.IntN(8) {
+			fmt.Fprintf(&b, "<a href=%q>x</a>", name(r.IntN(pages)))
+		}
+		fmt.Fprintf(&b, "<a href=%q>next</a><img src=/i%d.png><a href=http://elsewhere.invalid/>away</a>", name((i+1)%pages), i%5)
+		texts[name(i)] = b.String()
+	}
+	w.Server = httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
+		path := req.URL.Path
+		w.mu.Lock()
+		w.asked[path]++
+		w.mu.Unlock()
+		text, ok := texts[path]
+		switch {
+		case path == "/robots.txt":
+			fmt.Fprint(out, "User-agent: *\nDisallow: /private/")
+		case strings.HasSuffix(path, ".png"):
+			out.Header().Set("Content-Type", "image/png")
+			fmt.Fprint(out, "\x89PNG ", path)
+		case ok && strings.HasSuffix(path, "7"):
+			http.Redirect(out, req, path+"/moved", http.StatusFound)
+		case strings.HasSuffix(path, "/moved"):
+			out.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(out, texts[strings.TrimSuffix(path, "/moved")])
+		case ok:
+			out.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(out, text)
+		default:
+			http.NotFound(out, req)
+		}
+	}))
+	t.Cleanup(w.Close)
+	return w
+}
+
+// TestACrawlByManyWorkersVisitsWhatOneProcessDoes compares the two.
+func TestACrawlByManyWorkersVisitsWhatOneProcessDoes(t *testing.T) {
+	t.Parallel()
+	for _, depth := range []int{-1, 3} {
+		t.Run(fmt.Sprint(depth), func(t *testing.T) {
+			t.Parallel()
+			site := newWeb(t, 120)
+			scope := crawl.Scope{MaxDepth: depth, Requisites: true}
+			one := map[string]bool{}
+			client := fetch.New(nil, httpdriver.Load)
+			t.Cleanup(func() { client.Close() })
+			seed := uri.MustParse(site.URL + "/")
+			_, err := crawl.Run(t.Context(), client, []uri.URI{seed}, &crawl.Options{Scope: scope, Ended: func(p *crawl.Page, err error) {
+				one[p.URL.String()] = err == nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			clear(site.asked)
+
+			many, dir := crawlByWorkers(t, seed, scope, client)
+			if !maps.Equal(one, many) {
+				t.Errorf("one process visited %v\nmany workers %v", slices.Sorted(maps.Keys(one)), slices.Sorted(maps.Keys(many)))
+			}
+			for path, n := range site.asked {
+				if n > 1 && (depth < 0 || path == "/robots.txt") && !strings.HasSuffix(path, "/moved") {
+					t.Errorf("%s was asked for %d times", path, n)
+				}
+				if strings.HasPrefix(path, "/private/") {
+					t.Errorf("%s was asked for", path)
+				}
+			}
+			files, err := dir.List()
+			if err != nil || len(files) < 20 {
+				t.Errorf("%d contents, %v", len(files), err)
+			}
+		})
+	}
+}
+
+// crawlByWorkers crawls by three workers with a connection each, and returns whether the visit of
+// each page went well.
+func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch.Client) (map[string]bool, *queue.Dir) {
+	s := serve(t)
+	opts := jetstream.Options{InProcess: s, URL: s.URL(), Crawl: "docs"}
+	admin := open(t, opts)
+	dir, err := queue.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var group sync.WaitGroup
+	defer group.Wait()
+	for i := range 3 {
+		e := open(t, opts)
+		group.Go(func() {
+			w := &queue.Worker{Engine: e, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: dir,
+				Name: fmt.Sprint("w", i), Parallel: 4, PerHost: 8, Crawl: true}
+			if err := w.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	def, _, err := queue.StartCrawl(ctx, admin, &queue.Crawl{Scope: scope})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if known, err := def.Submit(ctx, admin, queue.Normal, seed); known || err != nil {
+		t.Fatal(known, err)
+	}
+	if known, err := def.Submit(ctx, admin, queue.Normal, seed); !known || err != nil {
+		t.Errorf("a seed is new twice: %v, %v", known, err)
+	}
+	for {
+		status, err := admin.Status(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status.Depth() == 0 {
+			break
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatal("the crawl does not end")
+		}
+	}
+	stop()
+	group.Wait()
+	visited := map[string]bool{}
+	for r, err := range admin.Results(t.Context(), 0, false) {
+		ev := &queue.Event{}
+		if err := errors.Join(err, json.Unmarshal(r.Data, ev)); err != nil {
+			t.Fatal(err)
+		}
+		if ev.Name == "skipped" {
+			continue // another page stands for it, or robots.txt forbids it
+		}
+		url := ev.URL
+		if _, twice := visited[url]; twice {
+			t.Errorf("%s has two results", url)
+		}
+		visited[url] = ev.Name != "failed"
+	}
+	if err := admin.Forget(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if names, err := admin.Crawls(t.Context()); len(names) > 0 || err != nil {
+		t.Errorf("after that there are %q, %v", names, err)
+	}
+	return visited, dir
+}
+
+// TestACrawlHasAQueueOfItsOwn: nothing of one is in another.
+func TestACrawlHasAQueueOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	jobs := open(t, jetstream.Options{InProcess: s, URL: s.URL()})
+	a := open(t, jetstream.Options{InProcess: s, URL: s.URL(), Crawl: "a"})
+	b := open(t, jetstream.Options{InProcess: s, URL: s.URL(), Crawl: "b"})
+	if jobs.Pages() != nil {
+		t.Error("the queue of jobs has pages")
+	}
+	if _, err := a.Submit(t.Context(), queue.Normal, "k", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for name, e := range map[string]*jetstream.Engine{"jobs": jobs, "b": b} {
+		if st, err := e.Status(t.Context()); err != nil || st.Depth() > 0 {
+			t.Errorf("%s: %+v, %v", name, st, err)
+		}
+	}
+	if names, err := jobs.Crawls(t.Context()); !slices.Equal(names, []string{"a", "b"}) {
+		t.Errorf("%q, %v", names, err)
+	}
+	if _, err := jetstream.Open(t.Context(), jetstream.Options{InProcess: s, URL: s.URL(), Crawl: "a.b"}); fetch.CodeOf(err) != fetch.ErrRequest {
+		t.Errorf("a name with a dot: %v", err)
+	}
+}

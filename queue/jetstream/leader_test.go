@@ -1,0 +1,71 @@
+package jetstream_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/queue/jetstream"
+)
+
+// A worker that starts before its cluster has a leader waits for it, and says so once. Whoever does
+// not wait is told what is wrong.
+func TestWhatStartsBeforeThereIsALeader(t *testing.T) {
+	if strconv.IntSize == 32 {
+		t.Skip("nats-server 2.15 panics in clusters on 32-bit platforms: unaligned 64-bit atomic operation")
+	}
+	onServers(t, func(t *testing.T, start starter) {
+		ports := freePorts(t, 2)
+		member := func(i int) *natsServer {
+			return start(t, withJetStream(t, fmt.Sprintf(`server_name: s%d
+cluster { name: c, listen: "127.0.0.1:%d", routes: ["nats://127.0.0.1:%d"] }`, i, ports[i], ports[1-i])))
+		}
+		first := member(0)
+		opts := jetstream.Options{URL: first.url}
+		jetstream.SetupWithin(&opts, 300*time.Millisecond)
+		_, err := jetstream.Open(t.Context(), opts)
+		if own := (*fetch.Error)(nil); !errors.Is(err, jetstream.ErrNoLeader) || !errors.As(err, &own) || !own.Retry {
+			t.Fatalf("%v, want ErrNoLeader", err)
+		}
+		log := &lines{}
+		opts.Wait, opts.Logger = true, log.logger()
+		jetstream.SetupWithin(&opts, time.Second)
+		type opened struct {
+			e   *jetstream.Engine
+			err error
+		}
+		done := make(chan opened, 1)
+		go func() {
+			e, err := jetstream.Open(t.Context(), opts)
+			done <- opened{e, err}
+		}()
+		waitFor(t, "a line that says what it waits for", func() bool { return log.count("waiting") > 0 })
+		member(1)
+		o := <-done
+		if o.err != nil {
+			t.Fatal(o.err)
+		}
+		o.e.Close()
+		if n := log.count("waiting"); n != 1 {
+			t.Errorf("it said %d times that it waits:\n%s", n, log)
+		}
+	})
+}
+
+// freePorts returns ports of loopback that nobody listens on.
+func freePorts(t *testing.T, n int) (ports []int) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}

@@ -1,0 +1,396 @@
+package jetstream_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/data"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/jetstream"
+)
+
+// refusal opens a queue that cannot be opened. It has one line, of a class, that says something and
+// no secret.
+func refusal(t *testing.T, opts jetstream.Options, class fetch.Code, says string) {
+	t.Helper()
+	e, err := jetstream.Open(t.Context(), opts)
+	if err == nil {
+		e.Close()
+		t.Fatalf("it opens; want %s: %s", class, says)
+	}
+	text := err.Error()
+	if fetch.CodeOf(err) != class || !strings.Contains(text, says) || strings.Contains(text, "\n") || strings.Contains(text, "s3cret") {
+		t.Errorf("%s: %v; want %s: %s", fetch.CodeOf(err), err, class, says)
+	}
+}
+
+func TestWhatIsNoServerIsToldInOneLine(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		says  string
+		class fetch.Code
+		want  string
+	}{
+		"http":   {"HTTP/1.1 400 Bad Request\r\n\r\n", fetch.ErrProtocol, "no NATS server"},
+		"old":    {`INFO {"server_id":"x","version":"2.8.4","proto":1,"max_payload":1048576}` + "\r\n", fetch.ErrServer, "has version 2.8.4, and 2.9.0 is needed"},
+		"nobody": {"", fetch.ErrNetwork, "cannot be reached"},
+		"noise":  {strings.Repeat("\x00\xff", 40_000) + "\r\n", fetch.ErrProtocol, "no NATS server"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refusal(t, jetstream.Options{URL: "nats://" + pretend(t, tt.says)}, tt.class, tt.want)
+		})
+	}
+}
+
+// pretend serves a greeting and answers PING with PONG. Without one it hangs up.
+func pretend(t *testing.T, greeting string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				if greeting == "" {
+					return
+				}
+				fmt.Fprint(c, greeting)
+				for lines := bufio.NewScanner(c); lines.Scan(); {
+					if strings.HasPrefix(lines.Text(), "PING") {
+						fmt.Fprint(c, "PONG\r\n")
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestWithoutJetStreamThereIsNoQueue(t *testing.T) {
+	onServers(t, func(t *testing.T, start starter) {
+		refusal(t, jetstream.Options{URL: start(t, "").url}, fetch.ErrServer, "no JetStream there")
+	})
+}
+
+const loggedIn = `authorization { user: u, password: "s3cret" }`
+
+// as returns the URL with a user and a password.
+func (n *natsServer) as(login string) string {
+	return strings.Replace(n.url, "//", "//"+login+"@", 1)
+}
+
+func TestWrongCredentialsAreToldInOneLine(t *testing.T) {
+	onServers(t, func(t *testing.T, start starter) {
+		s := start(t, withJetStream(t, loggedIn))
+		for _, url := range []string{s.url, s.as("u:no"), s.as("s3cret")} {
+			refusal(t, jetstream.Options{URL: url}, fetch.ErrAuth, "refuses the credentials")
+		}
+		open(t, jetstream.Options{URL: s.as("u:s3cret")})
+	})
+}
+
+func TestLoginsAreNotSentInClear(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		url     string
+		tls     *tls.Config
+		refused string // the server that the error names; "" if the login may be sent
+	}{
+		"password":                    {"nats://u:s3cret@192.0.2.1:4222", nil, "nats://192.0.2.1:4222"},
+		"token":                       {"nats://s3cret@queue.invalid", nil, "nats://queue.invalid"},
+		"without a scheme":            {"u:s3cret@queue.invalid:4222", nil, "nats://queue.invalid:4222"},
+		"WebSocket":                   {"ws://u:s3cret@192.0.2.1", nil, "ws://192.0.2.1"},
+		"upper case":                  {"NATS://u:s3cret@192.0.2.1", nil, "nats://192.0.2.1"},
+		"one of several":              {"nats://127.0.0.1:1, nats://u:s3cret@192.0.2.1", nil, "nats://192.0.2.1"},
+		"a name that begins like one": {"nats://u:s3cret@localhost.invalid", nil, "nats://localhost.invalid"},
+		"the unspecified address":     {"nats://u:s3cret@0.0.0.0:1", nil, "nats://0.0.0.0:1"},
+		"TLS":                         {"tls://u:s3cret@127.0.0.1:1", nil, ""},
+		"TLS by options":              {"nats://u:s3cret@127.0.0.1:1", &tls.Config{}, ""},
+		"loopback":                    {"nats://u:s3cret@127.0.0.2:1", nil, ""},
+		"loopback by IPv6":            {"nats://u:s3cret@[::1]:1", nil, ""},
+		"localhost":                   {"nats://u:s3cret@LocalHost:1", nil, ""},
+		"no login":                    {"nats://127.0.0.1:1", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := jetstream.Options{URL: tt.url, TLS: tt.tls}
+			if tt.refused == "" {
+				refusal(t, opts, fetch.ErrNetwork, "cannot be reached")
+				return
+			}
+			refusal(t, opts, fetch.ErrRequest, tt.refused+": the login in the URL would be sent in clear")
+		})
+	}
+}
+
+func TestAKeyThatTheServerDoesNotKnowIsRefused(t *testing.T) {
+	onServers(t, func(t *testing.T, start starter) {
+		s := start(t, withJetStream(t, `authorization { users: [ { nkey: UCNGL4W5QX66CFX6A6DCBVDH5VOHMI7B2UZZU7TXAUQQSI2JPHULCKBR } ] }`))
+		dir := t.TempDir()
+		seed := filepath.Join(dir, "seed")
+		if err := os.WriteFile(seed, []byte("SUANXFK3SIH3F7JLLFBMTHYJ5LH2XPGQYRJGCGK6YOR2X7HXLVNKSPPYBI\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		bad := filepath.Join(dir, "bad")
+		if err := os.WriteFile(bad, []byte("s3cret\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		refusal(t, jetstream.Options{URL: s.url, NKey: bad}, fetch.ErrFile, "holds no seed of a key")
+		refusal(t, jetstream.Options{URL: s.url, Credentials: bad}, fetch.ErrFile, "credentials")
+		refusal(t, jetstream.Options{URL: s.url}, fetch.ErrAuth, "refuses the credentials")
+	})
+}
+
+func TestRightsThatAreMissingAreTold(t *testing.T) {
+	onServers(t, func(t *testing.T, start starter) {
+		s := start(t, withJetStream(t, `authorization { users: [ { user: u, password: "s3cret", permissions: { publish: "nothing" } } ] }`))
+		refusal(t, jetstream.Options{URL: s.as("u:s3cret")}, fetch.ErrRefused, "may not use the queue")
+	})
+}
+
+const tlsDir = "../../integration/lab/tls/"
+
+func TestTLS(t *testing.T) {
+	onServers(t, func(t *testing.T, start starter) {
+		abs, err := filepath.Abs(tlsDir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := fmt.Sprintf("cert_file: %q, key_file: %q, ca_file: %q", abs+"/chain.pem", abs+"/key.pem", abs+"/ca.pem")
+		s := start(t, withJetStream(t, "tls { "+files+" }"))
+		trusting := &tls.Config{RootCAs: authority(t), MinVersion: tls.VersionTLS12}
+		refusal(t, jetstream.Options{URL: s.url}, fetch.ErrTLS, "certificate")
+		refusal(t, jetstream.Options{URL: s.url, TLS: &tls.Config{RootCAs: authority(t), ServerName: "elsewhere"}}, fetch.ErrTLS, "elsewhere")
+		open(t, jetstream.Options{URL: s.url, TLS: trusting})
+		open(t, jetstream.Options{URL: strings.Replace(s.url, "nats:", "tls:", 1), TLS: trusting})
+
+		plain := start(t, withJetStream(t, ""))
+		refusal(t, jetstream.Options{URL: plain.url, TLS: trusting}, fetch.ErrTLS, "no TLS")
+		asking := start(t, withJetStream(t, "tls { verify: true, "+files+" }"))
+		refusal(t, jetstream.Options{URL: asking.url, TLS: trusting}, fetch.ErrTLS, "certificate")
+	})
+}
+
+func authority(t *testing.T) *x509.CertPool {
+	t.Helper()
+	pem, err := os.ReadFile(tlsDir + "ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		t.Fatal("no certificate")
+	}
+	return pool
+}
+
+// refuse listens at an address and refuses whatever credentials come, until it has done so n times.
+func refuse(t *testing.T, addr string, n int) {
+	t.Helper()
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	l.(*net.TCPListener).SetDeadline(time.Now().Add(20 * time.Second))
+	for range n {
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatalf("not as many attempts as %d: %v", n, err)
+		}
+		fmt.Fprint(c, `INFO {"server_id":"x","version":"2.9.0","proto":1,"auth_required":true,"max_payload":1048576}`+"\r\n")
+		bufio.NewReader(c).ReadString('\n')
+		fmt.Fprint(c, "-ERR 'Authorization Violation'\r\n")
+		c.Close()
+	}
+}
+
+func TestOldServersOfAClusterAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		version  string
+		replicas int
+		warned   bool
+	}{{"2.9.10", 3, true}, {"2.9.10", 1, false}, {"2.10.0", 3, false}} {
+		log := &lines{}
+		addr := pretend(t, `INFO {"server_id":"x","version":"`+tt.version+`","proto":1,"max_payload":1048576}`+"\r\n")
+		opts := jetstream.Options{URL: "nats://" + addr, Replicas: tt.replicas, Logger: log.logger()}
+		jetstream.SetupWithin(&opts, time.Millisecond) // it answers nothing more
+		if e, err := jetstream.Open(t.Context(), opts); err == nil {
+			e.Close()
+			t.Error("a server that answers nothing has a queue")
+		}
+		if got := strings.Contains(log.String(), "may lose results"); got != tt.warned {
+			t.Errorf("%s with %d replicas: %q", tt.version, tt.replicas, log)
+		}
+	}
+}
+
+func TestAQueueOutlivesCredentialsThatAreRefusedForAWhile(t *testing.T) {
+	onServers(t, func(t *testing.T, start starter) {
+		dir := t.TempDir()
+		config := func(port string) string {
+			return fmt.Sprintf("listen: 127.0.0.1:%s\njetstream { store_dir: %q }\n%s", port, dir, loggedIn)
+		}
+		s := start(t, config("-1"))
+		log := &lines{}
+		e := open(t, jetstream.Options{URL: s.as("u:s3cret"), Logger: log.logger()})
+		if _, err := e.Submit(t.Context(), queue.Normal, "k", []byte("job")); err != nil {
+			t.Fatal(err)
+		}
+		addr := strings.TrimPrefix(s.url, "nats://")
+		s.stop()
+		refuse(t, addr, 4)
+		_, port, _ := net.SplitHostPort(addr)
+		start(t, config(port))
+		if d := nextWithin(t, e); string(d.Data()) != "job" {
+			t.Errorf("%q came", d.Data())
+		}
+		if strings.Contains(log.String(), "s3cret") || log.count("authorization violation") != 1 {
+			t.Errorf("the log tells a password, or not what is wrong:\n%s", log)
+		}
+	})
+}
+
+func TestAFullQueueIsToldAndTakesMoreWhenThereIsRoom(t *testing.T) {
+	onServers(t, func(t *testing.T, start starter) {
+		e := open(t, jetstream.Options{URL: start(t, withJetStream(t, "")).url, MaxJobs: 2})
+		for _, key := range []string{"a", "b"} {
+			if _, err := e.Submit(t.Context(), queue.Normal, key, []byte(key)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		full(t, e, "c")
+		if err := nextWithin(t, e).Ack(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Submit(t.Context(), queue.Normal, "c", []byte("c")); err != nil {
+			t.Errorf("there is room, and %v", err)
+		}
+	})
+}
+
+// connect connects to a server beside the queue.
+func connect(t *testing.T, url string) *nats.Conn {
+	t.Helper()
+	conn, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+func full(t *testing.T, e *jetstream.Engine, key string) {
+	t.Helper()
+	_, err := e.Submit(t.Context(), queue.Normal, key, []byte(strings.Repeat(key, 1000)))
+	if fetch.CodeOf(err) != fetch.ErrServer || err == nil || !strings.Contains(err.Error(), queue.ErrFull.Error()) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v; want that it is full", err)
+	}
+}
+
+func TestAResultThatFindsNoRoomIsRefusedAndTakenWhenThereIs(t *testing.T) {
+	onServers(t, func(t *testing.T, start starter) {
+		s := start(t, withJetStream(t, ""))
+		e := open(t, jetstream.Options{URL: s.url})
+		conn := connect(t, s.url)
+		js, err := natsjs.New(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream, err := js.Stream(t.Context(), "urlget-results")
+		if err != nil {
+			t.Fatal(err)
+		}
+		room := func(bytes int64) {
+			cfg := stream.CachedInfo().Config
+			cfg.MaxBytes = bytes
+			if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
+				t.Fatal(err)
+			}
+		}
+		room(10)
+		if err := e.PutResult(t.Context(), "0123456789abcdef0123456789abcdef", []byte(`{"a":"result"}`)); err == nil {
+			t.Fatal("a result found room where there is none")
+		}
+		if there, err := e.HasResult(t.Context(), "0123456789abcdef0123456789abcdef"); err != nil || there {
+			t.Errorf("there is a result: %v, %v", there, err)
+		}
+		room(-1)
+		if err := e.PutResult(t.Context(), "0123456789abcdef0123456789abcdef", []byte(`{"a":"result"}`)); err != nil {
+			t.Errorf("there is room, and %v", err)
+		}
+	})
+}
+
+func TestMessagesThatAreNoJobsBecomeDeadLetters(t *testing.T) {
+	onServers(t, func(t *testing.T, start starter) {
+		s := start(t, withJetStream(t, ""))
+		e := open(t, jetstream.Options{URL: s.url})
+		conn := connect(t, s.url)
+		wrong := []string{"", "{", "\x00\xff", `{"v":1,"id":"x"}`, `{"v":2}`, strings.Repeat("[", 100_000)}
+		for _, text := range wrong {
+			if err := conn.Publish("urlget.jobs.normal", []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := conn.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := queue.Submit(t.Context(), e, queue.Normal, &job.Job{URL: uri.MustParse("data:,good")}); err != nil {
+			t.Fatal(err)
+		}
+		store, err := queue.OpenDir(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		client := fetch.New(&fetch.Options{Policy: &fetch.Policy{Untrusted: true}}, data.Load)
+		defer client.Close()
+		w := &queue.Worker{Engine: e, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: store, Grace: -1}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- w.Run(ctx) }()
+		waitFor(t, "the end of all", func() bool {
+			st, err := e.Status(t.Context())
+			return err == nil && st.Depth() == 0 && st.Results == 1 && st.Dead == uint64(len(wrong))
+		})
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		for d, err := range e.Dead(t.Context(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := queue.Retry(t.Context(), e, d.Data); fetch.CodeOf(err) != fetch.ErrRequest {
+				t.Errorf("%s is submitted again: %v", d.Data, err)
+			}
+		}
+	})
+}

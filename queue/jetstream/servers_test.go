@@ -1,0 +1,162 @@
+package jetstream_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/urlget/urlget/queue"
+)
+
+// A natsServer runs with a configuration.
+type natsServer struct {
+	url  string // without credentials
+	stop func()
+}
+
+// A starter starts a server of one kind, until the test ends or it is stopped.
+type starter func(t *testing.T, config string) *natsServer
+
+// onServers runs a test against a server in the process, and against the one that URLGET_NATS_SERVER
+// names, such as Debian's.
+func onServers(t *testing.T, test func(*testing.T, starter)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("Library", func(t *testing.T) {
+		t.Parallel()
+		test(t, startLibrary)
+	})
+	t.Run("Program", func(t *testing.T) {
+		t.Parallel()
+		if os.Getenv("URLGET_NATS_SERVER") == "" {
+			t.Skip("URLGET_NATS_SERVER names no nats-server")
+		}
+		test(t, startProgram)
+	})
+}
+
+// writeConfig writes a configuration to a file. The server chooses its port, unless that is said.
+func writeConfig(t *testing.T, config string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "nats.conf")
+	if err := os.WriteFile(name, []byte("listen: 127.0.0.1:-1\n"+config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func startLibrary(t *testing.T, config string) *natsServer {
+	t.Helper()
+	opts, err := server.ProcessConfigFile(writeConfig(t, config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.NoSigs, opts.NoLog = true, true
+	s, err := server.NewServer(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	n := &natsServer{stop: func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}}
+	t.Cleanup(n.stop)
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	n.url = "nats://" + s.Addr().String()
+	return n
+}
+
+func startProgram(t *testing.T, config string) *natsServer {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command(os.Getenv("URLGET_NATS_SERVER"), "-c", writeConfig(t, config), "--ports_file_dir", dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	n := &natsServer{stop: func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	}}
+	t.Cleanup(n.stop)
+	file := filepath.Join(dir, fmt.Sprintf("%s_%d.ports", filepath.Base(cmd.Path), cmd.Process.Pid))
+	waitFor(t, "the ports file", func() bool {
+		var ports struct{ NATS []string }
+		data, err := os.ReadFile(file)
+		if err != nil || json.Unmarshal(data, &ports) != nil || len(ports.NATS) == 0 {
+			return false
+		}
+		n.url = ports.NATS[0]
+		return true
+	})
+	return n
+}
+
+// waitFor waits until something is so, for 20 seconds at most.
+func waitFor(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); <-tick.C {
+		if is() {
+			return
+		}
+	}
+	t.Fatalf("%s: not within 20 s", what)
+}
+
+// withJetStream is a configuration with a store, and more lines.
+func withJetStream(t *testing.T, more string) string {
+	t.Helper()
+	return fmt.Sprintf("jetstream { store_dir: %q }\n%s\n", t.TempDir(), more)
+}
+
+// nextWithin returns the next delivery, within 20 seconds.
+func nextWithin(t *testing.T, e queue.Engine) queue.Delivery {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		d, err := e.Next(ctx)
+		if err == nil {
+			return d
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("no delivery: %v", err)
+		}
+	}
+}
+
+// lines are those of a log.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *lines) count(text string) int { return strings.Count(l.String(), text) }
+func (l *lines) logger() *slog.Logger  { return slog.New(slog.NewTextHandler(l, nil)) }

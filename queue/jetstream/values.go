@@ -1,0 +1,89 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/urlget/urlget/queue"
+)
+
+// values are a stream with one message for each key. It is what key-value buckets of NATS are made
+// of, but for one thing: there messages may not be deleted, so that the mark of a deletion is left,
+// and makes the next one cost three requests.
+type values struct {
+	js     js.JetStream
+	stream js.Stream
+	prefix string // of subjects
+	ttl    time.Duration
+}
+
+// makeValues makes values whose subjects begin with a prefix. A TTL of 0 means that they stay.
+func (e *Engine) makeValues(ctx context.Context, name, prefix string, ttl time.Duration) (*values, error) {
+	s, err := e.stream(ctx, js.StreamConfig{Name: name, Subjects: []string{prefix + ">"}, MaxMsgsPerSubject: 1, MaxAge: ttl,
+		Duplicates: min(time.Second, cmp.Or(ttl, time.Second))})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &values{e.js, s, prefix, s.CachedInfo().Config.MaxAge}, nil
+}
+
+func (v *values) Get(ctx context.Context, key string) ([]byte, uint64, error) {
+	m, err := v.stream.GetLastMsgForSubject(ctx, v.prefix+key)
+	if errors.Is(err, js.ErrMsgNotFound) {
+		return nil, 0, queue.ErrNotFound
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return m.Data, m.Sequence, nil
+}
+
+func (v *values) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+	revision, err := v.Update(ctx, key, value, 0)
+	if errors.Is(err, queue.ErrConflict) {
+		err = queue.ErrExists
+	}
+	return revision, err
+}
+
+func (v *values) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	ack, err := v.js.Publish(ctx, v.prefix+key, value, js.WithExpectLastSequencePerSubject(revision))
+	if isWrongRevision(err) {
+		return 0, queue.ErrConflict
+	}
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}
+
+func (v *values) Put(ctx context.Context, key string, value []byte) error {
+	_, err := v.js.Publish(ctx, v.prefix+key, value)
+	return err
+}
+
+func (v *values) Delete(ctx context.Context, key string, revision uint64) error {
+	if revision == 0 {
+		var err error
+		if _, revision, err = v.Get(ctx, key); errors.Is(err, queue.ErrNotFound) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	err := v.stream.DeleteMsg(ctx, revision)
+	if errors.Is(err, js.ErrMsgNotFound) || errors.Is(err, js.ErrMsgDeleteUnsuccessful) {
+		return queue.ErrConflict
+	}
+	return err
+}
+
+func isWrongRevision(err error) bool {
+	var api *js.APIError
+	return errors.As(err, &api) && (api.ErrorCode == js.JSErrCodeStreamWrongLastSequence || api.ErrorCode == js.JSErrCodeStreamWrongLastSequenceConstant)
+}

@@ -1,0 +1,309 @@
+package otel_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	pb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
+	urlhttp "github.com/urlget/urlget/protocols/http"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/otel"
+	"github.com/urlget/urlget/queue/queuetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A receiver is a collector that keeps what it is sent.
+type receiver struct {
+	*httptest.Server
+	mu      sync.Mutex
+	service string
+	spans   []*pb.Span
+	raw     []byte
+}
+
+// receive returns a receiver, which the environment names. It answers once hold is closed.
+func receive(t *testing.T, hold <-chan struct{}) *receiver {
+	r := &receiver{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		var sent collector.ExportTraceServiceRequest
+		if err == nil {
+			err = proto.Unmarshal(body, &sent)
+		}
+		if err != nil || req.URL.Path != "/v1/traces" || req.Header.Get("Content-Type") != "application/x-protobuf" {
+			t.Errorf("%s %s: %v", req.Method, req.URL, err)
+		}
+		<-hold
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.raw = append(r.raw, body...)
+		for _, about := range sent.ResourceSpans {
+			r.service = text(about.Resource.Attributes)
+			for _, scope := range about.ScopeSpans {
+				r.spans = append(r.spans, scope.Spans...)
+			}
+		}
+		w.Header().Set("Content-Type", "application/x-protobuf")
+	}))
+	t.Cleanup(r.Close)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
+	return r
+}
+
+// named returns the spans with a name.
+func (r *receiver) named(name string) (list []*pb.Span) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.spans {
+		if s.Name == name {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// text returns attributes in the order of their names.
+func text(attrs []*common.KeyValue) string {
+	var list []string
+	for _, kv := range attrs {
+		value := kv.Value.GetStringValue()
+		if value == "" {
+			value = fmt.Sprint(kv.Value.GetIntValue())
+		}
+		list = append(list, kv.Key+"="+value)
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+// now is closed.
+var now = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// open returns a Tracer and its log.
+func open(t *testing.T) (*otel.Tracer, *bytes.Buffer) {
+	t.Helper()
+	var log bytes.Buffer
+	tracer, err := otel.Open(t.Context(), "urlget-queue", slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil || tracer == nil {
+		t.Fatal(tracer, err)
+	}
+	return tracer, &log
+}
+
+// work lets a worker with the tracer do jobs, and returns when they have ended. Each is tried twice.
+func work(t *testing.T, tracer *otel.Tracer, urls ...string) (ids []string) {
+	t.Helper()
+	m := queuetest.NewModel(queuetest.Options{Limits: queue.Limits{Message: 1 << 20, AckWait: time.Minute, LeaseTTL: 15 * time.Second}, Window: time.Hour})
+	e := m.Connect("a")
+	for _, u := range urls {
+		sub, _, err := queue.Submit(t.Context(), e, queue.Normal, &job.Job{URL: uri.MustParse(u)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, sub.ID)
+	}
+	store, err := queue.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	client := fetch.New(&fetch.Options{Recorder: tracer.Recorder()}, urlhttp.Load)
+	defer client.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	w := &queue.Worker{Engine: e, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: store,
+		Name: "w/1", Trace: tracer.Attempt}
+	done := make(chan error)
+	go func() { done <- w.Run(ctx) }()
+	n := 0
+	for range m.Connect("b").Results(t.Context(), 0, true) {
+		if n++; n == len(urls) {
+			break
+		}
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	return ids
+}
+
+// site returns a server of contents, which says a secret when it has none.
+func site(t *testing.T) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/old":
+			http.Redirect(w, r, "/new", http.StatusFound)
+		case "/new":
+			io.WriteString(w, "content")
+		default:
+			http.Error(w, "no s3cr3t", http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestAJobIsASpan(t *testing.T) {
+	r := receive(t, now)
+	s := site(t)
+	tracer, log := open(t)
+	id := work(t, tracer, s.URL+"/old")[0]
+	tracer.Close(t.Context())
+	jobs, gets := r.named("job http"), r.named("get http")
+	if len(jobs) != 1 || len(gets) != 2 || len(r.spans) != 3 {
+		t.Fatalf("%d spans: %v", len(r.spans), r.spans)
+	}
+	want := "http.response.status_code=200 server.address=127.0.0.1 url.full=" + s.URL + "/old url.scheme=http urlget.attempt=1 urlget.job.id=" +
+		id + " urlget.outcome=saved urlget.received=7 urlget.worker=w/1"
+	if got := text(jobs[0].Attributes); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if jobs[0].Status.GetCode() != pb.Status_STATUS_CODE_UNSET || len(jobs[0].ParentSpanId) > 0 || jobs[0].Kind != pb.Span_SPAN_KIND_CONSUMER {
+		t.Error(jobs[0])
+	}
+	for _, get := range gets {
+		if !bytes.Equal(get.ParentSpanId, jobs[0].SpanId) {
+			t.Error("an exchange is not below its job")
+		}
+	}
+	if !strings.Contains(r.service, "service.name=urlget-queue") || log.Len() > 0 {
+		t.Errorf("%s\n%s", r.service, log)
+	}
+}
+
+func TestAFailureHasItsClassAndNoSecret(t *testing.T) {
+	t.Setenv("OTEL_SERVICE_NAME", "mine")
+	r := receive(t, now)
+	s := site(t)
+	tracer, _ := open(t)
+	work(t, tracer, strings.Replace(s.URL, "//", "//joe:s3cr3t@", 1)+"/none?a=1&sig=s3cr3t")
+	tracer.Close(t.Context())
+	jobs := r.named("job http")
+	if len(jobs) != 1 {
+		t.Fatal(r.spans)
+	}
+	got := text(jobs[0].Attributes)
+	for _, want := range []string{"error.type=not_found", "urlget.class=not_found", "urlget.outcome=failed",
+		"http.response.status_code=404", "url.full=" + s.URL + "/none?a=1&sig=REDACTED "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s has no %s", got, want)
+		}
+	}
+	if st := jobs[0].Status; st.GetCode() != pb.Status_STATUS_CODE_ERROR || st.GetMessage() != "not_found" {
+		t.Error(st)
+	}
+	if bytes.Contains(r.raw, []byte("s3cr3t")) || bytes.Contains(r.raw, []byte("joe")) {
+		t.Errorf("a secret was sent: %q", r.raw)
+	}
+	if !strings.Contains(r.service, "service.name=mine") {
+		t.Error(r.service)
+	}
+}
+
+// Nobody listens at port 1, or nobody answers: the worker does its jobs, and Close ends in time.
+func TestNoCollector(t *testing.T) {
+	hold := make(chan struct{})
+	hung := receive(t, hold)
+	defer close(hold)
+	for name, endpoint := range map[string]string{"refused": "http://u:s3cr3t@127.0.0.1:1", "hung": hung.URL} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+			t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
+			t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "1")
+			s := site(t)
+			tracer, log := open(t)
+			work(t, tracer, s.URL+"/new", s.URL+"/new?2", s.URL+"/new?3")
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			begun := time.Now()
+			tracer.Close(ctx)
+			if took := time.Since(begun); took > 9*time.Second {
+				t.Errorf("Close took %v", took)
+			}
+			if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "spans could not be sent") || strings.Contains(log.String(), "s3cr3t") {
+				t.Errorf("%d lines of log:\n%s", n, log)
+			}
+		})
+	}
+}
+
+// What cannot be sent is lost, and does not fill the memory.
+func TestFewSpansWait(t *testing.T) {
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "20")
+	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "5")
+	hold := make(chan struct{})
+	r := receive(t, hold)
+	tracer, _ := open(t)
+	a := &queue.Attempt{Job: &job.Job{URL: uri.MustParse("x:" + strings.Repeat("long", 10_000))}}
+	for range 1000 {
+		_, ended := tracer.Attempt(t.Context(), a)
+		ended(nil, io.ErrUnexpectedEOF)
+	}
+	close(hold)
+	tracer.Close(t.Context())
+	if n := len(r.spans); n < 20 || n > 30 {
+		t.Errorf("%d spans were sent", n)
+	}
+	for _, s := range r.spans {
+		if got := text(s.Attributes); s.Status.GetMessage() != "queue" || len(got) > 5000 {
+			t.Fatalf("%d bytes of attributes, %v", len(got), s.Status)
+		}
+	}
+}
+
+func TestTheEnvironmentDecides(t *testing.T) {
+	const endpoint, traces = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	for _, tt := range []struct {
+		env  map[string]string
+		on   bool
+		fail string
+	}{
+		{env: nil},
+		{env: map[string]string{endpoint: ""}},
+		{env: map[string]string{endpoint: "http://h.example:4318"}, on: true},
+		{env: map[string]string{traces: "https://h.example/v1/traces"}, on: true},
+		{env: map[string]string{endpoint: "http://h.example", "OTEL_SDK_DISABLED": "True"}},
+		{env: map[string]string{endpoint: "http://h.example", "OTEL_TRACES_EXPORTER": "none"}},
+		{env: map[string]string{endpoint: "http://h.example", "OTEL_TRACES_EXPORTER": "otlp"}, on: true},
+		{env: map[string]string{endpoint: "h.example:4317"}, fail: "$OTEL_EXPORTER_OTLP_ENDPOINT: want a URL of http or https"},
+		{env: map[string]string{traces: "http:///x"}, fail: "$OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: want a URL of http or https"},
+		{env: map[string]string{endpoint: "http://h.example", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, fail: "$OTEL_EXPORTER_OTLP_PROTOCOL: only http/protobuf is spoken"},
+	} {
+		t.Run(fmt.Sprint(tt.env), func(t *testing.T) {
+			for _, name := range []string{endpoint, traces} {
+				t.Setenv(name, tt.env[name])
+			}
+			for name, value := range tt.env {
+				t.Setenv(name, value)
+			}
+			tracer, err := otel.Open(t.Context(), "s", slog.New(slog.DiscardHandler))
+			if tracer != nil {
+				tracer.Close(t.Context())
+			}
+			if (tracer != nil) != tt.on || fmt.Sprint(err) != tt.fail && (err != nil || tt.fail != "") {
+				t.Errorf("%v, %v", tracer, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,465 @@
+package queuetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/queue"
+)
+
+// Run tests an engine. Open returns one with nothing in it, with connections of their own for each
+// call of the function that it returns; its AckWait and its LeaseTTL should be a second or two, and
+// its window minutes.
+func Run(t *testing.T, open func(t *testing.T) (connect func() queue.Admin)) {
+	for name, test := range map[string]func(*testing.T, func() queue.Admin){
+		"WhatIsSubmittedTwiceIsThereOnce":           submittedTwice,
+		"WhatALostWorkerHadIsDeliveredAgain":        lostWorker,
+		"WhatIsExtendedIsNotDeliveredAgain":         extended,
+		"WhatIsReturnedIsDeliveredAgainAfterADelay": returned,
+		"TheUrgentGoesFirstAndNothingStarves":       priorities,
+		"ThereIsOneResultForEachID":                 results,
+		"ResultsAreFollowed":                        followed,
+		"DeadLettersAreThereUntilTheyAreDropped":    letters,
+		"AListOfWhatIsGoneEnds":                     gone,
+		"ValuesChangeOnlyAsTheyWereSeen":            compared,
+		"LeasesVanish":                              leases,
+		"PurgingRemovesAKind":                       purging,
+		"NextEndsWithItsContext":                    waiting,
+		"WhoWantsNoMoreKeepsNothing":                cancelled,
+		"StatusCounts":                              status,
+		"PagesStay":                                 pages,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
+	}
+}
+
+func submit(t *testing.T, e queue.Engine, p queue.Priority, key, text string) (duplicate bool) {
+	t.Helper()
+	duplicate, err := e.Submit(t.Context(), p, key, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return duplicate
+}
+
+// next returns the next delivery, within ten seconds.
+func next(t *testing.T, e queue.Engine, want string) queue.Delivery {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	d, err := e.Next(ctx)
+	if err != nil {
+		t.Fatalf("no delivery: %v", err)
+	}
+	if want != "" && string(d.Data()) != want {
+		t.Fatalf("%q was delivered, not %q", d.Data(), want)
+	}
+	return d
+}
+
+// nothing makes sure that nothing is delivered for a while.
+func nothing(t *testing.T, e queue.Engine, d time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	if d, err := e.Next(ctx); err == nil {
+		t.Fatalf("%q was delivered", d.Data())
+	}
+}
+
+func submittedTwice(t *testing.T, connect func() queue.Admin) {
+	a, b := connect(), connect()
+	if submit(t, a, queue.Normal, "k", "one") || !submit(t, a, queue.Normal, "k", "two") || !submit(t, b, queue.Normal, "k", "three") {
+		t.Error("the first is a duplicate, or another one is not")
+	}
+	if submit(t, b, queue.Normal, "other", "four") {
+		t.Error("another key is a duplicate")
+	}
+	d := next(t, a, "one")
+	if d.Again() || d.Priority() != queue.Normal {
+		t.Errorf("again %v, priority %q", d.Again(), d.Priority())
+	}
+	check(t, d.Ack(t.Context()))
+	check(t, next(t, a, "four").Ack(t.Context()))
+	if !submit(t, b, queue.Normal, "k", "five") {
+		t.Error("what was done within the window is taken again")
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func lostWorker(t *testing.T, connect func() queue.Admin) {
+	a := connect()
+	submit(t, a, queue.Normal, "k", "one")
+	next(t, a, "one")
+	begun := time.Now()
+	d := next(t, a, "one")
+	if took := time.Since(begun); took < a.Limits().AckWait/2 || !d.Again() {
+		t.Errorf("delivered again after %v, and it says %v", took, d.Again())
+	}
+	check(t, d.Ack(t.Context()))
+	nothing(t, a, a.Limits().AckWait*3/2)
+}
+
+func extended(t *testing.T, connect func() queue.Admin) {
+	a, b := connect(), connect()
+	submit(t, a, queue.Normal, "k", "one")
+	d := next(t, a, "one")
+	for range 6 {
+		check(t, d.Extend())
+		nothing(t, b, a.Limits().AckWait/3)
+	}
+	check(t, d.Ack(t.Context()))
+}
+
+func returned(t *testing.T, connect func() queue.Admin) {
+	a := connect()
+	submit(t, a, queue.Normal, "k", "one")
+	d := next(t, a, "one")
+	begun := time.Now()
+	check(t, d.Return(300*time.Millisecond))
+	d = next(t, a, "one")
+	if took := time.Since(begun); took < 250*time.Millisecond || !d.Again() {
+		t.Errorf("delivered again after %v, and it says %v", took, d.Again())
+	}
+	check(t, d.Return(0))
+	check(t, next(t, a, "one").Ack(t.Context()))
+}
+
+func priorities(t *testing.T, connect func() queue.Admin) {
+	a := connect()
+	for i := range 40 {
+		submit(t, a, queue.Low, fmt.Sprint("l", i), "low")
+		submit(t, a, queue.High, fmt.Sprint("h", i), "high")
+	}
+	highs := 0
+	for range 40 {
+		d := next(t, a, "")
+		if d.Priority() == queue.High {
+			highs++
+		}
+		check(t, d.Ack(t.Context()))
+	}
+	if highs < 30 {
+		t.Errorf("%d of 40 were urgent", highs)
+	}
+}
+
+func results(t *testing.T, connect func() queue.Admin) {
+	a, b := connect(), connect()
+	if has, err := a.HasResult(t.Context(), "x"); has || err != nil {
+		t.Errorf("there is a result: %v, %v", has, err)
+	}
+	check(t, a.PutResult(t.Context(), "x", []byte("first")))
+	check(t, b.PutResult(t.Context(), "x", []byte("second")))
+	check(t, b.PutResult(t.Context(), "y", []byte("other")))
+	if has, err := b.HasResult(t.Context(), "x"); !has || err != nil {
+		t.Errorf("there is no result: %v, %v", has, err)
+	}
+	var got []string
+	var last uint64
+	for r, err := range a.Results(t.Context(), 0, false) {
+		check(t, err)
+		got = append(got, r.ID+" "+string(r.Data))
+		if r.Sequence <= last {
+			t.Error("they are not in order")
+		}
+		last = r.Sequence
+	}
+	if fmt.Sprint(got) != "[x first y other]" {
+		t.Errorf("%q", got)
+	}
+	for range a.Results(t.Context(), last, false) {
+		t.Error("there are results after the last one")
+	}
+}
+
+func followed(t *testing.T, connect func() queue.Admin) {
+	a, b := connect(), connect()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	check(t, a.PutResult(ctx, "x0", []byte("r")))
+	n := 0
+	for r, err := range b.Results(ctx, 0, true) {
+		check(t, err)
+		if r.ID != fmt.Sprint("x", n) {
+			t.Fatalf("%s after %d", r.ID, n)
+		}
+		if n++; n == 4 {
+			cancel()
+			continue
+		}
+		check(t, a.PutResult(ctx, fmt.Sprint("x", n), []byte("r")))
+	}
+	if n != 4 {
+		t.Errorf("%d results", n)
+	}
+}
+
+func letters(t *testing.T, connect func() queue.Admin) {
+	a := connect()
+	check(t, a.PutDead(t.Context(), "x", []byte("first")))
+	check(t, a.PutDead(t.Context(), "x", []byte("second")))
+	check(t, a.PutDead(t.Context(), "y", []byte("other")))
+	for d, err := range a.Dead(t.Context(), 0) {
+		check(t, err)
+		if d.ID == "x" {
+			check(t, a.DropDead(t.Context(), d.Sequence))
+			if err := a.DropDead(t.Context(), d.Sequence); !errors.Is(err, queue.ErrNotFound) {
+				t.Errorf("dropped twice: %v", err)
+			}
+		}
+	}
+	n := 0
+	for d, err := range a.Dead(t.Context(), 0) {
+		check(t, err)
+		if n++; string(d.Data) != "other" {
+			t.Errorf("%q is left", d.Data)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d are left", n)
+	}
+}
+
+// What is to be listed may be gone before it was listed: the list ends all the same.
+func gone(t *testing.T, connect func() queue.Admin) {
+	a := connect()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for _, id := range []string{"x", "y", "z"} {
+		check(t, a.PutDead(ctx, id, []byte("d")))
+	}
+	var all []uint64
+	for d, err := range a.Dead(ctx, 0) {
+		check(t, err)
+		all = append(all, d.Sequence)
+	}
+	check(t, a.DropDead(ctx, all[2]))
+	for d, err := range a.Dead(ctx, all[1]) {
+		t.Fatalf("%q comes after the last one: %v", d.ID, err)
+	}
+	for i := range 2000 { // more than come at once
+		check(t, a.PutResult(ctx, fmt.Sprint("x", i), []byte("r")))
+	}
+	n := 0
+	for _, err := range a.Results(ctx, 0, false) {
+		if err != nil {
+			t.Fatalf("after %d: %v", n, err)
+		}
+		if n++; n == 1 {
+			_, err := a.Purge(ctx, queue.KindResults)
+			check(t, err)
+		}
+	}
+}
+
+func compared(t *testing.T, connect func() queue.Admin) {
+	ctx := t.Context()
+	v, w := connect().Records(), connect().Records()
+	key := "host/1f/0"
+	if _, _, err := v.Get(ctx, key); !errors.Is(err, queue.ErrNotFound) {
+		t.Errorf("a value that is not there: %v", err)
+	}
+	r, err := v.Create(ctx, key, []byte("a"))
+	check(t, err)
+	if _, err := w.Create(ctx, key, []byte("b")); !errors.Is(err, queue.ErrExists) {
+		t.Errorf("made twice: %v", err)
+	}
+	r2, err := w.Update(ctx, key, []byte("c"), r)
+	check(t, err)
+	if _, err := v.Update(ctx, key, []byte("d"), r); !errors.Is(err, queue.ErrConflict) {
+		t.Errorf("an old revision was replaced: %v", err)
+	}
+	if err := v.Delete(ctx, key, r); !errors.Is(err, queue.ErrConflict) {
+		t.Errorf("an old revision was deleted: %v", err)
+	}
+	if value, got, err := v.Get(ctx, key); err != nil || string(value) != "c" || got != r2 {
+		t.Errorf("%q, %d, %v", value, got, err)
+	}
+	check(t, v.Delete(ctx, key, r2))
+	if _, err := v.Update(ctx, key, []byte("e"), r2); !errors.Is(err, queue.ErrConflict) {
+		t.Errorf("what is gone was replaced: %v", err)
+	}
+	if _, err := v.Create(ctx, key, []byte("f")); err != nil {
+		t.Errorf("after a deletion: %v", err)
+	}
+	check(t, w.Put(ctx, key, []byte("g")))
+	check(t, w.Put(ctx, "pause/x", []byte("h")))
+	check(t, w.Delete(ctx, key, 0))
+	if _, _, err := v.Get(ctx, key); !errors.Is(err, queue.ErrNotFound) {
+		t.Errorf("after a deletion: %v", err)
+	}
+}
+
+func leases(t *testing.T, connect func() queue.Admin) {
+	ctx := t.Context()
+	a := connect()
+	v, ttl := a.Leases(), a.Limits().LeaseTTL
+	begun := time.Now()
+	r, err := v.Create(ctx, "k", []byte("a"))
+	check(t, err)
+	for range 4 {
+		wait(t, ttl/2)
+		begun = time.Now() // its life begins before the answer is here
+		r, err = v.Update(ctx, "k", []byte("a"), r)
+		check(t, err)
+	}
+	for {
+		_, err := v.Create(ctx, "k", []byte("b"))
+		took := time.Since(begun)
+		if err == nil {
+			if took < ttl*9/10 {
+				t.Errorf("the lease vanished after %v, which is before %v", took, ttl)
+			}
+			break
+		}
+		if !errors.Is(err, queue.ErrExists) || took > ttl+10*time.Second {
+			t.Fatalf("after %v: %v", took, err)
+		}
+		wait(t, 50*time.Millisecond)
+	}
+	if _, err := v.Update(ctx, "k", []byte("a"), r); !errors.Is(err, queue.ErrConflict) {
+		t.Errorf("who lost the lease renewed it: %v", err)
+	}
+}
+
+// wait lets time pass, as clocks are what is tested.
+func wait(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}
+
+func pages(t *testing.T, connect func() queue.Admin) {
+	ctx := t.Context()
+	a, b := connect(), connect()
+	if a.Pages() == nil {
+		t.Skip("the queue is not that of a crawl")
+	}
+	r, err := a.Pages().Create(ctx, "page/1f", []byte("x"))
+	check(t, err)
+	if _, err := b.Pages().Create(ctx, "page/1f", []byte("y")); !errors.Is(err, queue.ErrExists) {
+		t.Errorf("made twice: %v", err)
+	}
+	wait(t, a.Limits().LeaseTTL*3/2)
+	if _, err := b.Pages().Update(ctx, "page/1f", []byte("z"), r); err != nil {
+		t.Errorf("after the life of a lease: %v", err)
+	}
+	if _, _, err := a.Records().Get(ctx, "page/1f"); !errors.Is(err, queue.ErrNotFound) {
+		t.Errorf("a page is a record as well: %v", err)
+	}
+}
+
+func purging(t *testing.T, connect func() queue.Admin) {
+	ctx := t.Context()
+	a := connect()
+	submit(t, a, queue.High, "k", "one")
+	submit(t, a, queue.Low, "l", "two")
+	check(t, a.PutResult(ctx, "x", []byte("r")))
+	check(t, a.PutDead(ctx, "x", []byte("d")))
+	for kind, want := range map[queue.Kind]uint64{queue.KindJobs: 2, queue.KindResults: 1, queue.KindDead: 1} {
+		if n, err := a.Purge(ctx, kind); n != want || err != nil {
+			t.Errorf("%d %s purged, %v", n, kind, err)
+		}
+	}
+	if s, err := a.Status(ctx); err != nil || s.Depth()+s.Results+s.Dead != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	check(t, a.PutResult(ctx, "x1", []byte("again")))
+	for range 2 { // each time what was purged can be submitted anew, once
+		if submit(t, a, queue.High, "k", "one") || !submit(t, connect(), queue.High, "k", "one") {
+			t.Error("a job that was purged is taken for one that is there, or one that is there is not")
+		}
+		if n, err := a.Purge(ctx, queue.KindJobs); n != 1 || err != nil {
+			t.Errorf("%d jobs purged, %v", n, err)
+		}
+	}
+}
+
+func cancelled(t *testing.T, connect func() queue.Admin) {
+	a, b := connect(), connect()
+	const jobs = 40
+	for _, has := range []bool{true, false} { // whether there are jobs when it is said
+		if has {
+			for i := range jobs {
+				submit(t, b, queue.Normal, fmt.Sprint("k", i), "first")
+			}
+			check(t, next(t, a, "first").Ack(t.Context())) // and others are on the way
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		wait := make(chan error)
+		if has {
+			cancel()
+		}
+		go func() {
+			_, err := a.Next(ctx)
+			wait <- err
+		}()
+		if !has {
+			nothing(t, b, 100*time.Millisecond)
+			cancel()
+		}
+		if err := <-wait; !errors.Is(err, context.Canceled) {
+			t.Fatalf("%v, want the error of the context", err)
+		}
+		if !has {
+			for i := range jobs {
+				submit(t, b, queue.Normal, fmt.Sprint("l", i), "second")
+			}
+		}
+		begun := time.Now()
+		for i := range jobs {
+			if has && i == 0 {
+				continue // it was handed out
+			}
+			check(t, next(t, b, map[bool]string{true: "first", false: "second"}[has]).Ack(t.Context()))
+		}
+		if took := time.Since(begun); took > 3*time.Second {
+			t.Errorf("the last of the jobs is delivered to somebody else after %v", took)
+		}
+	}
+}
+
+func waiting(t *testing.T, connect func() queue.Admin) {
+	a := connect()
+	begun := time.Now()
+	nothing(t, a, 100*time.Millisecond)
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func status(t *testing.T, connect func() queue.Admin) {
+	ctx := t.Context()
+	a, b := connect(), connect()
+	for i := range 30 {
+		submit(t, a, queue.Normal, fmt.Sprint(i), "some")
+		if s, err := b.Status(ctx); err != nil || s.Depth() != uint64(i+1) {
+			t.Fatalf("%d jobs, of %d that were submitted: %v", s.Depth(), i+1, err)
+		}
+	}
+	for range 3 {
+		check(t, next(t, a, "some").Ack(ctx))
+	}
+	check(t, b.PutResult(ctx, "x", []byte("r")))
+	s, err := b.Status(ctx)
+	check(t, err)
+	if s.Depth() != 27 || s.Taken[queue.Normal] > 20 || s.Results != 1 || s.Dead != 0 || s.Bytes == 0 {
+		t.Errorf("%+v", s)
+	}
+}

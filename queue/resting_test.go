@@ -1,0 +1,62 @@
+package queue_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/queue"
+)
+
+// moody is a driver whose hosts are busy but for one.
+type moody struct{}
+
+func (moody) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	if req.URL.Host() != "well" {
+		return nil, &fetch.Error{Code: fetch.ErrBusy, RetryAfter: time.Second}
+	}
+	time.Sleep(time.Second)
+	return &fetch.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
+}
+
+// Hosts that are busy again and again, and so are left alone for longer each time, keep a worker from
+// no other host.
+func TestBusyHostsKeepAWorkerFromNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newModel().Connect("a")
+		const jobs, busy = 600, 40
+		for i := range jobs {
+			hosts := []string{"well"}
+			if i < busy {
+				hosts = append(hosts, "one", "two", "three")
+			}
+			for _, host := range hosts {
+				j := &job.Job{URL: uri.MustParse(fmt.Sprintf("http://%s/%d", host, i))}
+				if _, _, err := queue.Submit(t.Context(), e, queue.Normal, j); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		begun := time.Now()
+		at(t, e, moody{}, queue.Worker{Parallel: 4, PerHost: 4, Tries: 1000}, func(ctx context.Context) {
+			n := 0
+			for range e.Results(ctx, 0, true) {
+				if n++; n == jobs {
+					break
+				}
+			}
+			if took, most := time.Since(begun), jobs/4*time.Second*5/4; took > most {
+				t.Errorf("the other host's jobs took %v, want %v at most", took, most)
+			} else {
+				t.Log(took)
+			}
+		})
+	})
+}

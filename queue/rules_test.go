@@ -1,0 +1,44 @@
+package queue_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/crawl/robots"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/queue"
+)
+
+// Workers share what a server said, and that it failed, but not what the policy of one refused.
+func TestWorkersShareWhatServersSayOfRobots(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		err   error
+		asked int
+		want  fetch.Code
+	}{
+		{"rules", nil, 1, ""},
+		{"a failure", &fetch.Error{Code: fetch.ErrServer}, 1, fetch.ErrServer},
+		{"a refusal by policy", &fetch.Error{Code: fetch.ErrPolicy}, 2, fetch.ErrPolicy},
+	} {
+		m, asked := newModel(), 0
+		for _, name := range []string{"a", "b"} {
+			share := queue.ShareRules(m.Connect(name), "urlget")
+			_, err := share(t.Context(), "http://h", func(context.Context) (*robots.Rules, error) {
+				asked++
+				if tt.err != nil {
+					return nil, tt.err
+				}
+				return robots.Read(strings.NewReader("User-agent: *\nDisallow: /no"), "urlget")
+			})
+			if fetch.CodeOf(err) != tt.want {
+				t.Errorf("%s: %s got %v, want class %q", tt.name, name, err, tt.want)
+			}
+		}
+		if asked != tt.asked {
+			t.Errorf("%s: the server was asked %d times, want %d", tt.name, asked, tt.asked)
+		}
+	}
+}

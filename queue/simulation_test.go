@@ -1,0 +1,479 @@
+package queue_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/queuetest"
+)
+
+var (
+	simulations = flag.Uint64("simulations", 0, "how many worlds TestSimulation works on; 0 means 1,000, or 100 with -short")
+	replay      = flag.Uint64("seed", 0, "simulate only the world of this seed")
+)
+
+// TestSimulation lets workers do the jobs of made up worlds, each from a seed, while requests and
+// answers are lost, jobs are delivered twice, connections are cut, and workers end at any step and
+// are replaced. Each job ends with one result, each content is kept once, no host gets more than it
+// bears or is asked while it rests, and only what is poison becomes a dead letter.
+func TestSimulation(t *testing.T) {
+	simulate(t, func(t *testing.T, seed uint64) { newSimulation(seed).run(t) })
+}
+
+// simulate runs the worlds of all seeds, or of those that the flags ask for.
+func simulate(t *testing.T, run func(t *testing.T, seed uint64)) {
+	t.Parallel()
+	test := t.Name()
+	first, last := uint64(1), uint64(1000)
+	switch {
+	case *replay != 0:
+		first, last = *replay, *replay
+	case *simulations != 0:
+		last = *simulations
+	case testing.Short():
+		last = 100
+	}
+	for part := range uint64(2) {
+		t.Run(fmt.Sprint(part), func(t *testing.T) {
+			t.Parallel()
+			for seed := first + part; seed <= last; seed += 2 {
+				synctest.Test(t, func(t *testing.T) {
+					defer func() { // a failure ends the test outside as well
+						if t.Failed() {
+							t.Logf("seed %d, to be had again by go test ./queue -run '^%s$' -seed %d", seed, test, seed)
+						}
+					}()
+					run(t, seed)
+				})
+			}
+		})
+	}
+}
+
+// A kind is what becomes of a resource when it is asked for.
+type kind int
+
+const (
+	fine   kind = iota
+	gone        // not found
+	shaky       // the network fails a few times
+	broken      // the connection ends in the middle a few times
+	busy        // asks to come back later a few times
+	never       // the network fails always
+	killer      // ends the worker that asks
+	numKinds
+)
+
+// A simulation is a world of hosts, the engine, and workers.
+type simulation struct {
+	seed    uint64
+	model   *queuetest.Model
+	perHost int
+	loss    int // one of so many operations fails; 0 for none
+	kinds   map[string]kind
+	slow    int // how long an exchange takes, at most, in milliseconds
+	crashes int // that are left, apart from those of killers
+
+	mu      sync.Mutex // for all below
+	tries   map[string]int
+	counts  map[string]int // operations, for dice
+	running map[string]int
+	most    map[string]int
+	rests   map[string]rest
+	wrong   []string
+	kept    map[string]int // contents by digest
+}
+
+// A rest is a time in which a host is to be left alone.
+type rest struct{ from, to time.Time }
+
+// dice returns a number from 0 to below n for something that happens.
+func (s *simulation) dice(n int, what ...any) int {
+	h := fnv.New64a()
+	fmt.Fprintln(h, s.seed, what)
+	return int(h.Sum64() >> 16 % uint64(n))
+}
+
+// nth counts how often something happens.
+func (s *simulation) nth(what string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts[what]++
+	return s.counts[what]
+}
+
+func newSimulation(seed uint64) *simulation {
+	r := rand.New(rand.NewPCG(seed, 1))
+	s := &simulation{seed: seed, perHost: 1 + r.IntN(3), kinds: map[string]kind{}, tries: map[string]int{}, counts: map[string]int{},
+		running: map[string]int{}, most: map[string]int{}, rests: map[string]rest{}, kept: map[string]int{}}
+	hosts := 1 + r.IntN(5)
+	s.slow = 3000
+	if r.IntN(6) == 0 {
+		s.slow = 100_000 // longer than leases
+	}
+	for i := range 1 + r.IntN(30) {
+		url := fmt.Sprintf("x-sim://h%d/%d", r.IntN(hosts), i)
+		if k := kind(r.IntN(3 * int(numKinds))); k < numKinds {
+			s.kinds[url] = k
+		} else {
+			s.kinds[url] = fine
+		}
+		if s.kinds[url] == killer && r.IntN(4) > 0 {
+			s.kinds[url] = fine // it takes long
+		}
+	}
+	if r.IntN(3) > 0 {
+		s.loss, s.crashes = 10+r.IntN(60), r.IntN(6)
+	}
+	s.model = queuetest.NewModel(queuetest.Options{
+		Limits:  queue.Limits{AckWait: 30 * time.Second, LeaseTTL: 15 * time.Second, Message: 1 << 20},
+		Window:  2 * time.Hour,
+		Timeout: 3 * time.Second,
+		Fault:   s.fault,
+	})
+	return s
+}
+
+// fault loses some of the requests and answers, and delivers some jobs twice.
+func (s *simulation) fault(conn, op, key string) queuetest.Fault {
+	if s.loss == 0 {
+		return queuetest.None
+	}
+	what := conn + " " + op + " " + key
+	switch n := s.dice(s.loss, what, s.nth(what)); {
+	case n == 0:
+		return queuetest.Lost
+	case n == 1:
+		return queuetest.AnswerLost
+	case n == 2 && op == "next":
+		return queuetest.Twice
+	}
+	return queuetest.None
+}
+
+func content(url string) []byte {
+	return []byte(strings.Repeat(url+"\n", 1+len(url)*len(url)%200))
+}
+
+// A worker is one process.
+type worker struct {
+	*simulation
+	name string
+	conn *queuetest.Conn
+	kill context.CancelFunc
+	dead chan struct{}
+	once sync.Once
+}
+
+// crash ends the process: nothing that it does counts any more.
+func (w *worker) crash() {
+	w.once.Do(func() {
+		w.conn.Cut(true)
+		w.kill()
+		close(w.dead)
+	})
+}
+
+// step is called wherever the process may end, or be cut off for a while.
+func (w *worker) step() {
+	if w.loss == 0 {
+		return
+	}
+	n := w.dice(40, w.name, w.nth(w.name))
+	w.mu.Lock()
+	crash := n == 0 && w.crashes > 0
+	if crash {
+		w.crashes--
+	}
+	w.mu.Unlock()
+	switch {
+	case crash:
+		w.crash()
+	case n == 1:
+		w.conn.Cut(true)
+		time.AfterFunc(time.Duration(w.dice(60, w.name, "cut"))*time.Second, func() {
+			select {
+			case <-w.dead:
+			default:
+				w.conn.Cut(false)
+			}
+		})
+	}
+}
+
+// Open implements fetch.Driver.
+func (w *worker) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	host, url := req.URL.Host(), req.URL.String()
+	w.step()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	w.mu.Lock()
+	w.tries[url]++
+	try := w.tries[url]
+	w.running[host]++
+	w.most[host] = max(w.most[host], w.running[host])
+	if now, r := time.Now(), w.rests[host]; w.loss == 0 && now.After(r.from.Add(2*time.Second)) && now.Before(r.to) {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s was asked %v after it said to come back %v later", host, now.Sub(r.from), r.to.Sub(r.from)))
+	}
+	w.mu.Unlock()
+	ended := sync.OnceFunc(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.running[host]--
+	})
+	select {
+	case <-time.After(time.Duration(w.dice(w.slow, url, try)) * time.Millisecond):
+	case <-ctx.Done():
+		ended()
+		return nil, ctx.Err()
+	}
+	w.step()
+	again := try <= w.dice(3, url, "tries")+1
+	fail := func(e *fetch.Error) (*fetch.Response, error) {
+		ended()
+		return nil, e
+	}
+	switch k := w.kinds[url]; {
+	case k == gone:
+		return fail(&fetch.Error{Code: fetch.ErrNotFound})
+	case k == never, k == shaky && again:
+		return fail(&fetch.Error{Code: fetch.ErrNetwork, Retry: true})
+	case k == busy && again:
+		after := time.Duration(2+w.dice(30, url, try)) * time.Second
+		w.mu.Lock()
+		w.rests[host] = rest{time.Now(), time.Now().Add(after)}
+		w.mu.Unlock()
+		return fail(&fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: after})
+	case k == killer:
+		w.crash()
+		return fail(&fetch.Error{Code: fetch.ErrNetwork})
+	}
+	data := content(url)
+	var body io.Reader = strings.NewReader(string(data))
+	if w.kinds[url] == broken && again {
+		body = io.MultiReader(strings.NewReader(string(data[:len(data)/2])), failing{io.ErrUnexpectedEOF})
+	}
+	return &fetch.Response{Meta: fetch.Meta{Size: int64(len(data))}, Body: &closer{body, ended}}, nil
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+type closer struct {
+	io.Reader
+	close func()
+}
+
+func (c *closer) Close() error { c.close(); return nil }
+
+// Begin implements queue.Store; what is kept is the same for all workers.
+func (w *worker) Begin() (queue.Spool, error) { return &spool{w: w}, nil }
+
+type spool struct {
+	strings.Builder
+	w *worker
+}
+
+func (s *spool) Commit(_ context.Context, sum string) (string, error) {
+	s.w.step()
+	got := sha256.Sum256([]byte(s.String()))
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	if hex.EncodeToString(got[:]) != sum {
+		s.w.wrong = append(s.w.wrong, "a content was to be kept under the digest of another")
+	}
+	select {
+	case <-s.w.dead:
+		return "", errors.New("the process has ended")
+	default:
+	}
+	s.w.kept[sum]++
+	return queue.ArtefactPath(sum), nil
+}
+
+func (s *spool) Reader() (io.Reader, error) { return strings.NewReader(s.String()), nil }
+
+func (s *spool) Discard() {}
+
+// process runs a worker until it ends, and reports whether it crashed.
+func (s *simulation) process(ctx context.Context, name string) (crashed bool) {
+	return s.work(ctx, name, queue.Worker{Tries: 8, Crashes: 12}, func(w *worker) fetch.Scheme {
+		return fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: w}
+	})
+}
+
+// work runs a worker, which retrieves by one scheme, until it ends, and reports whether it crashed.
+func (s *simulation) work(ctx context.Context, name string, opts queue.Worker, scheme func(*worker) fetch.Scheme) (crashed bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := &worker{simulation: s, name: name, conn: s.model.Connect(name), kill: cancel, dead: make(chan struct{})}
+	client := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) { reg.Register(scheme(w)) })
+	defer client.Close()
+	opts.Engine, opts.Runner, opts.Store = w.conn, queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), w
+	opts.Name, opts.Parallel, opts.PerHost, opts.Grace = name, 1+s.dice(6, name, "parallel"), s.perHost, -1
+	if err := opts.Run(ctx); err != nil {
+		s.mu.Lock()
+		s.wrong = append(s.wrong, err.Error())
+		s.mu.Unlock()
+	}
+	select {
+	case <-w.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *simulation) run(t *testing.T) {
+	admin := s.model.Connect("admin")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var group sync.WaitGroup
+	for i := range 1 + s.dice(4, "workers") {
+		group.Go(func() {
+			for n := 0; s.process(ctx, fmt.Sprint("w", i, ".", n)) && ctx.Err() == nil; n++ {
+				time.Sleep(time.Duration(s.dice(5, i, n)) * time.Second)
+			}
+		})
+	}
+	for url := range s.kinds {
+		for range 1 + s.dice(2, url, "twice") {
+			s.submit(t, admin, url)
+		}
+	}
+	poison := 0
+	if s.dice(4, "poison") == 0 {
+		poison = 1
+		for try := 0; ; try++ {
+			if _, err := admin.Submit(ctx, queue.Low, "poison", []byte(`{"v": 1, "id": `)); err == nil {
+				break
+			}
+		}
+	}
+	for begun := time.Now(); s.depth(ctx, admin) > 0; time.Sleep(5 * time.Second) {
+		if time.Since(begun) > 12*time.Hour {
+			t.Error("there are jobs left after 12 hours")
+			break
+		}
+	}
+	stop()
+	group.Wait()
+	s.check(t, admin, poison)
+}
+
+func (s *simulation) submit(t *testing.T, e queue.Engine, url string) {
+	for range 100 {
+		p := queue.Priorities[s.dice(3, url, "priority")]
+		if _, _, err := queue.Submit(t.Context(), e, p, &job.Job{URL: uri.MustParse(url)}); err == nil {
+			return
+		}
+	}
+	t.Fatal("nothing can be submitted")
+}
+
+func (s *simulation) depth(ctx context.Context, a queue.Admin) uint64 {
+	for {
+		if status, err := a.Status(ctx); err == nil {
+			return status.Depth()
+		}
+	}
+}
+
+func (s *simulation) check(t *testing.T, a queue.Admin, poison int) {
+	ctx := context.WithoutCancel(t.Context())
+	results := map[string]*queue.Event{}
+	for r, err := range a.Results(ctx, 0, false) {
+		ev := &queue.Event{}
+		if err := errors.Join(err, json.Unmarshal(r.Data, ev)); err != nil {
+			t.Fatal(err)
+		}
+		if results[ev.URL] != nil {
+			t.Errorf("%s has two results", ev.URL)
+		}
+		results[ev.URL] = ev
+	}
+	letters := map[string]string{}
+	for d, err := range a.Dead(ctx, 0) {
+		l := &queue.Letter{}
+		if err := errors.Join(err, json.Unmarshal(d.Data, l)); err != nil {
+			t.Fatal(err)
+		}
+		letters[l.URL] = l.Error
+	}
+	if _, ok := letters[""]; ok != (poison > 0) {
+		t.Errorf("%d messages were no jobs, and the dead letters are %v", poison, letters)
+	}
+	delete(letters, "")
+	wanted := map[string]bool{}
+	killers := slices.Contains(slices.Collect(maps.Values(s.kinds)), killer)
+	for url, k := range s.kinds {
+		ev := results[url]
+		if ev == nil {
+			t.Errorf("%s has no result", url)
+			continue
+		}
+		_, dead := letters[url]
+		sum := sha256.Sum256(content(url))
+		digest := hex.EncodeToString(sum[:])
+		switch k {
+		case gone:
+			if ev.Name != "failed" || ev.Class != string(fetch.ErrNotFound) || dead {
+				t.Errorf("%s, which is not there: %+v", url, ev)
+			}
+		case never, killer:
+			if ev.Name != "failed" || !dead {
+				t.Errorf("%s, which is poison: %+v, dead letters %v", url, ev, letters)
+			}
+		default:
+			if ev.Name != "saved" || ev.SHA256 != digest || dead {
+				t.Errorf("%s of kind %d: %+v, dead letter %q", url, k, ev, letters[url])
+			}
+			wanted[digest] = true
+			if s.kept[digest] == 0 {
+				t.Errorf("the content of %s is not kept", url)
+			}
+		}
+		if n := s.tries[url]; s.loss == 0 && !killers && n != 1 && (k == fine || k == gone) {
+			t.Errorf("%s was asked for %d times, though nothing went wrong", url, n)
+		}
+		delete(results, url)
+	}
+	for url := range results {
+		t.Errorf("a result of %s, which nobody submitted", url)
+	}
+	for digest := range s.kept {
+		if !wanted[digest] {
+			t.Errorf("a content is kept that nobody has")
+		}
+	}
+	for host, n := range s.most {
+		if n > s.perHost {
+			t.Errorf("%s had %d transfers at once, more than %d", host, n, s.perHost)
+		}
+	}
+	for _, text := range s.wrong {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,153 @@
+package queue_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/queuetest"
+)
+
+// tardy is a driver that takes ten seconds, and counts.
+type tardy struct{ begun atomic.Int32 }
+
+func (d *tardy) Open(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
+	d.begun.Add(1)
+	time.Sleep(10 * time.Second)
+	return &fetch.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
+}
+
+// at runs a worker on a model while during is called.
+func at(t *testing.T, e queue.Engine, d fetch.Driver, w queue.Worker, during func(context.Context)) {
+	t.Helper()
+	client := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "http", Ops: []fetch.Op{fetch.OpGet}, Driver: d})
+	})
+	defer client.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	w.Engine, w.Store = e, &worker{simulation: &simulation{kept: map[string]int{}}}
+	w.Runner = queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}})
+	done := make(chan error)
+	go func() { done <- w.Run(ctx) }()
+	during(ctx)
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func newModel() *queuetest.Model {
+	return queuetest.NewModel(queuetest.Options{Window: time.Hour, Timeout: 3 * time.Second,
+		Limits: queue.Limits{Message: 1 << 20, AckWait: time.Minute, LeaseTTL: 15 * time.Second}})
+}
+
+// A page that a worker has in hand while others are under way is not begun once the crawl is
+// stopped, and is when it goes on.
+func TestAStoppedCrawlBeginsNothingThatIsInHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, d := newModel(), &tardy{}
+		e := m.Connect("a")
+		c, _, err := queue.StartCrawl(t.Context(), e, &queue.Crawl{NoRobots: true, Scope: crawl.Scope{MaxDepth: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const pages = 5
+		for i := range pages {
+			if _, err := c.Submit(t.Context(), e, queue.Normal, uri.MustParse(fmt.Sprintf("http://h/%d", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at(t, e, d, queue.Worker{Parallel: 1, Crawl: true}, func(ctx context.Context) {
+			time.Sleep(time.Second)
+			if err := queue.StopCrawl(ctx, e, true); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Minute)
+			if n := d.begun.Load(); n != 1 {
+				t.Errorf("%d visits were begun, want the one before the crawl was stopped", n)
+			}
+			if err := queue.StopCrawl(ctx, e, false); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Minute)
+			if s, err := e.Status(ctx); err != nil || s.Results != pages || s.Depth() != 0 {
+				t.Errorf("%+v in the end, want %d results: %v", s, pages, err)
+			}
+		})
+	})
+}
+
+// Each message that no worker can do anything with is a dead letter of its own.
+func TestMessagesThatAreNoJobsAreLettersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		e := m.Connect("a")
+		c, _, err := queue.StartCrawl(t.Context(), e, &queue.Crawl{Scope: crawl.Scope{MaxDepth: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			if _, err := c.Submit(t.Context(), e, queue.Normal, uri.MustParse(fmt.Sprintf("http://h%d/", i))); err != nil {
+				t.Fatal(err)
+			}
+			text := strings.Repeat("x", 100_000) + fmt.Sprint(i)
+			if _, err := e.Submit(t.Context(), queue.Normal, text, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at(t, e, &tardy{}, queue.Worker{}, func(ctx context.Context) { // pages, and no crawl
+			time.Sleep(time.Minute)
+			if s, err := e.Status(ctx); err != nil || s.Dead != 4 || s.Depth() != 0 {
+				t.Errorf("%+v, want 4 dead letters and nothing else: %v", s, err)
+			}
+		})
+	})
+}
+
+// A worker that is to end gives back at once what it has not begun, for others, also what is next for
+// a place that is not free yet.
+func TestAWorkerThatEndsKeepsNothingThatItHasNotBegun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, d := newModel(), &tardy{}
+		e, other := m.Connect("a"), m.Connect("b")
+		const jobs = 5
+		for i := range jobs {
+			if _, _, err := queue.Submit(t.Context(), e, queue.Normal, &job.Job{URL: uri.MustParse(fmt.Sprint("http://h/", i))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var there int
+		var took time.Duration
+		at(t, e, d, queue.Worker{Parallel: 1}, func(context.Context) {
+			time.Sleep(time.Second)
+			go func() {
+				begun := time.Now()
+				for ; there < jobs-1; there++ {
+					if _, err := other.Next(t.Context()); err != nil {
+						return
+					}
+				}
+				took = time.Since(begun)
+			}()
+		})
+		if synctest.Wait(); there != jobs-1 || took > time.Second {
+			t.Errorf("%d jobs were given back, the last one after %v; want %d at once", there, took, jobs-1)
+		}
+		if n := d.begun.Load(); n != 1 {
+			t.Errorf("%d jobs were begun, want one", n)
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package queue_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/queuetest"
+)
+
+// quick is a driver that answers at once.
+type quick struct{}
+
+func (quick) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	return &fetch.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
+}
+
+// A job that is put off comes again seconds later. That is for hosts that have enough to do, not for
+// jobs that come faster than the scheduler begins them.
+func TestJobsOfOneHostAreNotPutOffWhileTheyCanBegin(t *testing.T) {
+	t.Parallel()
+	const jobs = 2000
+	m := queuetest.NewModel(queuetest.Options{Limits: queue.Limits{Message: 1 << 20, AckWait: time.Minute, LeaseTTL: 15 * time.Second}, Window: time.Hour})
+	e := m.Connect("a")
+	for i := range jobs {
+		if _, _, err := queue.Submit(t.Context(), e, queue.Normal, &job.Job{URL: uri.MustParse(fmt.Sprint("x-sim://h/", i))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store, err := queue.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	client := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: quick{}})
+	})
+	defer client.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	metrics := &queue.Metrics{}
+	w := &queue.Worker{Engine: e, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: store,
+		Parallel: 4, PerHost: 12, Grace: -1, Metrics: metrics}
+	done := make(chan error)
+	go func() { done <- w.Run(ctx) }()
+	n := 0
+	for range m.Connect("b").Results(t.Context(), 0, true) {
+		if n++; n == jobs {
+			break
+		}
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	// On a busy machine a few may be: those that waited while nothing at all was done.
+	if n := metric(t, metrics, "urlget_put_off_total"); n > jobs/100 {
+		t.Errorf("%d jobs were put off", n)
+	}
+}
+
+// metric returns the value of a counter.
+func metric(t *testing.T, m *queue.Metrics, name string) (n int) {
+	t.Helper()
+	var b strings.Builder
+	m.WriteText(&b, nil)
+	for line := range strings.Lines(b.String()) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			if _, err := fmt.Sscan(value, &n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("there is no %s in\n%s", name, b.String())
+	return 0
+}
