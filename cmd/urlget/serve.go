@@ -20,8 +20,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/fetch"
-	browse "github.com/urlget/urlget/fetch/serve"
 	"github.com/urlget/urlget/fetch/uri"
+	browse "github.com/urlget/urlget/serve"
 )
 
 // serveSettings are what flags say of the pages that are served.

@@ -31,7 +31,6 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/serve"
 	"github.com/urlget/urlget/fetchtest/servers/csod"
 	"github.com/urlget/urlget/fetchtest/servers/dictd"
 	"github.com/urlget/urlget/fetchtest/servers/fingerd"
@@ -44,6 +43,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/fetchtest/servers/whoisd"
 	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/serve"
 )
 
 // chromium is the running browser, nil if there is none.

@@ -13,9 +13,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/serve"
 	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/serve"
 )
 
 // sessions lets pages open sessions.

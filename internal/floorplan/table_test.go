@@ -24,7 +24,7 @@ var (
 	core  = []string{"fetch", "fetch/uri"}
 	lines = []string{"fetch", "fetch/uri", "internal/wire", "internal/bounded", "internal/codec/*", "own"}
 	// public is what a program outside the module could import.
-	public = []string{"fetch/...", "fetchtest/...", "protocols/...", "crawl/...", "archive/...", "queue/..."}
+	public = []string{"fetch/...", "fetchtest/...", "protocols/...", "crawl/...", "archive/...", "queue/...", "serve/..."}
 )
 
 var layers = []layer{
@@ -114,7 +114,7 @@ var layers = []layer{
 		{packages: "archive", imports: append(core[:len(core):len(core)], "archive/warc", "archive/capture", "fetch/message",
 			"fetch/download", "crawl", "crawl/mirror", "internal/mailbox")},
 		{packages: "archive/replay", imports: append(core[:len(core):len(core)], "archive/warc", "archive/wacz", "archive/capture", "protocols/http")},
-		{packages: "fetch/serve", imports: append(core[:len(core):len(core)], "fetch/uri/find", "fetch/links", "fetch/message",
+		{packages: "serve", imports: append(core[:len(core):len(core)], "fetch/uri/find", "fetch/links", "fetch/message",
 			"fetch/fetchhttp", "archive/replay", "internal/template", "internal/codec/marc"), modules: []string{"github.com/coder/websocket", "golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},
 	}},
 

@@ -73,7 +73,7 @@ var escapers = map[escape]string{
 // What the pages of urlget serve need is what html/template says that they do.
 func TestPagesEscapeAsInHTMLTemplate(t *testing.T) {
 	t.Parallel()
-	files, _ := filepath.Glob("../../fetch/serve/pages/*.html")
+	files, _ := filepath.Glob("../../serve/pages/*.html")
 	var texts []string
 	theirs := htmltemplate.New("")
 	for _, name := range files {
@@ -203,7 +203,7 @@ func TestDataOfEachKind(t *testing.T) {
 
 func TestExecuteSaysWhatFails(t *testing.T) {
 	t.Parallel()
-	s := Must(ParseFS(os.DirFS("../../fetch/serve"), "pages/*.html"))
+	s := Must(ParseFS(os.DirFS("../../serve"), "pages/*.html"))
 	if err := s.Execute(io.Discard, "none", nil); err == nil {
 		t.Error("a template that there is not was executed")
 	}

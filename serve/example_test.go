@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/serve"
 	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/serve"
 )
 
 func Example() {

@@ -14,10 +14,10 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/serve"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/serve"
 )
 
 // withSessions lets pages open sessions.

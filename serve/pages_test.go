@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/serve"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/csod"
@@ -28,6 +27,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/internal/codec/marc"
+	"github.com/urlget/urlget/serve"
 )
 
 var day = time.Date(1994, time.December, 20, 12, 0, 0, 0, time.UTC)

@@ -15,9 +15,9 @@ import (
 	"testing/fstest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/serve"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
+	"github.com/urlget/urlget/serve"
 )
 
 const (

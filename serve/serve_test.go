@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/serve"
 	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/serve"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/serve"
+	"github.com/urlget/urlget/serve"
 )
 
 var action = regexp.MustCompile(`<form action="([^"]*)" method="post"`)
