@@ -48,6 +48,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	contracts, err := filepath.Abs("testdata/contracts")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -57,6 +61,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", quickExit)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv(schemaVariable, schema)
+			env.Setenv("CONTRACTS", contracts)
 			env.Setenv("no_proxy", "")
 			return nil
 		},
@@ -169,6 +174,10 @@ func serve(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
 			ts.Setenv("SOCKET", "ws"+strings.TrimPrefix(s.URL, "http")+"/socket")
 			ts.Setenv("HOSTPORT", strings.TrimPrefix(s.URL, "http://"))
 			ts.Setenv("PORT", s.URL[strings.LastIndex(s.URL, ":")+1:])
+		case "contract":
+			s := newContractSite(ts.MkAbs("requests"))
+			ts.Defer(s.Close)
+			ts.Setenv("CONTRACT", s.URL)
 		case "tls":
 			s := newTLSSite(false)
 			ts.Defer(s.Close)
