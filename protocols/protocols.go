@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/protocols/gemini"
 	"github.com/urlget/urlget/protocols/gopher"
 	"github.com/urlget/urlget/protocols/http"
+	"github.com/urlget/urlget/protocols/http/http3"
 	"github.com/urlget/urlget/protocols/imap"
 	"github.com/urlget/urlget/protocols/ldap"
 	"github.com/urlget/urlget/protocols/mailto"
@@ -45,6 +46,7 @@ type Config struct {
 	Gemini   *gemini.Options
 	Gopher   *gopher.Options
 	HTTP     *http.Options
+	HTTP3    bool // servers of https are asked by HTTP/3 first; see package http3
 	IMAP     *imap.Options
 	LDAP     *ldap.Options
 	Mailto   *mailto.Options
@@ -78,7 +80,11 @@ func With(cfg Config) fetch.Loader {
 		ftp.With(orZero(cfg.FTP))(env, reg)
 		gemini.With(orZero(cfg.Gemini))(env, reg)
 		gopher.With(orZero(cfg.Gopher))(env, reg)
-		http.With(orZero(cfg.HTTP))(env, reg)
+		web := orZero(cfg.HTTP)
+		if cfg.HTTP3 {
+			web.HTTP3 = http3.Over
+		}
+		http.With(web)(env, reg)
 		imap.With(orZero(cfg.IMAP))(env, reg)
 		unsupported.Load(env, reg)
 		ldap.With(orZero(cfg.LDAP))(env, reg)

@@ -371,7 +371,7 @@ func TestHowContentEnds(t *testing.T) {
 		{"HTTP/1.1 200 OK\r\n\r\n", "", fetch.FramedByClose},
 		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: http/1.1\r\n", fetch.FramedByClose},
 		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: tls/1.3\r\nWARC-Protocol: h2\r\n", fetch.FramedByProtocol},
-		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: h3\r\n", fetch.FramedByProtocol},
+		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: h3\r\n", fetch.FramedByClose}, // see package http3
 		{"HTTP/2 200\r\n\r\n", "", fetch.FramedByProtocol},
 		{"HTTP/2.0 200 OK\r\n\r\n", "", fetch.FramedByProtocol},
 		{"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", "", fetch.FramedByProtocol},

@@ -191,9 +191,7 @@ type driverSettings struct {
 func addDriverFlags(f *pflag.FlagSet, d *driverSettings) {
 	f.BoolVar(&d.web.HTTP1, "http1", false, "speak HTTP/1.1, also to servers that have HTTP/2")
 	f.BoolVar(&d.web.HTTP2, "http2", false, "insist on HTTP/2 with servers of https; without it, a single URL comes by HTTP/1.1")
-	if overHTTP3 != nil {
-		f.BoolVar(&d.http3, "http3", false, "ask servers of https by HTTP/3 first, and by TCP where that fails")
-	}
+	f.BoolVar(&d.http3, "http3", false, "ask servers of https by HTTP/3 first, and by TCP where that fails")
 	f.BoolVar(&d.web.Compressed, "compressed", false, "ask HTTP servers for compressed content, and decode it")
 	f.BoolVar(&d.ftp.Active, "ftp-active", false, "let FTP servers connect to us for data (EPRT, PORT)")
 	f.StringVar(&d.ftp.Account, "ftp-account", "", "tell FTP servers that ask for it the account `NAME`")
@@ -282,9 +280,6 @@ func (s *settings) config(piped bool, p prompt) protocols.Config {
 	d, user := &s.driver, s.user
 	web := &d.web
 	web.MaxIdle = d.conns
-	if d.http3 {
-		web.HTTP3 = overHTTP3
-	}
 	if s.cookies.jar != nil {
 		web.Jar = s.cookies.jar
 	}
@@ -308,6 +303,7 @@ func (s *settings) config(piped bool, p prompt) protocols.Config {
 		Gemini:   &d.gemini,
 		Gopher:   &d.gopher,
 		HTTP:     web,
+		HTTP3:    d.http3,
 		IMAP:     &imap.Options{StartTLS: d.news.StartTLS, AllowPlaintext: d.news.AllowPlaintext},
 		LDAP:     &ldap.Options{StartTLS: d.news.StartTLS, AllowPlaintext: d.news.AllowPlaintext},
 		Mailto:   &mailto.Options{Mailboxes: d.mailboxes},

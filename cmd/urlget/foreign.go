@@ -127,7 +127,7 @@ var foreigners = []foreign{
 	// The network.
 	{"curl", "-0 --http1.0 --http1.1", "--http1", ""},
 	{"curl", "--http2-prior-knowledge", "", "HTTP/1.1 and, over TLS, HTTP/2 are spoken"},
-	{"curl", "--http3-only", "", "builds with the tag http3 have --http3, and use TCP where that fails"},
+	{"curl", "--http3-only", "", "--http3 uses TCP where HTTP/3 fails"},
 	{"curl", "--pinnedpubkey", "--pinned sha256//BASE64", ""},
 	{"curl", "--preproxy --proxy1.0", "--proxy URL", ""},
 	{"curl", "--noproxy", "--no-proxy", "with hosts as in --no-proxy=LIST"},
@@ -238,11 +238,6 @@ func isFlag(name, known string) bool {
 	return name == known
 }
 
-// unbuilt are flags that other builds of the command have.
-var unbuilt = map[string]usageError{
-	"--http3": {"--http3: this build does not speak HTTP/3", "go install -tags http3 ./cmd/urlget makes one that does"},
-}
-
 // unknownFlag returns the error for an unknown flag: the equivalent if it is a flag of another
 // tool, or else the flag with the most similar name. It returns nil if there is no such flag.
 func unknownFlag(name string, flags *pflag.FlagSet) error {
@@ -255,9 +250,6 @@ func unknownFlag(name string, flags *pflag.FlagSet) error {
 			}
 			said = append(said, f)
 		}
-	}
-	if wanted, ok := unbuilt[name]; ok {
-		return &usageError{wanted.text, wanted.hint}
 	}
 	if len(said) > 0 {
 		advice := make([]string, len(said))

@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,7 +64,6 @@ func TestScripts(t *testing.T) {
 			env.Setenv("no_proxy", "")
 			return nil
 		},
-		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve":  func(ts *testscript.TestScript, neg bool, args []string) { serve(t, ts, neg, args) },
 			"status": status,
@@ -77,14 +75,6 @@ func TestScripts(t *testing.T) {
 			"waitfor": waitfor,
 		},
 	})
-}
-
-// condition knows whether the command is built with the tag http3.
-func condition(name string) (bool, error) {
-	if name != "http3" {
-		return false, fmt.Errorf("there is no condition %q", name)
-	}
-	return overHTTP3 != nil, nil
 }
 
 // status runs a command and compares its exit status: status N command...

@@ -54,15 +54,15 @@ func TestTheREADMENamesEveryDependency(t *testing.T) {
 	}
 }
 
-// apart are packages for programs that want them, with those that do. They bring much along, so
-// neither the command nor what programs usually import may need them.
+// apart are packages that bring much along, each with all that may import it, so that programs which
+// import others do not link them.
 var apart = map[string][]string{
 	"fetch/middleware/otel":    {"queue/otel"},
 	"queue/jetstream":          {"cmd/urlget-queue"},
 	"queue/jetstream/embedded": {"cmd/urlget-queue"},
 	"queue/otel":               {"cmd/urlget-queue"},
 	"queue/s3":                 {"cmd/urlget-queue"},
-	"protocols/http/http3":     nil, // the command, with the tag http3
+	"protocols/http/http3":     {"protocols"},
 }
 
 func TestPackagesApartStayApart(t *testing.T) {

@@ -1,6 +1,6 @@
 // Package http retrieves http and https URLs, and through forward proxies those of other schemes:
-// one exchange at a time, with the messages of net/http (RFC 9110, RFC 9112, RFC 9113). Package http3,
-// which a program has to name, adds HTTP/3.
+// one exchange at a time, with the messages of net/http (RFC 9110, RFC 9112, RFC 9113). Package http3
+// adds HTTP/3; only programs that import it, or package protocols, link QUIC.
 package http
 
 import (

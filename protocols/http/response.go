@@ -150,11 +150,13 @@ func (ex *exchange) content(r fetch.Range, total int64) (*fetch.Response, error)
 	return out, nil
 }
 
-// endsByClose reports whether the body is close-delimited. A lost connection looks the same, except
-// in TLS, where the client tells them apart (RFC 9112, section 9.8).
+// endsByClose reports whether the end of the body cannot be told from a lost connection. In HTTP/1.1
+// this is a body that is close-delimited, except in TLS, where the client tells them apart (RFC 9112,
+// section 9.8). In HTTP/3 it is a body without a length: quic-go reports a stream that ends within a
+// frame like one that is complete.
 func (ex *exchange) endsByClose() bool {
 	r := ex.resp
-	return r.ProtoMajor == 1 && r.ContentLength < 0 && len(r.TransferEncoding) == 0
+	return (r.ProtoMajor == 1 || r.ProtoMajor == 3) && r.ContentLength < 0 && len(r.TransferEncoding) == 0
 }
 
 // weak makes an entity tag weak, so that it cannot guard a range.

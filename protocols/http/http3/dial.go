@@ -3,12 +3,12 @@ package http3
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"net"
+	"sync"
 	"time"
 
 	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
 
 	"github.com/urlget/urlget/fetch"
 )
@@ -22,6 +22,8 @@ const (
 	defaultIdle = 30 * time.Second
 	// maxServerStreams is more than the control stream and the two of QPACK (RFC 9114, section 6.2).
 	maxServerStreams = 16
+	// maxHead bounds the head of a response, as sent and without compression.
+	maxHead = 256 << 10
 )
 
 // dial connects under the policy of ctx.
@@ -66,24 +68,34 @@ func handshake(ctx context.Context, socket *fetch.Conn, cfg *tls.Config, limit t
 		q.Close()
 		return nil, err
 	}
+	socket.EndsUnannounced() // the end of a stream is not that of the connection
 	socket.Secured(peer.ConnectionState().TLS)
-	c := &conn{quic: peer, transport: q, socket: socket, waiting: make(map[*stream]struct{}), limit: noLimit}
-	if err := c.begin(); err != nil {
-		c.close(errNone)
-		return nil, err
-	}
-	return c, nil
+	h3 := http3.Transport{MaxResponseHeaderBytes: maxHead, DisableCompression: true}
+	return &conn{client: h3.NewClientConn(peer), transport: q, socket: socket}, nil
 }
 
-// lost reports whether the network or the peer ended the connection, and what to say of it.
-func lost(err error) bool {
-	var (
-		stream *quic.StreamError
-		app    *quic.ApplicationError
-		quicly *quic.TransportError
-		reset  *quic.StatelessResetError
-		netErr net.Error
-	)
-	return errors.As(err, &stream) || errors.As(err, &app) || errors.As(err, &quicly) || errors.As(err, &reset) ||
-		errors.As(err, &netErr) || errors.Is(err, net.ErrClosed)
+// A conn is a connection to a server of HTTP/3.
+type conn struct {
+	client    *http3.ClientConn
+	transport *quic.Transport
+	socket    *fetch.Conn
+	key       connKey
+	closing   sync.Once
+
+	// For the pool, which locks them.
+	users   int
+	timer   *time.Timer // closes it when it is idle
+	retired bool
+}
+
+// unusable reports whether the connection has ended.
+func (c *conn) unusable() bool { return c.client.Context().Err() != nil }
+
+// close closes the connection, without waiting for the server.
+func (c *conn) close() {
+	c.closing.Do(func() {
+		c.client.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
+		c.transport.Close()
+		c.socket.Close()
+	})
 }

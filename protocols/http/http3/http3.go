@@ -1,15 +1,18 @@
-// Package http3 carries the requests of package http over QUIC (RFC 9114), for programs that want it.
-// They set it as an option:
+// Package http3 carries the requests of package http over QUIC (RFC 9114).
+// Programs that want it set it as an option:
 //
 //	http.With(http.Options{HTTP3: http3.Over})
 //
-// QUIC itself (RFC 9000) and the compression of fields (RFC 9204) are quic-go's. The messages are
-// written and read here, so that a stream that ends within a frame is not taken for a whole content,
-// and so that nothing of a request outlives its response.
+// QUIC (RFC 9000), the frames of HTTP/3 and the compression of fields (RFC 9204) are quic-go's. This
+// package adds the client's rules: connections are made through its Env and are kept under the policy
+// that they were made under, servers are found by Alt-Svc, and TCP is the fallback.
 //
 // A server of https is first asked by HTTP/3, at the port that it named by Alt-Svc (RFC 7838) or else
 // at that of the URL. One that cannot be reached so within a second is asked by TCP, and for five
 // minutes no other attempt is made. Behind a proxy there is no HTTP/3.
+//
+// Quic-go reports a stream that ends within a DATA frame as io.EOF. A body without Content-Length that
+// was cut off can therefore not be told from a complete one.
 package http3
 
 import (
@@ -19,7 +22,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -35,9 +37,6 @@ func Over(env *fetch.Env, tcp http.RoundTripper) http.RoundTripper {
 }
 
 func overWithin(patience time.Duration, env *fetch.Env, tcp http.RoundTripper) http.RoundTripper {
-	// Quic-go writes to the standard logger that the system does not allow large buffers, unless the
-	// environment says otherwise.
-	os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true")
 	return &transport{env: env, tcp: tcp, patience: patience, services: newServices()}
 }
 
@@ -80,7 +79,7 @@ func (t *transport) roundTrip(req *http.Request, o origin) (*http.Response, erro
 		if trace := httptrace.ContextClientTrace(req.Context()); trace != nil && trace.GotConn != nil {
 			trace.GotConn(httptrace.GotConnInfo{Conn: c.socket, Reused: reused})
 		}
-		resp, err := c.roundTrip(req, func() { t.pool.release(c) })
+		resp, err := t.ask(c, req)
 		if err == nil || req.Context().Err() != nil {
 			return resp, err
 		}
@@ -104,7 +103,7 @@ func isSafe(method string) bool {
 // rewind makes a request ready to be sent again, and reports whether it could.
 func rewind(req *http.Request) bool {
 	switch {
-	case req.Body == nil || req.Body == http.NoBody:
+	case !hasBody(req):
 		return true
 	case req.GetBody == nil:
 		return false
@@ -116,6 +115,8 @@ func rewind(req *http.Request) bool {
 	req.Body = body
 	return true
 }
+
+func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
 
 // connect returns a connection on which to ask, or errNoHTTP3.
 func (t *transport) connect(ctx context.Context, o origin) (c *conn, reused bool, err error) {

@@ -105,7 +105,7 @@ func (p *pool) release(c *conn) {
 	}
 	p.mu.Unlock()
 	if end {
-		c.close(errNone)
+		c.close()
 	}
 }
 
@@ -118,7 +118,7 @@ func (p *pool) expire(c *conn) {
 	}
 	p.mu.Unlock()
 	if idle {
-		c.close(errNone)
+		c.close()
 	}
 }
 
@@ -129,7 +129,7 @@ func (p *pool) retire(c *conn) {
 	idle := c.users == 0
 	p.mu.Unlock()
 	if idle {
-		c.close(errNone)
+		c.close()
 	}
 }
 
@@ -159,6 +159,6 @@ func (p *pool) closeIdle() {
 	}
 	p.mu.Unlock()
 	for _, c := range idle {
-		c.close(errNone)
+		c.close()
 	}
 }

@@ -20,7 +20,30 @@ func packetConn(c net.Conn) net.PacketConn {
 // A udpSocket is connected: a server that refuses packets (ICMP) is noticed at once.
 type udpSocket struct {
 	*net.UDPConn
-	many *ipv4.PacketConn
+	many  *ipv4.PacketConn
+	sized bool // the sizes of its buffers were set
+}
+
+// SetReadBuffer and SetWriteBuffer ask for a size. The system may allow less, which is not an error.
+func (s *udpSocket) SetReadBuffer(bytes int) error {
+	s.UDPConn.SetReadBuffer(bytes)
+	return nil
+}
+
+// SetWriteBuffer comes after SetReadBuffer.
+func (s *udpSocket) SetWriteBuffer(bytes int) error {
+	s.UDPConn.SetWriteBuffer(bytes)
+	s.sized = true
+	return nil
+}
+
+// SyscallConn has no socket before the sizes of the buffers were set. With it, quic-go would look what
+// the system allowed, and write to the standard logger, which is the program's, if that is little.
+func (s *udpSocket) SyscallConn() (syscall.RawConn, error) {
+	if !s.sized {
+		return nil, errors.ErrUnsupported
+	}
+	return s.UDPConn.SyscallConn()
 }
 
 func (s *udpSocket) ReadFrom(p []byte) (int, net.Addr, error) {
@@ -55,6 +78,10 @@ func isTooLarge(err error) bool { return errors.Is(err, syscall.EMSGSIZE) }
 
 // datagrams is any other connection that keeps the bounds of what is written.
 type datagrams struct{ net.Conn }
+
+// SetReadBuffer and SetWriteBuffer are there for quic-go, which else writes to the standard logger.
+func (d *datagrams) SetReadBuffer(int) error  { return nil }
+func (d *datagrams) SetWriteBuffer(int) error { return nil }
 
 func (d *datagrams) ReadFrom(p []byte) (int, net.Addr, error) {
 	n, err := d.Conn.Read(p)

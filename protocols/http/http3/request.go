@@ -1,0 +1,229 @@
+package http3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// An exchange is one request on a connection, and its response.
+type exchange struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	upload *upload     // the body of the request; nil if it has none
+	wrote  atomic.Bool // the head of the request was sent
+	ending sync.Once
+	end    func()
+}
+
+// ask sends a request over a connection and returns the response when its head has come. The
+// connection is released when the response has ended.
+func (t *transport) ask(c *conn, req *http.Request) (*http.Response, error) {
+	x := new(exchange)
+	x.ctx, x.cancel = context.WithCancelCause(req.Context())
+	x.end = func() { t.ended(c, x) }
+	sent := req.WithContext(httptrace.WithClientTrace(x.ctx, &httptrace.ClientTrace{WroteHeaders: func() { x.wrote.Store(true) }}))
+	if sent.Body = nil; hasBody(req) {
+		x.upload = newUpload(req, x.cancel)
+		sent.Body = x.upload
+	}
+	sent.Host = withoutZone(sent.Host, sent.URL.Host)
+	resp, err := c.client.RoundTrip(sent)
+	if err == nil && !hasStatus(resp) {
+		resp.Body.Close()
+		err = fmt.Errorf("%q is not a status", resp.Status)
+	}
+	if err != nil {
+		err = x.explain(err)
+		x.ending.Do(x.end)
+		return nil, err
+	}
+	resp.Request = req
+	resp.Body = &responseBody{ReadCloser: resp.Body, exchange: x}
+	return resp, nil
+}
+
+// hasStatus reports whether the status has three digits. Quic-go takes every number.
+func hasStatus(resp *http.Response) bool {
+	return 100 <= resp.StatusCode && resp.StatusCode <= 999 && strings.HasPrefix(resp.Status, strconv.Itoa(resp.StatusCode)+" ")
+}
+
+// ended ends the use of a connection by an exchange. If the response ended before the upload did, the
+// connection is closed after its other exchanges: quic-go has no other way to end the upload.
+func (t *transport) ended(c *conn, x *exchange) {
+	if x.upload != nil {
+		x.upload.Close()
+		if !x.upload.over.Load() {
+			t.pool.retire(c)
+		}
+	}
+	x.cancel(nil)
+	t.pool.release(c)
+}
+
+// withoutZone returns the authority to ask for: without the zone of an IPv6 address, which has a
+// meaning on this machine only (RFC 6874, section 4).
+func withoutZone(host, authority string) string {
+	if host == "" {
+		host = authority
+	}
+	zone, end := strings.IndexByte(host, '%'), strings.LastIndexByte(host, ']')
+	if !strings.HasPrefix(host, "[") || zone < 0 || end < zone {
+		return host
+	}
+	return host[:zone] + host[end:]
+}
+
+// An upload is the body of a request. One that has not the length that was announced ends the
+// exchange.
+type upload struct {
+	body    io.ReadCloser
+	sized   bool
+	left    int64 // bytes that are to come, if sized
+	fail    context.CancelCauseFunc
+	over    atomic.Bool // all of it was read
+	closing sync.Once
+}
+
+func newUpload(req *http.Request, fail context.CancelCauseFunc) *upload {
+	return &upload{body: req.Body, sized: req.ContentLength > 0, left: req.ContentLength, fail: fail}
+}
+
+func (u *upload) Read(p []byte) (int, error) {
+	n, err := u.body.Read(p)
+	u.left -= int64(n)
+	if u.sized && (u.left < 0 || err == io.EOF && u.left > 0) {
+		err = errors.New("the content to send has not the length that was announced")
+	}
+	if err == io.EOF {
+		u.over.Store(true)
+	} else if err != nil {
+		u.fail(err)
+	}
+	return n, err
+}
+
+func (u *upload) Close() (err error) {
+	u.closing.Do(func() { err = u.body.Close() })
+	return err
+}
+
+// A lostError is about a request that was not answered, as its connection or its stream ended.
+type lostError struct {
+	unseen   bool // the server did nothing for it
+	fallBack bool // the server wants it by TCP
+	err      *fetch.Error
+}
+
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// explain says what an error before the response means.
+func (x *exchange) explain(err error) error {
+	switch {
+	case x.ctx.Err() != nil:
+		return context.Cause(x.ctx)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the head of the response is cut off")}
+	case errors.Is(err, io.EOF), lost(err), !x.wrote.Load():
+		code := remoteCode(err)
+		return &lostError{
+			unseen:   !x.wrote.Load() || code == http3.ErrCodeRequestRejected || code == http3.ErrCodeVersionFallback,
+			fallBack: code == http3.ErrCodeVersionFallback,
+			err:      &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no response: %w", describe(err))},
+		}
+	}
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+}
+
+// lost reports whether the network or one of the peers ended the stream or the connection.
+func lost(err error) bool {
+	var (
+		h3     *http3.Error
+		quicly *quic.TransportError
+		netErr net.Error // a timeout, or a stateless reset
+	)
+	return errors.As(err, &h3) || errors.As(err, &quicly) || errors.As(err, &netErr) || errors.Is(err, net.ErrClosed)
+}
+
+// remoteCode returns the code with which the server reset a stream or closed the connection, or 0.
+func remoteCode(err error) http3.ErrCode {
+	if h3 := (*http3.Error)(nil); errors.As(err, &h3) && h3.Remote {
+		return h3.ErrorCode
+	}
+	return 0
+}
+
+// describe says in words how a stream or connection ended.
+func describe(err error) error {
+	var h3 *http3.Error
+	var app *quic.ApplicationError
+	switch {
+	case errors.As(err, &h3) && !h3.Remote:
+		return fmt.Errorf("the server broke HTTP/3: %w", h3)
+	case errors.As(err, &app):
+		return fmt.Errorf("the server closed the connection: %w", err)
+	case errors.As(err, &h3):
+		return fmt.Errorf("the server reset the stream: %w", h3)
+	case errors.Is(err, io.EOF):
+		return errors.New("the server ended the stream")
+	}
+	return err
+}
+
+// A responseBody is the body of a response. Its end is the end of the exchange.
+type responseBody struct {
+	io.ReadCloser
+	*exchange
+	closed atomic.Bool
+}
+
+func (b *responseBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		err = b.broken(err)
+		b.ending.Do(b.end)
+	}
+	return n, err
+}
+
+// broken says what an error of the body means.
+func (b *responseBody) broken(err error) error {
+	var netErr net.Error
+	switch {
+	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	case b.closed.Load():
+		return errClosed
+	case b.ctx.Err() != nil:
+		return context.Cause(b.ctx)
+	case errors.As(err, &netErr) && netErr.Timeout():
+		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: err}
+	case lost(err):
+		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: describe(err)}
+	}
+	return &fetch.Error{Code: fetch.ErrProtocol, Retry: true, Err: err}
+}
+
+// Close gives up what has not been read, without waiting for the server. It ends a Read that waits.
+func (b *responseBody) Close() error {
+	b.closed.Store(true)
+	err := b.ReadCloser.Close()
+	b.ending.Do(b.end)
+	return err
+}
+
+var errClosed = errors.New("http3: read of a closed body")
