@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/user"
@@ -100,10 +99,7 @@ func localUser() string {
 	return os.Getenv("USER")
 }
 
-// maxConfig bounds the configuration file, in bytes.
-const maxConfig = 1 << 20
-
-// config reads the configuration file.
+// config reads the configuration file and those that it includes.
 func (d *driver) config() (*sshconfig.Config, error) {
 	name := d.opts.Config
 	if d.opts.NoConfig {
@@ -120,7 +116,8 @@ func (d *driver) config() (*sshconfig.Config, error) {
 		return nil, settingsError("%w", err)
 	}
 	defer f.Close()
-	cfg, err := sshconfig.Parse(io.LimitReader(f, maxConfig))
+	home, _ := os.UserHomeDir()
+	cfg, err := sshconfig.Parse(f, home)
 	if err != nil {
 		return nil, settingsError("%s: %w", name, err)
 	}

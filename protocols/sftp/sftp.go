@@ -41,7 +41,7 @@ type Options struct {
 	// have changed, nor for foreign requests (see fetch.Env.Foreign).
 	TrustKey func(ctx context.Context, key HostKey) (bool, error)
 	// Config is the configuration file, in the format of ssh_config, of which HostName, Port, User,
-	// IdentityFile and ProxyJump are used. "" means ~/.ssh/config; NoConfig disables it.
+	// IdentityFile, ProxyJump and Include are used. "" means ~/.ssh/config; NoConfig disables it.
 	Config   string
 	NoConfig bool
 	// User is the user to log in as if neither the URL nor Config names one. "" means the user who

@@ -1,8 +1,9 @@
 // Package sshconfig reads what a client needs to know out of a user's ssh_config: HostName, Port,
 // User, IdentityFile and ProxyJump, by Host.
 //
-// Blocks that begin with Match are passed over, as are Include and all other keywords. As ssh has
-// it, the first value that is found for a host holds, but for IdentityFile, of which all do.
+// Files that it includes are read too, also within Host blocks. Blocks that begin with
+// Match are passed over, as are all other keywords. As ssh has it, the first value that is found for a
+// host holds, except IdentityFile, of which all do.
 package sshconfig
 
 import (
@@ -10,14 +11,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// The bounds of a file: a line in bytes, and how many keywords are kept.
+// The bounds of a file and of all that it includes: a line and all lines in bytes, how many keywords are
+// kept, how many files are included, and how deep.
 const (
 	maxLine     = 64 << 10
+	maxSize     = 1 << 20
 	maxSettings = 10_000
+	maxFiles    = 1000
+	maxDepth    = 16 // as in ssh
 )
 
 // A Config is what a file says.
@@ -25,7 +34,7 @@ type Config struct{ settings []setting }
 
 // A setting is a line with a keyword that matters, and the hosts that it is for.
 type setting struct {
-	hosts          []string // patterns; nil for all
+	hosts          [][]string // patterns, of each list of which one has to match
 	keyword, value string
 }
 
@@ -41,42 +50,116 @@ type Host struct {
 // keywords are those that are read, in lower case.
 var keywords = map[string]bool{"hostname": true, "port": true, "user": true, "identityfile": true, "proxyjump": true}
 
-// Parse reads a file.
-func Parse(r io.Reader) (*Config, error) {
-	c := &Config{}
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLine)
-	var hosts []string
-	skip := false // within a block that begins with Match
-	for n := 1; lines.Scan(); n++ {
-		keyword, args, err := split(lines.Text())
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
-		}
-		switch {
-		case keyword == "":
-		case len(args) == 0 && (keyword == "host" || keywords[keyword]):
-			return nil, fmt.Errorf("line %d: %s without a value", n, keyword)
-		case keyword == "host":
-			hosts, skip = args, false
-		case keyword == "match":
-			skip = true
-		case skip || !keywords[keyword]:
-		case len(c.settings) == maxSettings:
-			return nil, errors.New("too many lines")
-		default:
-			if keyword == "port" {
-				if _, err := parsePort(args[0]); err != nil {
-					return nil, fmt.Errorf("line %d: %w", n, err)
-				}
-			}
-			c.settings = append(c.settings, setting{hosts, keyword, args[0]})
-		}
-	}
-	if err := lines.Err(); err != nil {
+// Parse reads a file, and those that it includes. Home is the user's home directory: names of included
+// files that are not absolute are below its .ssh, and "~/" stands for it. If it is "", these files are
+// passed over.
+func Parse(r io.Reader, home string) (*Config, error) {
+	p := &parser{config: &Config{}, home: home, left: maxSize}
+	if err := p.file(r, nil, 0); err != nil {
 		return nil, err
 	}
-	return c, nil
+	return p.config, nil
+}
+
+// A parser reads a file and those that it includes.
+type parser struct {
+	config *Config
+	home   string
+	left   int // bytes that may come
+	files  int // that were included
+}
+
+// file reads a file. What it says is for hosts, and for those of its own blocks among them.
+func (p *parser) file(r io.Reader, hosts [][]string, depth int) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	block, skip := hosts, false // skip within a block that begins with Match
+	for n := 1; lines.Scan(); n++ {
+		if p.left -= len(lines.Bytes()) + 1; p.left < 0 {
+			return fmt.Errorf("more than %d bytes", maxSize)
+		}
+		keyword, args, err := split(lines.Text())
+		switch {
+		case err != nil:
+		case len(args) == 0 && (keyword == "host" || keyword == "include" || keywords[keyword]):
+			err = fmt.Errorf("%s without a value", keyword)
+		case keyword == "host":
+			block, skip = append(hosts[:len(hosts):len(hosts)], args), false
+		case keyword == "match":
+			skip = true
+		case skip:
+		case keyword == "include":
+			err = p.include(args, block, depth+1)
+		case keywords[keyword]:
+			err = p.config.add(setting{block, keyword, args[0]})
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	return lines.Err()
+}
+
+// include reads the files that match the patterns. Those that are not there, and what is not a regular
+// file, are passed over.
+func (p *parser) include(patterns []string, hosts [][]string, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("included files include others more than %d deep", maxDepth)
+	}
+	for _, pattern := range patterns {
+		if p.home == "" && !filepath.IsAbs(pattern) {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(pattern, "~/"); ok {
+			pattern = filepath.Join(p.home, rest)
+		} else if !filepath.IsAbs(pattern) {
+			pattern = filepath.Join(p.home, ".ssh", pattern)
+		}
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			return fmt.Errorf("%s: %w", pattern, err)
+		}
+		for _, name := range names {
+			if err := p.open(name, hosts, depth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// open reads an included file.
+func (p *parser) open(name string, hosts [][]string, depth int) error {
+	if p.files++; p.files > maxFiles {
+		return fmt.Errorf("more than %d files are included", maxFiles)
+	}
+	info, err := os.Stat(name) // to open a pipe would wait for its writer
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := p.file(f, hosts, depth); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// add adds a setting, if its value is one.
+func (c *Config) add(s setting) error {
+	if s.keyword == "port" {
+		if _, err := parsePort(s.value); err != nil {
+			return err
+		}
+	}
+	if len(c.settings) == maxSettings {
+		return errors.New("too many settings")
+	}
+	c.settings = append(c.settings, s)
+	return nil
 }
 
 // split divides a line into its keyword, in lower case, and its arguments. A keyword may be
@@ -121,7 +204,7 @@ func (c *Config) Lookup(host string) Host {
 	var h Host
 	jump := false // ProxyJump was found, be it "none"
 	for _, s := range c.settings {
-		if !matchesAny(s.hosts, host) {
+		if slices.ContainsFunc(s.hosts, func(patterns []string) bool { return !matchesAny(patterns, host) }) {
 			continue
 		}
 		switch s.keyword {
@@ -163,11 +246,7 @@ func parsePort(text string) (uint16, error) {
 }
 
 // matchesAny reports whether one of the patterns matches host, and none that begins with "!" does.
-// Nil matches all.
 func matchesAny(patterns []string, host string) bool {
-	if patterns == nil {
-		return true
-	}
 	found := false
 	for _, p := range patterns {
 		p, not := strings.CutPrefix(p, "!")

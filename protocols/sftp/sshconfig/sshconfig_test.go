@@ -1,6 +1,8 @@
 package sshconfig
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -32,7 +34,7 @@ Host *
 
 func TestLookup(t *testing.T) {
 	t.Parallel()
-	c, err := Parse(strings.NewReader(example))
+	c, err := Parse(strings.NewReader(example), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +56,85 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// write makes the files of a home directory.
+func write(t *testing.T, files map[string]string) (home string) {
+	t.Helper()
+	home = t.TempDir()
+	for name, text := range files {
+		name = filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home
+}
+
+func TestInclude(t *testing.T) {
+	t.Parallel()
+	home := write(t, map[string]string{
+		".ssh/conf.d/1": "User first\nHost shell\n Port 1\n",
+		".ssh/conf.d/2": "User second\nHost *\n Port 2\n",
+		"work":          "Host *.work\n User worker\n Include deeper\n",
+		".ssh/deeper":   "Port 3\nHost a.work\n HostName deep\nHost b.home\n HostName never\n",
+	})
+	for _, tt := range []struct {
+		text string
+		host string
+		want Host
+	}{
+		{"Include conf.d/*", "shell", Host{User: "first", Port: 1}},
+		{"Include conf.d/*", "other", Host{User: "first", Port: 2}},
+		{"include=conf.d/2 conf.d/1", "shell", Host{User: "second", Port: 2}},
+		{`Include "~/work"`, "a.work", Host{User: "worker", Port: 3, HostName: "deep"}},
+		{"Include " + filepath.Join(home, "work"), "b.work", Host{User: "worker", Port: 3}},
+		{"Include ~/work", "b.home", Host{}},
+		{"Host *.home\n Include deeper\nHost *.work\n Port 4", "a.work", Host{Port: 4}},
+		{"Host b.*\n Include deeper\n User last", "b.home", Host{Port: 3, HostName: "never", User: "last"}},
+		{"Match all\n Include conf.d/1\nHost shell\n Port 5", "shell", Host{Port: 5}},
+		{"Include missing ~/missing/* conf.d\nUser last", "shell", Host{User: "last"}},
+	} {
+		c, err := Parse(strings.NewReader(tt.text), home)
+		if err != nil {
+			t.Errorf("%q: %v", tt.text, err)
+			continue
+		}
+		if got := c.Lookup(tt.host); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%q, %s: %+v, want %+v", tt.text, tt.host, got, tt.want)
+		}
+	}
+}
+
+// TestIncludeIsBounded in depth, number and size, and says in which file something is wrong.
+func TestIncludeIsBounded(t *testing.T) {
+	t.Parallel()
+	home := write(t, map[string]string{
+		".ssh/self":  "Include self\n",
+		".ssh/twice": "Include twice twice\n",
+		".ssh/half":  strings.Repeat("#\n", maxSize/4),
+		".ssh/wrong": "\nPort x\n",
+		".ssh/empty": "",
+	})
+	for text, want := range map[string]string{
+		"Include self":                                "included files include others",
+		"Include twice":                               "included files include others",
+		"Include half half half":                      "bytes",
+		"User a\nInclude wrong":                       "line 2: " + filepath.Join(home, ".ssh", "wrong") + ": line 2: \"x\" is not a port",
+		strings.Repeat("Include empty\n", maxFiles+1): "files",
+	} {
+		if _, err := Parse(strings.NewReader(text), home); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.30q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"Port", "Port x", "Port 0", "Port 65536", "Host", "User", `User "a`, "User a\x00b",
-		"User " + strings.Repeat("a", maxLine), strings.Repeat("User a\n", maxSettings+1)} {
-		if _, err := Parse(strings.NewReader(text)); err == nil {
+		"User " + strings.Repeat("a", maxLine), strings.Repeat("User a\n", maxSettings+1), strings.Repeat("#\n", maxSize/2+1), "Include", "Include /["} {
+		if _, err := Parse(strings.NewReader(text), ""); err == nil {
 			t.Errorf("%.30q was taken", text)
 		}
 	}
@@ -80,9 +156,14 @@ func TestPatternsTakeNoLongerThanTheyMay(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(example, "www.example.org")
+	f.Add("Host a\nInclude conf* \"x\"\nMatch all\nInclude y", "a")
 	f.Add("Host=a b\nUser \"x\" y", "a")
+	home := f.TempDir()
 	f.Fuzz(func(t *testing.T, text, host string) {
-		c, err := Parse(strings.NewReader(text))
+		if strings.Contains(text, "/") {
+			return // what would be included is none of this test's
+		}
+		c, err := Parse(strings.NewReader(text), home)
 		if err != nil {
 			return
 		}
