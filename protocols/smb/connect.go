@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -45,65 +45,33 @@ func (d *driver) begin(ctx context.Context, s *session, t *target) error {
 	return s.connectTree(`\\` + t.url.Host() + `\` + t.tree())
 }
 
-// The contexts of a negotiation.
-const (
-	contextHash    = 1
-	contextSigning = 8
-)
-
-// signingRequired is the security mode of a client that takes nothing without a signature.
-const signingRequired = 2
+// dialects are those that are offered.
+var dialects = []uint16{smb2.Dialect202, smb2.Dialect210, smb2.Dialect300, smb2.Dialect302, smb2.Dialect311}
 
 // negotiate agrees on a dialect.
 func (s *session) negotiate() error {
-	le := binary.LittleEndian
-	random := make([]byte, 48) // who we are, and salt
+	random := make([]byte, 48) // the client's GUID, and salt
 	rand.Read(random)
-	dialects := []uint16{smb2.Dialect202, smb2.Dialect210, smb2.Dialect300, smb2.Dialect302, smb2.Dialect311}
-	b := []byte{36, 0, byte(len(dialects)), 0, signingRequired, 0, 0, 0}
-	b = le.AppendUint32(b, smb2.LargeMTU)
-	b = append(b, random[:16]...)
-	at := len(b)
-	b = append(b, 0, 0, 0, 0, 2, 0, 0, 0)
-	for _, v := range dialects {
-		b = le.AppendUint16(b, v)
-	}
-	hash := append([]byte{1, 0, 32, 0, 1, 0}, random[16:]...)
-	for i, c := range []struct {
-		kind uint16
-		data []byte
-	}{{contextHash, hash}, {contextSigning, []byte{2, 0, smb2.SignGMAC, 0, smb2.SignCMAC, 0}}} {
-		for len(b)%8 != 0 {
-			b = append(b, 0)
-		}
-		if i == 0 {
-			le.PutUint32(b[at:], uint32(smb2.HeaderSize+len(b)))
-		}
-		b = le.AppendUint16(b, c.kind)
-		b = le.AppendUint16(b, uint16(len(c.data)))
-		b = append(append(b, 0, 0, 0, 0), c.data...)
-	}
-	m, err := s.ask(smb2.Negotiate, 0, b)
+	req := &smb2.NegotiateRequest{SecurityMode: smb2.SigningRequired, Capabilities: smb2.CapLargeMTU, ClientGUID: [16]byte(random)}
+	buffer := req.Offer(dialects, smb2.Contexts{Hashes: []uint16{smb2.HashSHA512}, Salt: random[16:],
+		Signing: []uint16{smb2.SignGMAC, smb2.SignCMAC}})
+	var r smb2.NegotiateResponse
+	m, _, err := s.ask(smb2.Negotiate, 0, req, buffer, &r)
 	if err != nil {
 		return err
 	}
-	r, err := s.body(m, 65)
-	if err != nil {
-		return err
-	}
-	s.dialect = le.Uint16(r[4:])
-	switch s.dialect {
-	case smb2.Dialect202, smb2.Dialect210, smb2.Dialect300, smb2.Dialect302:
-	case smb2.Dialect311:
+	s.dialect = r.Dialect
+	switch {
+	case !slices.Contains(dialects, r.Dialect):
+		return s.fail(violation("the server chose dialect %#04x, which it was not offered", r.Dialect))
+	case r.Dialect == smb2.Dialect311:
 		s.hash.Add(m.b)
-		if err := s.contexts(m, le.Uint32(r[60:]), le.Uint16(r[6:])); err != nil {
+		if err := s.contexts(m, &r); err != nil {
 			return err
 		}
-	default:
-		return s.fail(violation("the server chose dialect %#04x, which it was not offered", s.dialect))
 	}
-	s.large = s.dialect > smb2.Dialect202 && le.Uint32(r[24:])&smb2.LargeMTU != 0
-	most := min(le.Uint32(r[32:]), maxRead)
+	s.large = s.dialect > smb2.Dialect202 && r.Capabilities&smb2.CapLargeMTU != 0
+	most := min(r.MaxReadSize, maxRead)
 	if !s.large {
 		most = min(most, maxOther)
 	}
@@ -114,33 +82,21 @@ func (s *session) negotiate() error {
 	return nil
 }
 
-// contexts reads the contexts of the answer to a negotiation.
-func (s *session) contexts(m message, at uint32, n uint16) error {
-	s.algo = smb2.SignCMAC
-	hashed := false
-	for ; n > 0; n-- {
-		at = (at + 7) &^ 7
-		head, err := s.part(m, at, 8)
-		if err != nil {
-			return err
-		}
-		size := binary.LittleEndian.Uint16(head[2:])
-		data, err := s.part(m, at+8, uint32(size))
-		if err != nil {
-			return err
-		}
-		switch kind := binary.LittleEndian.Uint16(head); {
-		case kind == contextHash && len(data) >= 6:
-			hashed = data[0] == 1 && data[4] == 1 && data[5] == 0
-		case kind == contextSigning && len(data) >= 4:
-			if s.algo = binary.LittleEndian.Uint16(data[2:]); s.algo != smb2.SignGMAC && s.algo != smb2.SignCMAC {
-				return s.fail(violation("the server chose algorithm %d for signatures", s.algo))
-			}
-		}
-		at += 8 + uint32(size)
+// contexts takes over the algorithms that the server chose.
+func (s *session) contexts(m message, r *smb2.NegotiateResponse) error {
+	c, err := smb2.ParseContexts(m.b, r.ContextOffset, r.ContextCount)
+	if err != nil {
+		return s.fail(violation("%v in reply to %v", err, m.Command))
 	}
-	if !hashed {
+	if !slices.Equal(c.Hashes, []uint16{smb2.HashSHA512}) {
 		return s.fail(violation("the server does not hash the negotiation"))
+	}
+	s.signing = smb2.SignCMAC
+	if len(c.Signing) > 0 {
+		s.signing = c.Signing[0]
+	}
+	if s.signing != smb2.SignGMAC && s.signing != smb2.SignCMAC {
+		return s.fail(violation("the server chose algorithm %d for signatures", s.signing))
 	}
 	return nil
 }
@@ -198,7 +154,7 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 	before := s.hash
 	s.id = 0
 	first := smb2.NTLMNegotiate()
-	m, err := s.token(smb2.FirstToken(first))
+	m, r, token, err := s.token(smb2.FirstToken(first))
 	if err == nil && m.Status == smb2.StatusOK {
 		err = s.fail(violation("the server asks for no password"))
 	}
@@ -207,10 +163,6 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 	}
 	s.hash.Add(m.b)
 	s.id = m.SessionID
-	token, _, err := s.setupAnswer(m)
-	if err != nil {
-		return err
-	}
 	var next, key []byte
 	challenge, err := smb2.NTLMToken(token)
 	if err == nil {
@@ -219,70 +171,46 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 	if err != nil {
 		return s.fail(violation("%v", err))
 	}
-	if m, err = s.token(smb2.LastToken(next, key)); err != nil {
+	if m, r, _, err = s.token(smb2.LastToken(next, key)); err != nil {
 		s.hash = before
 		return err
 	}
-	if m.Status != smb2.StatusOK {
-		return s.fail(violation("the login does not end"))
-	}
-	_, flags, err := s.setupAnswer(m)
+	isGuest := r.SessionFlags&(smb2.SessionFlagIsGuest|smb2.SessionFlagIsNull) != 0
 	switch {
-	case err != nil:
-		return err
-	case flags&(smb2.SessionGuest|smb2.SessionNull) != 0 && guest:
+	case m.Status != smb2.StatusOK:
+		return s.fail(violation("the login does not end"))
+	case isGuest && guest:
 		return nil
-	case flags&(smb2.SessionGuest|smb2.SessionNull) != 0:
+	case isGuest:
 		return s.fail(&fetch.Error{Code: fetch.ErrAuth, Err: errGuest, Hint: "name the user guest if that is wanted"})
-	case flags&smb2.SessionEncrypt != 0:
+	case r.SessionFlags&smb2.SessionFlagEncryptData != 0:
 		return s.fail(&fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server insists on encryption, which is not known here")})
 	}
-	s.signer = smb2.NewSigner(s.dialect, s.algo, key, &s.hash)
+	s.signer = smb2.NewSigner(s.dialect, s.signing, key, &s.hash)
 	if !s.signer.Verify(m.b) {
 		return s.fail(violation("the server's signature is wrong: it does not know the password, or somebody on the way changed something"))
 	}
 	return nil
 }
 
-// token sends a token of a login.
-func (s *session) token(token []byte) (message, error) {
-	le := binary.LittleEndian
-	b := []byte{25, 0, 0, signingRequired, 0, 0, 0, 0, 0, 0, 0, 0, smb2.HeaderSize + 24, 0}
-	b = le.AppendUint16(b, uint16(len(token)))
-	b = append(b, make([]byte, 8)...)
-	return s.ask(smb2.SessionSetup, len(token), append(b, token...), smb2.StatusMoreProcessing)
-}
-
-// setupAnswer returns the token and the flags of an answer to a login.
-func (s *session) setupAnswer(m message) (token []byte, flags uint16, err error) {
-	le := binary.LittleEndian
-	r, err := s.body(m, 9)
-	if err != nil {
-		return nil, 0, err
-	}
-	token, err = s.part(m, uint32(le.Uint16(r[4:])), uint32(le.Uint16(r[6:])))
-	return token, le.Uint16(r[2:]), err
+// token sends a token of a login, and returns the response with the token in it.
+func (s *session) token(token []byte) (message, smb2.SessionSetupResponse, []byte, error) {
+	var r smb2.SessionSetupResponse
+	m, token, err := s.ask(smb2.SessionSetup, len(token), &smb2.SessionSetupRequest{SecurityMode: smb2.SigningRequired}, token,
+		&r, smb2.StatusMoreProcessing)
+	return m, r, token, err
 }
 
 // connectTree connects to a share.
 func (s *session) connectTree(name string) error {
-	le := binary.LittleEndian
-	path := smb2.UTF16(name)
-	b := []byte{9, 0, 0, 0, smb2.HeaderSize + 8, 0}
-	b = le.AppendUint16(b, uint16(len(path)))
-	m, err := s.ask(smb2.TreeConnect, 0, append(b, path...))
-	if err != nil {
+	var r smb2.TreeConnectResponse
+	m, _, err := s.ask(smb2.TreeConnect, 0, &smb2.TreeConnectRequest{}, smb2.UTF16(name), &r)
+	switch {
+	case err != nil:
 		return err
-	}
-	r, err := s.body(m, 16)
-	if err != nil {
-		return err
-	}
-	const encrypted = 0x8000
-	switch kind := r[2]; {
-	case kind != 1 && kind != 2:
+	case r.ShareType != smb2.ShareTypeDisk && r.ShareType != smb2.ShareTypePipe:
 		return &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the share is a printer")}
-	case le.Uint32(r[4:])&encrypted != 0:
+	case r.ShareFlags&smb2.ShareFlagEncryptData != 0:
 		return &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server encrypts this share, which is not known here")}
 	}
 	s.tree = m.TreeID

@@ -1,7 +1,6 @@
 package smb
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -22,10 +21,10 @@ const (
 
 // describe returns the metadata of a file.
 func describe(t *target, f *file) fetch.Meta {
-	m := fetch.Meta{Size: int64(min(f.size, math.MaxInt64)), Name: fetch.SafeName(t.name()), ContentType: fetch.TypeByName(t.name())}
+	m := fetch.Meta{Size: int64(min(f.EndOfFile, math.MaxInt64)), Name: fetch.SafeName(t.name()), ContentType: fetch.TypeByName(t.name())}
 	m.ModTime = f.modTime()
 	if !m.ModTime.IsZero() {
-		m.ETag = strconv.Quote(fmt.Sprintf("%x-%x", f.size, f.written))
+		m.ETag = strconv.Quote(fmt.Sprintf("%x-%x", f.EndOfFile, f.LastWriteTime))
 	}
 	return m
 }
@@ -122,14 +121,9 @@ func (b *fileBody) fill() error {
 
 // send asks for a piece.
 func (b *fileBody) send(p *piece) (err error) {
-	le := binary.LittleEndian
-	body := []byte{49, 0, smb2.HeaderSize + 16, 0}
-	body = le.AppendUint32(body, uint32(p.size))
-	body = le.AppendUint64(body, uint64(p.offset))
-	body = append(body, b.file.id...)
-	body = append(body, make([]byte, 17)...)
 	p.come = false
-	p.id, err = b.lease.Conn.send(smb2.Read, p.size, body)
+	p.id, err = b.lease.Conn.send(smb2.Read, p.size,
+		&smb2.ReadRequest{Padding: smb2.ReadDataOffset, Length: uint32(p.size), Offset: uint64(p.offset), FileID: b.file.FileID}, nil)
 	return err
 }
 
@@ -182,7 +176,7 @@ func (b *fileBody) next() ([]byte, error) {
 
 // content returns what the answer for a piece has.
 func (b *fileBody) content(p *piece) ([]byte, error) {
-	s, m, le := b.lease.Conn, p.answer, binary.LittleEndian
+	s, m := b.lease.Conn, p.answer
 	if m.Status == smb2.StatusEndOfFile {
 		return nil, &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the file ended after %d of %d bytes: it shrank while it was read", b.at, b.end)}
@@ -190,11 +184,7 @@ func (b *fileBody) content(p *piece) ([]byte, error) {
 	if err := s.judge(m); err != nil {
 		return nil, err
 	}
-	r, err := s.body(m, 17)
-	if err != nil {
-		return nil, err
-	}
-	data, err := s.part(m, uint32(r[2]), le.Uint32(r[4:]))
+	data, err := s.parse(m, &smb2.ReadResponse{})
 	if err == nil && (len(data) == 0 || len(data) > p.size) {
 		err = s.fail(violation("%d bytes in answer to a READ of %d", len(data), p.size))
 	}

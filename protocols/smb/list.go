@@ -1,7 +1,6 @@
 package smb
 
 import (
-	"encoding/binary"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
@@ -84,21 +83,10 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 
 // next returns the next members; nil at the end.
 func (l *listing) next() ([]smb2.Member, error) {
-	s, le := l.lease.Conn, binary.LittleEndian
-	b := []byte{33, 0, smb2.DirectoryInformation, 0, 0, 0, 0, 0}
-	b = append(b, l.file.id...)
-	b = append(b, smb2.HeaderSize+32, 0, 2, 0)
-	b = le.AppendUint32(b, maxOther)
-	m, err := s.ask(smb2.QueryDirectory, maxOther, append(b, '*', 0), smb2.StatusNoMoreFiles, smb2.StatusNoSuchFile)
+	s := l.lease.Conn
+	req := &smb2.QueryDirectoryRequest{FileInformationClass: smb2.FileDirectoryInformation, FileID: l.file.FileID, OutputBufferLength: maxOther}
+	m, data, err := s.ask(smb2.QueryDirectory, maxOther, req, smb2.UTF16("*"), &smb2.QueryDirectoryResponse{}, smb2.StatusNoMoreFiles, smb2.StatusNoSuchFile)
 	if err != nil || m.Status != smb2.StatusOK {
-		return nil, err
-	}
-	r, err := s.body(m, 9)
-	if err != nil {
-		return nil, err
-	}
-	data, err := s.part(m, uint32(le.Uint16(r[2:])), le.Uint32(r[4:]))
-	if err != nil {
 		return nil, err
 	}
 	members, err := smb2.ParseMembers(data)
@@ -110,7 +98,7 @@ func (l *listing) next() ([]smb2.Member, error) {
 
 // entry returns the entry for a member.
 func entry(base string, m smb2.Member) fetch.Entry {
-	isDir := m.Attributes&smb2.AttrDirectory != 0
+	isDir := m.Attributes&smb2.AttributeDirectory != 0
 	e := fetch.Entry{Name: m.Name, Rel: "item", Size: -1, ModTime: smb2.Time(m.Written), URL: member(base, m.Name, isDir),
 		Sys: Sys{Attributes: attributes(m.Attributes)}}
 	if isDir {
@@ -130,7 +118,7 @@ func attributes(bits uint32) string {
 	for _, a := range []struct {
 		bit    uint32
 		letter byte
-	}{{1, 'r'}, {2, 'h'}, {4, 's'}, {0x20, 'a'}} {
+	}{{smb2.AttributeReadonly, 'r'}, {smb2.AttributeHidden, 'h'}, {smb2.AttributeSystem, 's'}, {smb2.AttributeArchive, 'a'}} {
 		if bits&a.bit != 0 {
 			b.WriteByte(a.letter)
 		}
@@ -214,41 +202,20 @@ func (s *session) shares(server string) ([]smb2.Share, error) {
 	return list, s.close(f)
 }
 
-// transceive writes a message to a pipe and reads the answer, or its beginning.
+// maxPipe is how much of a reply is read from a pipe at once, in bytes.
+const maxPipe = maxOther - 1024
+
+// transceive writes a message to a pipe and reads the reply, or its beginning.
 func (s *session) transceive(f *file, msg []byte) ([]byte, error) {
-	le := binary.LittleEndian
-	b := []byte{57, 0, 0, 0}
-	b = le.AppendUint32(b, smb2.PipeTransceive)
-	b = append(b, f.id...)
-	for _, v := range []uint32{smb2.HeaderSize + 56, uint32(len(msg)), 0, 0, 0, maxOther - 1024, 1, 0} {
-		b = le.AppendUint32(b, v)
-	}
-	m, err := s.ask(smb2.Ioctl, maxOther, append(b, msg...), smb2.StatusBufferOverflow)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.body(m, 49)
-	if err != nil {
-		return nil, err
-	}
-	return s.part(m, le.Uint32(r[32:]), le.Uint32(r[36:]))
+	req := &smb2.IoctlRequest{CtlCode: smb2.FsctlPipeTransceive, FileID: f.FileID, MaxOutputResponse: maxPipe, Flags: smb2.IoctlIsFsctl}
+	_, data, err := s.ask(smb2.Ioctl, maxOther, req, msg, &smb2.IoctlResponse{}, smb2.StatusBufferOverflow)
+	return data, err
 }
 
 // readPipe reads on.
 func (s *session) readPipe(f *file) ([]byte, error) {
-	le := binary.LittleEndian
-	b := []byte{49, 0, smb2.HeaderSize + 16, 0}
-	b = le.AppendUint32(b, maxOther-1024)
-	b = append(append(b, make([]byte, 8)...), f.id...)
-	m, err := s.ask(smb2.Read, maxOther, append(b, make([]byte, 17)...), smb2.StatusBufferOverflow)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.body(m, 17)
-	if err != nil {
-		return nil, err
-	}
-	data, err := s.part(m, uint32(r[2]), le.Uint32(r[4:]))
+	req := &smb2.ReadRequest{Padding: smb2.ReadDataOffset, Length: maxPipe, FileID: f.FileID}
+	_, data, err := s.ask(smb2.Read, maxOther, req, nil, &smb2.ReadResponse{}, smb2.StatusBufferOverflow)
 	if err == nil && len(data) == 0 {
 		err = s.fail(violation("an answer about shares that does not go on"))
 	}

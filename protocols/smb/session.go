@@ -31,7 +31,7 @@ type session struct {
 	in      *bufio.Reader
 	times   fetch.Timeouts
 	dialect uint16
-	algo    uint16                  // of signatures
+	signing uint16                  // algorithm, in dialect 3.1.1
 	hash    smb2.Hash               // of the messages before the login, in dialect 3.1.1
 	read    int                     // most bytes of content at once
 	large   bool                    // requests may cost several credits
@@ -69,7 +69,7 @@ func (s *session) charge(n int) int {
 
 // send sends a request, for whose answer the caller must wait. N is the larger number of bytes that
 // it carries or asks for.
-func (s *session) send(c smb2.Command, n int, body []byte) (uint64, error) {
+func (s *session) send(c smb2.Command, n int, body smb2.Body, buffer []byte) (uint64, error) {
 	if s.broken != nil {
 		return 0, s.broken
 	}
@@ -83,8 +83,7 @@ func (s *session) send(c smb2.Command, n int, body []byte) (uint64, error) {
 	}
 	s.credits -= cost
 	s.next += uint64(cost)
-	msg := h.Append(make([]byte, 4, 4+smb2.HeaderSize+len(body)))
-	msg = append(msg, body...)
+	msg := smb2.Append(make([]byte, 4, 256+len(buffer)), h, body, buffer)
 	binary.BigEndian.PutUint32(msg, uint32(len(msg)-4))
 	if s.signer != nil {
 		s.signer.Sign(msg[4:])
@@ -180,24 +179,32 @@ func (s *session) readMessage() (message, error) {
 	return message{h, b}, nil
 }
 
-// ask sends a request and waits for the answer, while no other request is under way. The answer must
-// come within the reply timeout. Statuses besides success are errors, but for those that are
-// allowed.
-func (s *session) ask(c smb2.Command, n int, body []byte, allowed ...smb2.Status) (message, error) {
+// ask sends a request and waits for the response, while no other request is under way. It reads the
+// body of the response into r, and returns the buffer that follows. The response must come within the
+// reply timeout. Statuses other than success are errors, except those that are allowed.
+func (s *session) ask(c smb2.Command, n int, req smb2.Body, buffer []byte, r smb2.Body, allowed ...smb2.Status) (message, []byte, error) {
 	done := s.conn.ReplyTimeout(s.times.Reply)
 	defer done()
-	id, err := s.send(c, n, body)
+	id, err := s.send(c, n, req, buffer)
 	if err != nil {
-		return message{}, err
+		return message{}, nil, err
 	}
 	m, err := s.receive()
 	if err != nil {
-		return message{}, err
+		return message{}, nil, err
 	}
 	if m.MessageID != id {
-		return message{}, s.fail(violation("the answer to another request"))
+		return message{}, nil, s.fail(violation("the answer to another request"))
 	}
-	return m, s.judge(m, allowed...)
+	if err := s.judge(m, allowed...); err != nil {
+		return m, nil, err
+	}
+	switch m.Status {
+	case smb2.StatusOK, smb2.StatusMoreProcessing, smb2.StatusBufferOverflow: // others have an ErrorResponse
+		data, err := s.parse(m, r)
+		return m, data, err
+	}
+	return m, nil, nil
 }
 
 // judge returns the error that the status of an answer means. The session ends if the server has ended
@@ -218,73 +225,37 @@ func (s *session) judge(m message, allowed ...smb2.Status) error {
 	return err
 }
 
-// body returns the fixed part of an answer.
-func (s *session) body(m message, size uint16) ([]byte, error) {
-	b, err := smb2.Fixed(m.b, size)
+// parse reads the body of a response into r, and returns the buffer that follows.
+func (s *session) parse(m message, r smb2.Body) ([]byte, error) {
+	data, err := smb2.Parse(m.b, r)
 	if err != nil {
 		return nil, s.fail(violation("%v in answer to %v", err, m.Command))
 	}
-	return b, nil
-}
-
-// part returns a part of an answer.
-func (s *session) part(m message, offset, n uint32) ([]byte, error) {
-	b, err := smb2.Part(m.b, offset, n)
-	if err != nil {
-		return nil, s.fail(violation("%v in answer to %v", err, m.Command))
-	}
-	return b, nil
+	return data, nil
 }
 
 // A file is an open file or directory.
-type file struct {
-	id      []byte
-	written uint64 // a FILETIME
-	size    uint64
-	attrs   uint32
-}
+type file smb2.CreateResponse
 
-func (f *file) isDir() bool        { return f.attrs&smb2.AttrDirectory != 0 }
-func (f *file) modTime() time.Time { return smb2.Time(f.written) }
+func (f *file) isDir() bool        { return f.FileAttributes&smb2.AttributeDirectory != 0 }
+func (f *file) modTime() time.Time { return smb2.Time(f.LastWriteTime) }
 
-// open opens a file or directory for reading, or only to see what it is.
+// open opens a file or directory for reading, or only for its attributes.
 func (s *session) open(path string, content bool) (*file, error) {
-	le := binary.LittleEndian
-	access := uint32(0x80 | 0x100000) // attributes, and to wait for what is asked
+	req := &smb2.CreateRequest{ImpersonationLevel: smb2.ImpersonationLevel, DesiredAccess: smb2.FileReadAttributes | smb2.Synchronize,
+		ShareAccess: smb2.FileShareAll, CreateDisposition: smb2.FileOpen}
 	if content {
-		access |= 1
+		req.DesiredAccess |= smb2.FileReadData
 	}
-	name := smb2.UTF16(path)
-	b := []byte{57, 0, 0, 0, 2, 0, 0, 0}
-	b = append(b, make([]byte, 16)...)
-	b = le.AppendUint32(b, access)
-	b = le.AppendUint32(b, 0)
-	b = le.AppendUint32(b, 7) // others may do what they like
-	b = le.AppendUint32(b, 1) // only if it is there
-	b = le.AppendUint32(b, 0)
-	b = le.AppendUint16(b, smb2.HeaderSize+56)
-	b = le.AppendUint16(b, uint16(len(name)))
-	b = append(b, make([]byte, 8)...)
-	b = append(b, name...)
-	if len(name) == 0 {
-		b = append(b, 0)
-	}
-	m, err := s.ask(smb2.Create, 0, b)
-	if err != nil {
+	var r smb2.CreateResponse
+	if _, _, err := s.ask(smb2.Create, 0, req, smb2.UTF16(path), &r); err != nil {
 		return nil, err
 	}
-	r, err := s.body(m, 89)
-	if err != nil {
-		return nil, err
-	}
-	return &file{id: append([]byte(nil), r[64:80]...), written: le.Uint64(r[24:]), size: le.Uint64(r[48:]), attrs: le.Uint32(r[56:])}, nil
+	return (*file)(&r), nil
 }
-
-// closing is the body of a request to close f.
-func closing(f *file) []byte { return append([]byte{24, 0, 0, 0, 0, 0, 0, 0}, f.id...) }
 
 // close closes f.
 func (s *session) close(f *file) error {
-	_, err := s.ask(smb2.Close, 0, closing(f))
+	_, _, err := s.ask(smb2.Close, 0, &smb2.CloseRequest{FileID: f.FileID}, nil, &smb2.CloseResponse{})
 	return err
 }

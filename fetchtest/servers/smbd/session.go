@@ -20,8 +20,6 @@ import (
 // maxMessage bounds a message from a client, in bytes.
 const maxMessage = 1 << 20
 
-var le = binary.LittleEndian
-
 // A session answers the requests of one client.
 type session struct {
 	server    *Server
@@ -33,7 +31,7 @@ type session struct {
 	id        uint64
 	credits   int
 	pipe      bool // the share is IPC$
-	handles   map[uint64]*handle
+	handles   map[smb2.FileID]*handle
 	next      uint64
 }
 
@@ -72,17 +70,14 @@ func (x *session) serve() {
 	}
 }
 
-// reply sends an answer.
-func (x *session) reply(h smb2.Header, status smb2.Status, body []byte) error {
+// reply sends a response.
+func (x *session) reply(h smb2.Header, status smb2.Status, body smb2.Body, buffer []byte) error {
 	cost := int(max(h.Charge, 1))
 	x.credits -= cost
 	granted := max(0, min(int(h.Credits), x.server.opts.Credits-x.credits))
 	x.credits += granted
 	h.Credits, h.Status, h.Flags = uint16(granted), status, smb2.FlagResponse
-	if body == nil {
-		body = []byte{9, 0, 0, 0, 0, 0, 0, 0, 0}
-	}
-	msg := append(h.Append(nil), body...)
+	msg := smb2.Append(nil, h, body, buffer)
 	if x.server.opts.Dialect == smb2.Dialect311 && (h.Command == smb2.Negotiate || h.Command == smb2.SessionSetup && status != smb2.StatusOK) {
 		x.hash.Add(msg)
 	}
@@ -92,49 +87,52 @@ func (x *session) reply(h smb2.Header, status smb2.Status, body []byte) error {
 	if forge := x.server.opts.Forge; forge != nil {
 		forge(h.Command, msg)
 	}
+	return x.write(msg)
+}
+
+// write sends a message.
+func (x *session) write(msg []byte) error {
 	_, err := x.conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(msg))), msg...))
 	return err
+}
+
+// refuse sends the response of a failure.
+func (x *session) refuse(h smb2.Header, status smb2.Status) error {
+	return x.reply(h, status, &smb2.ErrorResponse{}, nil)
 }
 
 // failed answers with what err means.
 func (x *session) failed(h smb2.Header, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return x.reply(h, smb2.StatusNameNotFound, nil)
+		return x.refuse(h, smb2.StatusNameNotFound)
 	case errors.Is(err, fs.ErrInvalid):
-		return x.reply(h, smb2.StatusNameInvalid, nil)
+		return x.refuse(h, smb2.StatusNameInvalid)
 	case errors.Is(err, fs.ErrPermission):
-		return x.reply(h, smb2.StatusAccessDenied, nil)
+		return x.refuse(h, smb2.StatusAccessDenied)
 	}
-	return x.reply(h, smb2.StatusUnexpectedIOError, nil)
-}
-
-// text returns a part of a message as text.
-func text(msg []byte, at int) string {
-	if len(msg) < at+4 {
-		return ""
-	}
-	b, err := smb2.Part(msg, uint32(le.Uint16(msg[at:])), uint32(le.Uint16(msg[at+2:])))
-	if err != nil {
-		return ""
-	}
-	return smb2.Name(b)
+	return x.refuse(h, smb2.StatusUnexpectedIOError)
 }
 
 // answer answers one request.
 func (x *session) answer(h smb2.Header, msg []byte) error {
-	body := msg[smb2.HeaderSize:]
-	if len(body) < 24 && h.Command != smb2.TreeConnect {
-		return errEnd
+	body := map[smb2.Command]smb2.Body{
+		smb2.Negotiate: &smb2.NegotiateRequest{}, smb2.SessionSetup: &smb2.SessionSetupRequest{}, smb2.TreeConnect: &smb2.TreeConnectRequest{},
+		smb2.Create: &smb2.CreateRequest{}, smb2.Close: &smb2.CloseRequest{}, smb2.Read: &smb2.ReadRequest{},
+		smb2.QueryDirectory: &smb2.QueryDirectoryRequest{}, smb2.Ioctl: &smb2.IoctlRequest{},
+	}[h.Command]
+	if body == nil {
+		return x.refuse(h, smb2.StatusNotSupported)
 	}
-	arg := ""
-	switch h.Command {
-	case smb2.TreeConnect:
-		arg = text(msg, smb2.HeaderSize+4)
-	case smb2.Create:
-		arg = text(msg, smb2.HeaderSize+44)
+	buffer, err := smb2.Parse(msg, body)
+	if err != nil {
+		return err
 	}
-	x.conn.Note(strings.TrimSpace(h.Command.String() + " " + printable.Replace(arg)))
+	name := ""
+	if h.Command == smb2.TreeConnect || h.Command == smb2.Create {
+		name = smb2.Name(buffer)
+	}
+	x.conn.Note(strings.TrimSpace(h.Command.String() + " " + printable.Replace(name)))
 	if h.Command != smb2.Create && h.Command != smb2.Read {
 		if f := x.conn.TakeFor(); f.Fault != servers.None {
 			if err, over := x.strike(f, h); over {
@@ -142,36 +140,39 @@ func (x *session) answer(h smb2.Header, msg []byte) error {
 			}
 		}
 	}
-	switch h.Command {
-	case smb2.Negotiate:
+	switch r := body.(type) {
+	case *smb2.NegotiateRequest:
 		return x.negotiate(h, msg)
-	case smb2.SessionSetup:
-		return x.setup(h, msg)
-	case smb2.TreeConnect:
-		share := arg[strings.LastIndexByte(arg, '\\')+1:]
-		x.pipe = strings.EqualFold(share, "IPC$")
-		if !x.pipe && !strings.EqualFold(share, x.server.opts.Share) {
-			return x.reply(h, smb2.StatusBadShare, nil)
-		}
-		h.TreeID = 1
-		kind := byte(1)
-		if x.pipe {
-			kind = 2
-		}
-		return x.reply(h, smb2.StatusOK, []byte{16, 0, kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 1, 0x1f, 0})
-	case smb2.Create:
-		return x.create(h, arg, le.Uint32(body[24:]))
-	case smb2.Close:
-		delete(x.handles, le.Uint64(body[8:]))
-		return x.reply(h, smb2.StatusOK, append([]byte{60, 0}, make([]byte, 58)...))
-	case smb2.Read:
-		return x.read(h, x.handles[le.Uint64(body[16:])], le.Uint64(body[8:]), le.Uint32(body[4:]))
-	case smb2.QueryDirectory:
-		return x.list(h, x.handles[le.Uint64(body[8:])])
-	case smb2.Ioctl:
-		return x.transceive(h, body, msg)
+	case *smb2.SessionSetupRequest:
+		return x.setup(h, msg, buffer)
+	case *smb2.TreeConnectRequest:
+		return x.connectTree(h, name)
+	case *smb2.CreateRequest:
+		return x.create(h, name, r.DesiredAccess)
+	case *smb2.CloseRequest:
+		delete(x.handles, r.FileID)
+		return x.reply(h, smb2.StatusOK, &smb2.CloseResponse{}, nil)
+	case *smb2.ReadRequest:
+		return x.read(h, x.handles[r.FileID], r.Offset, r.Length)
+	case *smb2.QueryDirectoryRequest:
+		return x.list(h, x.handles[r.FileID])
+	case *smb2.IoctlRequest:
+		return x.transceive(h, r, buffer)
 	}
-	return x.reply(h, smb2.StatusNotSupported, nil)
+	return errEnd
+}
+
+// connectTree connects to the share of a path, \\server\share.
+func (x *session) connectTree(h smb2.Header, path string) error {
+	share := path[strings.LastIndexByte(path, '\\')+1:]
+	r := smb2.TreeConnectResponse{ShareType: smb2.ShareTypeDisk, MaximalAccess: 0x001f01ff}
+	if x.pipe = strings.EqualFold(share, "IPC$"); x.pipe {
+		r.ShareType = smb2.ShareTypePipe
+	} else if !strings.EqualFold(share, x.server.opts.Share) {
+		return x.refuse(h, smb2.StatusBadShare)
+	}
+	h.TreeID = 1
+	return x.reply(h, smb2.StatusOK, &r, nil)
 }
 
 // printable keeps a log a list of lines.
@@ -180,41 +181,23 @@ var printable = strings.NewReplacer("\r", `\r`, "\n", `\n`, "\x00", `\0`)
 func (x *session) negotiate(h smb2.Header, msg []byte) error {
 	o := &x.server.opts
 	x.hash.Add(msg)
-	b := []byte{65, 0, 1, 0}
-	b = le.AppendUint16(b, o.Dialect)
-	b = le.AppendUint16(b, 0)
-	b = append(b, make([]byte, 16)...)
-	caps := uint32(smb2.LargeMTU)
+	r := smb2.NegotiateResponse{SecurityMode: smb2.SigningEnabled, Dialect: o.Dialect, Capabilities: smb2.CapLargeMTU,
+		MaxTransactSize: 1 << 20, MaxReadSize: 1 << 20, MaxWriteSize: 1 << 20}
 	if o.Dialect == smb2.Dialect202 {
-		caps = 0
+		r.Capabilities = 0
 	}
-	for _, v := range []uint32{caps, 1 << 20, 1 << 20, 1 << 20} {
-		b = le.AppendUint32(b, v)
-	}
-	b = append(b, make([]byte, 16)...)
-	b = append(b, smb2.HeaderSize+64, 0, 0, 0, 0, 0, 0, 0)
+	var c smb2.Contexts
 	if o.Dialect == smb2.Dialect311 {
-		b[6] = 2
-		le.PutUint32(b[60:], smb2.HeaderSize+64)
-		b = append(b, 1, 0, 38, 0, 0, 0, 0, 0, 1, 0, 32, 0, 1, 0)
-		b = append(b, make([]byte, 34)...) // salt, and up to the next context
-		algorithm := byte(smb2.SignGMAC)
-		if o.CMAC {
-			algorithm = smb2.SignCMAC
-		}
-		b = append(b, 8, 0, 4, 0, 0, 0, 0, 0, 1, 0, algorithm, 0)
+		c = smb2.Contexts{Hashes: []uint16{smb2.HashSHA512}, Salt: make([]byte, 32), Signing: []uint16{o.signing()}}
 	}
-	err := x.reply(h, smb2.StatusOK, b)
+	buffer := r.Choose(c)
+	err := x.reply(h, smb2.StatusOK, &r, buffer)
 	x.before = x.hash
 	return err
 }
 
-func (x *session) setup(h smb2.Header, msg []byte) error {
+func (x *session) setup(h smb2.Header, msg, token []byte) error {
 	o := &x.server.opts
-	token, err := smb2.Part(msg, uint32(le.Uint16(msg[smb2.HeaderSize+12:])), uint32(le.Uint16(msg[smb2.HeaderSize+14:])))
-	if err != nil {
-		return err
-	}
 	ntlm, err := smb2.NTLMToken(token)
 	if err != nil {
 		return err
@@ -230,7 +213,7 @@ func (x *session) setup(h smb2.Header, msg []byte) error {
 		x.challenge = smb2.NTLMChallenge(nonce, "SMBD", time.Now())
 		x.id++
 		h.SessionID = x.id
-		return x.reply(h, smb2.StatusMoreProcessing, setupBody(0, smb2.ServerToken(x.challenge)))
+		return x.reply(h, smb2.StatusMoreProcessing, &smb2.SessionSetupResponse{}, smb2.ServerToken(x.challenge))
 	}
 	if x.challenge == nil {
 		return errEnd
@@ -242,31 +225,21 @@ func (x *session) setup(h smb2.Header, msg []byte) error {
 		return password, ok
 	})
 	if _, known := o.Users[user]; !ok && o.Guests && !known {
-		return x.reply(h, smb2.StatusOK, setupBody(smb2.SessionGuest, smb2.ServerToken(nil)))
+		return x.reply(h, smb2.StatusOK, &smb2.SessionSetupResponse{SessionFlags: smb2.SessionFlagIsGuest}, smb2.ServerToken(nil))
 	}
 	if !ok {
-		return x.reply(h, smb2.StatusLogonFailure, nil)
+		return x.refuse(h, smb2.StatusLogonFailure)
 	}
-	algorithm := uint16(smb2.SignGMAC)
-	if o.CMAC {
-		algorithm = smb2.SignCMAC
-	}
-	x.signer = smb2.NewSigner(o.Dialect, algorithm, key, &x.hash)
-	return x.reply(h, smb2.StatusOK, setupBody(0, smb2.ServerToken(nil)))
-}
-
-func setupBody(flags byte, token []byte) []byte {
-	b := []byte{9, 0, flags, 0, smb2.HeaderSize + 8, 0}
-	return append(le.AppendUint16(b, uint16(len(token))), token...)
+	x.signer = smb2.NewSigner(o.Dialect, o.signing(), key, &x.hash)
+	return x.reply(h, smb2.StatusOK, &smb2.SessionSetupResponse{}, smb2.ServerToken(nil))
 }
 
 func (x *session) create(h smb2.Header, name string, access uint32) error {
 	f := &handle{}
-	var written, size uint64
-	var attributes uint32
+	var r smb2.CreateResponse
 	if x.pipe {
 		if name != "srvsvc" {
-			return x.reply(h, smb2.StatusNameNotFound, nil)
+			return x.refuse(h, smb2.StatusNameNotFound)
 		}
 		f.pipe = true
 	} else {
@@ -275,9 +248,9 @@ func (x *session) create(h smb2.Header, name string, access uint32) error {
 		if err != nil {
 			return x.failed(h, err)
 		}
-		written, size = smb2.FileTime(info.ModTime()), uint64(info.Size())
+		r.LastWriteTime, r.EndOfFile = smb2.FileTime(info.ModTime()), uint64(info.Size())
 		if info.IsDir() {
-			f.dir, attributes = true, smb2.AttrDirectory
+			f.dir, r.FileAttributes = true, smb2.AttributeDirectory
 			f.names, err = fs.ReadDir(x.server.opts.Tree, clean)
 		} else {
 			f.content, err = fs.ReadFile(x.server.opts.Tree, clean)
@@ -285,29 +258,24 @@ func (x *session) create(h smb2.Header, name string, access uint32) error {
 		if err != nil {
 			return x.failed(h, err)
 		}
-		if access&1 != 0 {
+		if access&smb2.FileReadData != 0 {
 			f.failure = x.conn.Take()
 		}
 	}
 	x.next++
-	x.handles[x.next] = f
-	b := append([]byte{89, 0, 0, 0, 1, 0, 0, 0}, make([]byte, 16)...)
-	b = le.AppendUint64(le.AppendUint64(b, written), written)
-	b = le.AppendUint64(le.AppendUint64(b, size), size)
-	b = le.AppendUint32(le.AppendUint32(b, attributes), 0)
-	b = le.AppendUint64(le.AppendUint64(b, x.next), x.next)
-	return x.reply(h, smb2.StatusOK, append(b, make([]byte, 9)...))
+	r.FileID = smb2.FileID{Persistent: x.next, Volatile: x.next}
+	x.handles[r.FileID] = f
+	return x.reply(h, smb2.StatusOK, &r, nil)
 }
 
 func (x *session) read(h smb2.Header, f *handle, offset uint64, n uint32) error {
 	if f == nil || f.dir || f.pipe {
-		return x.reply(h, smb2.StatusInvalidParameter, nil)
+		return x.refuse(h, smb2.StatusInvalidParameter)
 	}
 	if x.server.opts.Pending {
 		p := h
 		p.Flags, p.Status, p.Credits = smb2.FlagResponse|smb2.FlagAsync, smb2.StatusPending, 0
-		msg := append(p.Append(nil), 9, 0, 0, 0, 0, 0, 0, 0, 0)
-		if _, err := x.conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(msg))), msg...)); err != nil {
+		if err := x.write(smb2.Append(nil, p, &smb2.ErrorResponse{}, nil)); err != nil {
 			return err
 		}
 	}
@@ -327,16 +295,14 @@ func (x *session) read(h smb2.Header, f *handle, offset uint64, n uint32) error 
 		}
 	}
 	if len(data) == 0 {
-		return x.reply(h, smb2.StatusEndOfFile, nil)
+		return x.refuse(h, smb2.StatusEndOfFile)
 	}
-	b := []byte{17, 0, smb2.HeaderSize + 16, 0}
-	b = le.AppendUint32(b, uint32(len(data)))
-	return x.reply(h, smb2.StatusOK, append(append(b, make([]byte, 8)...), data...))
+	return x.reply(h, smb2.StatusOK, &smb2.ReadResponse{}, data)
 }
 
 func (x *session) list(h smb2.Header, f *handle) error {
 	if f == nil || !f.dir {
-		return x.reply(h, smb2.StatusInvalidParameter, nil)
+		return x.refuse(h, smb2.StatusInvalidParameter)
 	}
 	if f.failure.Fault == servers.Endless && f.at == len(f.names) && f.at > 0 {
 		f.at = 0
@@ -355,36 +321,23 @@ func (x *session) list(h smb2.Header, f *handle) error {
 		}
 		m := smb2.Member{Name: e.Name(), Written: smb2.FileTime(info.ModTime()), Size: uint64(info.Size())}
 		if e.IsDir() {
-			m.Attributes = smb2.AttrDirectory
+			m.Attributes = smb2.AttributeDirectory
 		}
 		b, last = smb2.AppendMember(b, last, m)
 	}
 	if last < 0 {
-		return x.reply(h, smb2.StatusNoMoreFiles, nil)
+		return x.refuse(h, smb2.StatusNoMoreFiles)
 	}
-	head := []byte{9, 0, smb2.HeaderSize + 8, 0}
-	return x.reply(h, smb2.StatusOK, append(le.AppendUint32(head, uint32(len(b))), b...))
+	return x.reply(h, smb2.StatusOK, &smb2.QueryDirectoryResponse{}, b)
 }
 
-// transceive answers what is asked of the pipe.
-func (x *session) transceive(h smb2.Header, body, msg []byte) error {
-	if len(body) < 56 {
-		return errEnd
-	}
-	in, err := smb2.Part(msg, le.Uint32(body[24:]), le.Uint32(body[28:]))
-	if err != nil {
-		return err
-	}
+// transceive answers a message to the pipe.
+func (x *session) transceive(h smb2.Header, r *smb2.IoctlRequest, msg []byte) error {
 	shares := []smb2.Share{{Name: x.server.opts.Share}, {Name: "IPC$", Type: smb2.ShareHidden | 3}, {Name: "print", Type: 1}}
 	for _, name := range slices.Sorted(maps.Keys(x.server.opts.Shares)) {
 		shares = append(shares, smb2.Share{Name: name, Remark: x.server.opts.Shares[name]})
 	}
-	out := smb2.AnswerShares(in, shares)
-	b := append([]byte{49, 0, 0, 0}, body[4:24]...)
-	for _, v := range []uint32{smb2.HeaderSize + 48, 0, smb2.HeaderSize + 48, uint32(len(out)), 0, 0} {
-		b = le.AppendUint32(b, v)
-	}
-	return x.reply(h, smb2.StatusOK, append(b, out...))
+	return x.reply(h, smb2.StatusOK, &smb2.IoctlResponse{CtlCode: r.CtlCode, FileID: r.FileID}, smb2.AnswerShares(msg, shares))
 }
 
 // strike does what a fault does that ends the connection or takes the place of a reply.
@@ -394,9 +347,9 @@ func (x *session) strike(f servers.Failure, h smb2.Header) (err error, over bool
 	case servers.Noise:
 		x.conn.Write([]byte("\xff\xfe no SMB\r\n\x00\xff\x7f"))
 	case servers.Abort:
-		return x.reply(h, smb2.StatusUnexpectedIOError, nil), true
+		return x.refuse(h, smb2.StatusUnexpectedIOError), true
 	case servers.Short:
-		return x.reply(h, smb2.StatusEndOfFile, nil), true
+		return x.refuse(h, smb2.StatusEndOfFile), true
 	case servers.Stall:
 		x.conn.Wait()
 	case servers.Reset:

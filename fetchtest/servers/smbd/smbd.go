@@ -43,6 +43,14 @@ type Options struct {
 	Listen string
 }
 
+// signing returns the algorithm of signatures in dialect 3.1.1.
+func (o *Options) signing() uint16 {
+	if o.CMAC {
+		return smb2.SignCMAC
+	}
+	return smb2.SignGMAC
+}
+
 // A Server is a running SMB server. Its content, for faults, is that of files and directories: a
 // failure is taken when one is opened. Abort answers with a failure, Short with the end of the file.
 type Server struct {
@@ -80,7 +88,7 @@ func New(opts Options) (*Server, error) {
 	}
 	s := &Server{Server: base, opts: opts}
 	base.Serve(func(c *servers.Conn) {
-		(&session{server: s, conn: c, credits: 1, handles: make(map[uint64]*handle)}).serve()
+		(&session{server: s, conn: c, credits: 1, handles: make(map[smb2.FileID]*handle)}).serve()
 	})
 	return s, nil
 }

@@ -5,10 +5,7 @@ import (
 	"fmt"
 )
 
-// DirectoryInformation is the class of information that Member has, for QUERY_DIRECTORY.
-const DirectoryInformation = 1
-
-// A Member is one of a directory ([MS-FSCC], section 2.4.10).
+// A Member is one of a directory.
 type Member struct {
 	Name       string
 	Written    uint64 // a FILETIME
@@ -16,20 +13,28 @@ type Member struct {
 	Attributes uint32
 }
 
-// memberSize is the size of what comes before a name.
+// directoryInformation is what precedes the name of a member (FILE_DIRECTORY_INFORMATION, [MS-FSCC],
+// section 2.4.10).
+type directoryInformation struct {
+	NextEntryOffset, FileIndex                              uint32
+	CreationTime, LastAccessTime, LastWriteTime, ChangeTime uint64
+	EndOfFile, AllocationSize                               uint64
+	FileAttributes, FileNameLength                          uint32
+}
+
+// memberSize is the size of directoryInformation.
 const memberSize = 64
 
-// ParseMembers reads the answer to a query.
+// ParseMembers reads the buffer of a QueryDirectoryResponse.
 func ParseMembers(b []byte) ([]Member, error) {
-	le := binary.LittleEndian
 	var all []Member
 	for {
-		if len(b) < memberSize || uint64(le.Uint32(b[60:])) > uint64(len(b)-memberSize) {
+		var d directoryInformation
+		if _, err := binary.Decode(b, le, &d); err != nil || uint64(d.FileNameLength) > uint64(len(b)-memberSize) {
 			return nil, fmt.Errorf("%w: a member of a directory", ErrMalformed)
 		}
-		all = append(all, Member{Name: Name(b[memberSize:][:le.Uint32(b[60:])]), Written: le.Uint64(b[24:]),
-			Size: le.Uint64(b[40:]), Attributes: le.Uint32(b[56:])})
-		next := le.Uint32(b)
+		all = append(all, Member{Name(b[memberSize:][:d.FileNameLength]), d.LastWriteTime, d.EndOfFile, d.FileAttributes})
+		next := d.NextEntryOffset
 		if next == 0 {
 			return all, nil
 		}
@@ -40,10 +45,9 @@ func ParseMembers(b []byte) ([]Member, error) {
 	}
 }
 
-// AppendMember appends a member to others, for test servers. Last is where the one before begins,
+// AppendMember appends a member to others, for test servers. Last is the offset of the one before,
 // or -1.
 func AppendMember(b []byte, last int, m Member) (all []byte, at int) {
-	le := binary.LittleEndian
 	for len(b)%8 != 0 {
 		b = append(b, 0)
 	}
@@ -52,11 +56,10 @@ func AppendMember(b []byte, last int, m Member) (all []byte, at int) {
 		le.PutUint32(b[last:], uint32(at-last))
 	}
 	name := UTF16(m.Name)
-	b = append(b, make([]byte, 24)...)
-	b = le.AppendUint64(b, m.Written)
-	b = le.AppendUint64(b, m.Written)
-	b = le.AppendUint64(le.AppendUint64(b, m.Size), m.Size)
-	b = le.AppendUint32(b, m.Attributes)
-	b = le.AppendUint32(b, uint32(len(name)))
+	b, err := binary.Append(b, le, directoryInformation{LastWriteTime: m.Written, ChangeTime: m.Written,
+		EndOfFile: m.Size, AllocationSize: m.Size, FileAttributes: m.Attributes, FileNameLength: uint32(len(name))})
+	if err != nil {
+		panic(err) // it consists of numbers
+	}
 	return append(b, name...), at
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/md5"
 	"crypto/rand"
 	"crypto/rc4"
-	"encoding/binary"
 	"fmt"
 	"strings"
 	"time"
@@ -38,14 +37,13 @@ type Account struct{ Domain, User, Password string }
 // NTLMNegotiate returns the first message of a login.
 func NTLMNegotiate() []byte {
 	b := append([]byte(ntlmSignature), 1, 0, 0, 0)
-	b = binary.LittleEndian.AppendUint32(b, ntlmFlags)
+	b = le.AppendUint32(b, ntlmFlags)
 	return append(b, make([]byte, 16)...) // no domain, no workstation
 }
 
 // NTLMAuthenticate answers a challenge. It returns the last message of the login and the key of the
 // session.
 func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, err error) {
-	le := binary.LittleEndian
 	if len(challenge) < 48 || len(challenge) > maxNTLM || le.Uint32(challenge[8:]) != 2 {
 		return nil, nil, fmt.Errorf("%w: no challenge", ErrMalformed)
 	}
@@ -105,7 +103,6 @@ func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, 
 
 // NTLMChallenge returns a server's challenge, of 8 bytes, as a message.
 func NTLMChallenge(nonce []byte, name string, now time.Time) []byte {
-	le := binary.LittleEndian
 	target := UTF16(name)
 	info := le.AppendUint16([]byte{avComputer, 0}, uint16(len(target)))
 	info = append(info, target...)
@@ -134,7 +131,7 @@ func NTLMChallenge(nonce []byte, name string, now time.Time) []byte {
 // NTLMVerify checks an answer to a challenge. It returns the user and the key of the session, or
 // false if password does not give the password that was used. It is for test servers.
 func NTLMVerify(msg, challenge []byte, password func(domain, user string) (string, bool)) (user string, key []byte, ok bool) {
-	if len(msg) < 88 || binary.LittleEndian.Uint32(msg[8:]) != 3 {
+	if len(msg) < 88 || le.Uint32(msg[8:]) != 3 {
 		return "", nil, false
 	}
 	var fields [6][]byte
@@ -162,7 +159,7 @@ func NTLMVerify(msg, challenge []byte, password func(domain, user string) (strin
 
 // field returns what the lengths and the offset at a place of a message mean.
 func field(msg []byte, at int) ([]byte, error) {
-	n, offset := binary.LittleEndian.Uint16(msg[at:]), binary.LittleEndian.Uint32(msg[at+4:])
+	n, offset := le.Uint16(msg[at:]), le.Uint32(msg[at+4:])
 	if uint64(offset)+uint64(n) > uint64(len(msg)) {
 		return nil, fmt.Errorf("%w: a part of a login lies outside of it", ErrMalformed)
 	}
@@ -176,7 +173,7 @@ func avPairs(info []byte) (pairs, stamp []byte, err error) {
 		if len(info) < 4 {
 			return pairs, stamp, nil
 		}
-		id, n := binary.LittleEndian.Uint16(info), int(binary.LittleEndian.Uint16(info[2:]))
+		id, n := le.Uint16(info), int(le.Uint16(info[2:]))
 		if id == avEnd {
 			return pairs, stamp, nil
 		}

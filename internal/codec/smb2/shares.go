@@ -1,7 +1,6 @@
 package smb2
 
 import (
-	"encoding/binary"
 	"fmt"
 )
 
@@ -43,7 +42,6 @@ var (
 )
 
 func pdu(kind, flags byte, call uint32, body []byte) []byte {
-	le := binary.LittleEndian
 	b := []byte{5, 0, kind, flags, 0x10, 0, 0, 0}
 	b = le.AppendUint16(b, uint16(pduHeader+len(body)))
 	b = le.AppendUint16(b, 0)
@@ -67,7 +65,6 @@ func BoundShares(b []byte) error {
 
 // AskShares returns the question for the shares of a server (NetrShareEnum, level 1).
 func AskShares(server string) []byte {
-	le := binary.LittleEndian
 	b := le.AppendUint32(make([]byte, 4), 0) // of the PDU: what to allocate, and then the operation
 	le.PutUint16(b[6:], 15)
 	b = le.AppendUint32(b, 0x20000)
@@ -81,7 +78,6 @@ func AskShares(server string) []byte {
 // appendString appends a string with its lengths and a NUL. Base is where b begins in what is
 // aligned.
 func appendString(b []byte, text string, base int) []byte {
-	le := binary.LittleEndian
 	chars := append(UTF16(text), 0, 0)
 	n := uint32(len(chars) / 2)
 	b = le.AppendUint32(le.AppendUint32(le.AppendUint32(b, n), 0), n)
@@ -101,8 +97,8 @@ func Fragment(b []byte) (stub, rest []byte, last, ok bool, err error) {
 	if b[0] != 5 || b[2] != pduResponse || b[4]&0xf0 != 0x10 {
 		return nil, nil, false, false, fmt.Errorf("%w: no answer about shares", ErrMalformed)
 	}
-	n := int(binary.LittleEndian.Uint16(b[8:]))
-	if n < responseHeader || binary.LittleEndian.Uint16(b[10:]) != 0 {
+	n := int(le.Uint16(b[8:]))
+	if n < responseHeader || le.Uint16(b[10:]) != 0 {
 		return nil, nil, false, false, fmt.Errorf("%w: a fragment about shares", ErrMalformed)
 	}
 	if len(b) < n {
@@ -166,7 +162,7 @@ func (r *ndr) take(n int) []byte {
 func (r *ndr) uint32() uint32 {
 	r.take((4 - r.at%4) % 4)
 	if b := r.take(4); b != nil {
-		return binary.LittleEndian.Uint32(b)
+		return le.Uint32(b)
 	}
 	return 0
 }
@@ -186,7 +182,6 @@ func (r *ndr) string() string {
 
 // AnswerShares answers a message about shares, for test servers.
 func AnswerShares(msg []byte, shares []Share) []byte {
-	le := binary.LittleEndian
 	if len(msg) > 2 && msg[2] == pduBind {
 		return pdu(pduBindAck, fragFirst|fragLast, 1, make([]byte, 44))
 	}

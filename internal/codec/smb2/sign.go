@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/subtle"
-	"encoding/binary"
 )
 
 // The algorithms of signatures ([MS-SMB2], section 2.2.3.1.7).
@@ -66,7 +65,7 @@ func (s *Signer) Sign(msg []byte) {
 
 // Verify reports whether the signature of a message is right. It changes the message meanwhile.
 func (s *Signer) Verify(msg []byte) bool {
-	if binary.LittleEndian.Uint32(msg[16:])&FlagSigned == 0 {
+	if le.Uint32(msg[16:])&FlagSigned == 0 {
 		return false
 	}
 	var got [16]byte
@@ -83,7 +82,7 @@ func (s *Signer) sum(msg []byte) (sum [16]byte) {
 		nonce := make([]byte, 12) // [MS-SMB2], section 3.1.4.1
 		copy(nonce, msg[24:32])
 		nonce[8] = msg[16] & FlagResponse
-		if Command(binary.LittleEndian.Uint16(msg[12:])) == Cancel {
+		if Command(le.Uint16(msg[12:])) == Cancel {
 			nonce[8] |= 2
 		}
 		s.gcm.Seal(sum[:0], nonce, nil, msg)

@@ -4,7 +4,6 @@
 package smb2
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -49,9 +48,9 @@ func (c Command) String() string {
 
 // Flags of a header.
 const (
-	FlagResponse = 1 << 0
-	FlagAsync    = 1 << 1
-	FlagSigned   = 1 << 3
+	FlagResponse = 1 << 0 // SMB2_FLAGS_SERVER_TO_REDIR
+	FlagAsync    = 1 << 1 // SMB2_FLAGS_ASYNC_COMMAND
+	FlagSigned   = 1 << 3 // SMB2_FLAGS_SIGNED
 )
 
 // The dialects.
@@ -63,21 +62,14 @@ const (
 	Dialect311 = 0x0311
 )
 
-// LargeMTU is the capability of requests that cost several credits.
-const LargeMTU = 1 << 2
-
-// Flags of a session.
+// Attributes of files ([MS-FSCC], section 2.6).
 const (
-	SessionGuest   = 1 << 0
-	SessionNull    = 1 << 1
-	SessionEncrypt = 1 << 2
+	AttributeReadonly  = 1 << 0 // FILE_ATTRIBUTE_READONLY
+	AttributeHidden    = 1 << 1 // FILE_ATTRIBUTE_HIDDEN
+	AttributeSystem    = 1 << 2 // FILE_ATTRIBUTE_SYSTEM
+	AttributeDirectory = 1 << 4 // FILE_ATTRIBUTE_DIRECTORY
+	AttributeArchive   = 1 << 5 // FILE_ATTRIBUTE_ARCHIVE
 )
-
-// AttrDirectory is the attribute of directories.
-const AttrDirectory = 0x10
-
-// PipeTransceive is the control code that writes a message to a pipe and reads the answer.
-const PipeTransceive = 0x0011C017
 
 // A Header begins every message ([MS-SMB2], section 2.2.1).
 type Header struct {
@@ -93,7 +85,6 @@ type Header struct {
 
 // Append appends the header, without a signature.
 func (h Header) Append(b []byte) []byte {
-	le := binary.LittleEndian
 	b = append(b, 0xfe, 'S', 'M', 'B', HeaderSize, 0)
 	b = le.AppendUint16(b, h.Charge)
 	b = le.AppendUint32(b, uint32(h.Status))
@@ -116,33 +107,11 @@ func ParseHeader(b []byte) (Header, error) {
 	if len(b) < HeaderSize || string(b[:4]) != "\xfeSMB" || b[4] != HeaderSize || b[5] != 0 {
 		return Header{}, ErrMalformed
 	}
-	le := binary.LittleEndian
 	if le.Uint32(b[20:]) != 0 {
 		return Header{}, fmt.Errorf("%w: a compound answer to a single request", ErrMalformed)
 	}
 	return Header{Charge: le.Uint16(b[6:]), Status: Status(le.Uint32(b[8:])), Command: Command(le.Uint16(b[12:])), Credits: le.Uint16(b[14:]),
 		Flags: le.Uint32(b[16:]), MessageID: le.Uint64(b[24:]), TreeID: le.Uint32(b[36:]), SessionID: le.Uint64(b[40:])}, nil
-}
-
-// Part returns the n bytes at an offset from the beginning of a message.
-func Part(msg []byte, offset, n uint32) ([]byte, error) {
-	if n == 0 {
-		return nil, nil
-	}
-	if uint64(offset)+uint64(n) > uint64(len(msg)) || offset < HeaderSize {
-		return nil, fmt.Errorf("%w: a part lies outside of it", ErrMalformed)
-	}
-	return msg[offset : offset+n], nil
-}
-
-// Fixed returns the fixed part of the body of a message, which has to begin with its own size; the
-// last bit of that stands for a part of variable size.
-func Fixed(msg []byte, size uint16) ([]byte, error) {
-	body := msg[HeaderSize:]
-	if len(body) < int(size&^1) || len(body) < 2 || binary.LittleEndian.Uint16(body) != size {
-		return nil, fmt.Errorf("%w: the body is too short, or another's", ErrMalformed)
-	}
-	return body, nil
 }
 
 // epoch is the beginning of 1601, from which times count in units of 100 ns, in Unix time.
@@ -167,7 +136,6 @@ func FileTime(t time.Time) uint64 {
 // AppendUTF16 appends text in UTF-16LE. Surrogates without their other half, as names may have them,
 // stand in text as Name writes them. It returns false if text is not UTF-8 otherwise.
 func AppendUTF16(b []byte, text string) ([]byte, bool) {
-	le := binary.LittleEndian
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		switch {
@@ -203,7 +171,6 @@ func UTF16(text string) []byte {
 // that every name can be written and comes back.
 func Name(b []byte) string {
 	var out []byte
-	le := binary.LittleEndian
 	for ; len(b) >= 2; b = b[2:] {
 		r := rune(le.Uint16(b))
 		if utf16.IsSurrogate(r) {

@@ -3,8 +3,10 @@ package smb2
 import (
 	"bytes"
 	"crypto/aes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -136,10 +138,46 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+var bodies = []Body{&ErrorResponse{}, &NegotiateRequest{}, &NegotiateResponse{}, &SessionSetupRequest{}, &SessionSetupResponse{},
+	&TreeConnectRequest{}, &TreeConnectResponse{}, &CreateRequest{}, &CreateResponse{}, &CloseRequest{}, &CloseResponse{}, &ReadRequest{},
+	&ReadResponse{}, &QueryDirectoryRequest{}, &QueryDirectoryResponse{}, &IoctlRequest{}, &IoctlResponse{}}
+
+func TestBodiesHaveTheSizeThatTheySay(t *testing.T) {
+	t.Parallel()
+	for _, b := range bodies {
+		if got, want := 2+binary.Size(b), int(b.structureSize()&^1); got != want {
+			t.Errorf("%T: %d bytes, want %d", b, got, want)
+		}
+	}
+}
+
+func TestBuffersAreFound(t *testing.T) {
+	t.Parallel()
+	for _, b := range bodies {
+		msg := Append(nil, Header{}, b, []byte("buffer"))
+		got, err := Parse(msg, b)
+		if _, ok := b.(locator); err != nil || ok && string(got) != "buffer" {
+			t.Errorf("%T: %q, %v", b, got, err)
+		}
+		if _, err := Parse(msg[:bufferOffset(b.structureSize())-1], b); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%T without its last byte: %v", b, err)
+		}
+		if l, ok := b.(locator); ok {
+			if _, err := Parse(msg[:len(msg)-1], b); !errors.Is(err, ErrMalformed) {
+				t.Errorf("%T with a buffer that lies outside: %v", b, err)
+			}
+			l.locate(HeaderSize-1, 1)
+			if _, err := part(msg, l); !errors.Is(err, ErrMalformed) {
+				t.Errorf("%T with a buffer in the header: %v", b, err)
+			}
+		}
+	}
+}
+
 // FuzzParse has all that a server says and a client reads.
 func FuzzParse(f *testing.F) {
 	b, at := AppendMember(nil, -1, Member{Name: "a", Size: 1})
-	b, _ = AppendMember(b, at, Member{Name: "bc", Attributes: AttrDirectory})
+	b, _ = AppendMember(b, at, Member{Name: "bc", Attributes: AttributeDirectory})
 	f.Add(b)
 	f.Add(NTLMChallenge(make([]byte, 8), "HOST", time.Now()))
 	f.Add(ServerToken(NTLMChallenge(make([]byte, 8), "HOST", time.Time{})))
@@ -165,5 +203,11 @@ func FuzzParse(f *testing.F) {
 		}
 		ParseShares(b)
 		ParseHeader(b)
+		for _, body := range bodies {
+			Parse(b, reflect.New(reflect.TypeOf(body).Elem()).Interface().(Body))
+		}
+		for at := range uint32(len(b)) {
+			ParseContexts(b, at, 3)
+		}
 	})
 }

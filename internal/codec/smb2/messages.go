@@ -1,0 +1,434 @@
+package smb2
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+var le = binary.LittleEndian
+
+// A Body is the fixed part of the body of a message: the fields that follow StructureSize, in the
+// order of the specification.
+type Body interface {
+	// structureSize returns the value of the field StructureSize. It is odd if a buffer follows.
+	structureSize() uint16
+}
+
+// A locator is a Body that says where the buffer behind it stands.
+type locator interface {
+	locate(offset, length int)
+	located() (offset, length uint32)
+}
+
+// Append appends a message: its header, its body and the buffer that follows.
+func Append(b []byte, h Header, body Body, buffer []byte) []byte {
+	size := body.structureSize()
+	if l, ok := body.(locator); ok {
+		l.locate(bufferOffset(size), len(buffer))
+	}
+	b, err := binary.Append(le.AppendUint16(h.Append(b), size), le, body)
+	if err != nil {
+		panic(err) // a body consists of numbers
+	}
+	if len(buffer) == 0 && size&1 != 0 {
+		return append(b, 0)
+	}
+	return append(b, buffer...)
+}
+
+// Parse reads the body of a message and returns the buffer that follows, if it has one.
+func Parse(msg []byte, body Body) (buffer []byte, err error) {
+	size := body.structureSize()
+	if len(msg) < bufferOffset(size) || le.Uint16(msg[HeaderSize:]) != size {
+		return nil, fmt.Errorf("%w: the body is too short, or another message's", ErrMalformed)
+	}
+	if _, err := binary.Decode(msg[HeaderSize+2:], le, body); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	if l, ok := body.(locator); ok {
+		return part(msg, l)
+	}
+	return nil, nil
+}
+
+// bufferOffset returns the offset of the buffer behind a body, from the beginning of the header.
+func bufferOffset(structureSize uint16) int { return HeaderSize + int(structureSize&^1) }
+
+func part(msg []byte, l locator) ([]byte, error) {
+	offset, n := l.located()
+	if n == 0 {
+		return nil, nil
+	}
+	if uint64(offset)+uint64(n) > uint64(len(msg)) || offset < HeaderSize {
+		return nil, fmt.Errorf("%w: the buffer lies outside of it", ErrMalformed)
+	}
+	return msg[offset : offset+n], nil
+}
+
+// An Extent16 is the offset of a buffer from the beginning of the header, and its length.
+type Extent16 struct{ Offset, Length uint16 }
+
+func (e *Extent16) locate(offset, length int)        { e.Offset, e.Length = uint16(offset), uint16(length) }
+func (e *Extent16) located() (offset, length uint32) { return uint32(e.Offset), uint32(e.Length) }
+
+// An Extent32 is an Extent16 with more bits.
+type Extent32 struct{ Offset, Length uint32 }
+
+func (e *Extent32) locate(offset, length int)        { e.Offset, e.Length = uint32(offset), uint32(length) }
+func (e *Extent32) located() (offset, length uint32) { return e.Offset, e.Length }
+
+// A FileID identifies an open file (SMB2_FILEID, section 2.2.14.1).
+type FileID struct{ Persistent, Volatile uint64 }
+
+// An ErrorResponse is the body of a response with a status of failure (section 2.2.2).
+type ErrorResponse struct {
+	ErrorContextCount, _ uint8
+	ByteCount            uint32
+}
+
+func (*ErrorResponse) structureSize() uint16 { return 9 }
+
+// Security modes (section 2.2.3).
+const (
+	SigningEnabled  = 1 << 0 // SMB2_NEGOTIATE_SIGNING_ENABLED
+	SigningRequired = 1 << 1 // SMB2_NEGOTIATE_SIGNING_REQUIRED
+)
+
+// Capabilities (section 2.2.3).
+const (
+	CapLargeMTU   = 1 << 2 // SMB2_GLOBAL_CAP_LARGE_MTU: requests may cost several credits
+	CapEncryption = 1 << 6 // SMB2_GLOBAL_CAP_ENCRYPTION
+)
+
+// A NegotiateRequest has the dialects and the contexts in its buffer (section 2.2.3).
+type NegotiateRequest struct {
+	DialectCount, SecurityMode, _ uint16
+	Capabilities                  uint32
+	ClientGUID                    [16]byte
+	ContextOffset                 uint32
+	ContextCount, _               uint16
+}
+
+func (*NegotiateRequest) structureSize() uint16 { return 36 }
+
+// Offer notes what the buffer that it returns has: dialects, and contexts for 3.1.1.
+func (r *NegotiateRequest) Offer(dialects []uint16, c Contexts) (buffer []byte) {
+	for _, d := range dialects {
+		buffer = le.AppendUint16(buffer, d)
+	}
+	at := bufferOffset(r.structureSize())
+	for (at+len(buffer))%8 != 0 {
+		buffer = append(buffer, 0)
+	}
+	r.DialectCount, r.ContextOffset, r.ContextCount = uint16(len(dialects)), uint32(at+len(buffer)), c.count()
+	return append(buffer, c.bytes()...)
+}
+
+// A NegotiateResponse may have a token and contexts in its buffer (section 2.2.4).
+type NegotiateResponse struct {
+	SecurityMode, Dialect, ContextCount                      uint16
+	ServerGUID                                               [16]byte
+	Capabilities, MaxTransactSize, MaxReadSize, MaxWriteSize uint32
+	SystemTime, ServerStartTime                              uint64
+	SecurityBufferOffset, SecurityBufferLength               uint16
+	ContextOffset                                            uint32
+}
+
+func (*NegotiateResponse) structureSize() uint16 { return 65 }
+
+// Choose notes what the buffer that it returns has: contexts, and no token.
+func (r *NegotiateResponse) Choose(c Contexts) (buffer []byte) {
+	at := bufferOffset(r.structureSize())
+	r.SecurityBufferOffset, r.ContextOffset, r.ContextCount = uint16(at), uint32(at), c.count()
+	return c.bytes()
+}
+
+// Types of negotiate contexts (section 2.2.3.1), and the one hash that there is.
+const (
+	preauthIntegrityCapabilities = 1 // SMB2_PREAUTH_INTEGRITY_CAPABILITIES
+	encryptionCapabilities       = 2 // SMB2_ENCRYPTION_CAPABILITIES
+	signingCapabilities          = 8 // SMB2_SIGNING_CAPABILITIES
+
+	// HashSHA512 is SHA-512, for [Hash].
+	HashSHA512 = 1
+)
+
+// Contexts are the algorithms that a client offers, or those that a server has chosen.
+type Contexts struct {
+	Hashes  []uint16
+	Salt    []byte // of the hash
+	Ciphers []uint16
+	Signing []uint16
+}
+
+func (c Contexts) count() uint16 {
+	n := uint16(0)
+	for _, ids := range [][]uint16{c.Hashes, c.Ciphers, c.Signing} {
+		if len(ids) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// bytes returns the contexts, which begin at a multiple of 8 bytes.
+func (c Contexts) bytes() (b []byte) {
+	for _, x := range []struct {
+		kind uint16
+		ids  []uint16
+		salt []byte
+	}{{preauthIntegrityCapabilities, c.Hashes, c.Salt}, {encryptionCapabilities, c.Ciphers, nil}, {signingCapabilities, c.Signing, nil}} {
+		if len(x.ids) == 0 {
+			continue
+		}
+		for len(b)%8 != 0 {
+			b = append(b, 0)
+		}
+		data := le.AppendUint16(nil, uint16(len(x.ids)))
+		if x.kind == preauthIntegrityCapabilities {
+			data = le.AppendUint16(data, uint16(len(x.salt)))
+		}
+		for _, id := range x.ids {
+			data = le.AppendUint16(data, id)
+		}
+		data = append(data, x.salt...)
+		b = le.AppendUint16(le.AppendUint16(b, x.kind), uint16(len(data)))
+		b = append(le.AppendUint32(b, 0), data...)
+	}
+	return b
+}
+
+// ParseContexts reads n contexts at an offset of a message. It ignores those of other types.
+func ParseContexts(msg []byte, offset uint32, n uint16) (c Contexts, err error) {
+	for ; n > 0; n-- {
+		offset = (offset + 7) &^ 7
+		head, err := part(msg, &Extent32{offset, 8})
+		if err != nil {
+			return Contexts{}, err
+		}
+		size := uint32(le.Uint16(head[2:]))
+		data, err := part(msg, &Extent32{offset + 8, size})
+		if err != nil {
+			return Contexts{}, err
+		}
+		switch le.Uint16(head) {
+		case preauthIntegrityCapabilities:
+			c.Hashes, err = algorithms(data, 4)
+		case encryptionCapabilities:
+			c.Ciphers, err = algorithms(data, 2)
+		case signingCapabilities:
+			c.Signing, err = algorithms(data, 2)
+		}
+		if err != nil {
+			return Contexts{}, err
+		}
+		offset += 8 + size
+	}
+	return c, nil
+}
+
+// algorithms returns the identifiers in the data of a context: their number is at its beginning, and
+// they stand at an offset.
+func algorithms(data []byte, offset int) (ids []uint16, err error) {
+	if len(data) < offset || len(data) < offset+2*int(le.Uint16(data)) {
+		return nil, fmt.Errorf("%w: a negotiate context is too short", ErrMalformed)
+	}
+	for i := range int(le.Uint16(data)) {
+		ids = append(ids, le.Uint16(data[offset+2*i:]))
+	}
+	return ids, nil
+}
+
+// A SessionSetupRequest has a token in its buffer (section 2.2.5).
+type SessionSetupRequest struct {
+	Flags, SecurityMode   uint8
+	Capabilities, Channel uint32
+	Extent16
+	PreviousSessionID uint64
+}
+
+func (*SessionSetupRequest) structureSize() uint16 { return 25 }
+
+// Flags of a session (section 2.2.6).
+const (
+	SessionFlagIsGuest     = 1 << 0 // SMB2_SESSION_FLAG_IS_GUEST
+	SessionFlagIsNull      = 1 << 1 // SMB2_SESSION_FLAG_IS_NULL
+	SessionFlagEncryptData = 1 << 2 // SMB2_SESSION_FLAG_ENCRYPT_DATA
+)
+
+// A SessionSetupResponse has a token in its buffer (section 2.2.6).
+type SessionSetupResponse struct {
+	SessionFlags uint16
+	Extent16
+}
+
+func (*SessionSetupResponse) structureSize() uint16 { return 9 }
+
+// A TreeConnectRequest has the path \\server\share in its buffer (section 2.2.9).
+type TreeConnectRequest struct {
+	Flags uint16
+	Extent16
+}
+
+func (*TreeConnectRequest) structureSize() uint16 { return 9 }
+
+// Types and flags of shares (section 2.2.10).
+const (
+	ShareTypeDisk = 1 // SMB2_SHARE_TYPE_DISK
+	ShareTypePipe = 2 // SMB2_SHARE_TYPE_PIPE
+
+	ShareFlagEncryptData = 1 << 15 // SMB2_SHAREFLAG_ENCRYPT_DATA
+)
+
+// A TreeConnectResponse describes a share (section 2.2.10).
+type TreeConnectResponse struct {
+	ShareType, _                            uint8
+	ShareFlags, Capabilities, MaximalAccess uint32
+}
+
+func (*TreeConnectResponse) structureSize() uint16 { return 16 }
+
+// What CREATE asks for (sections 2.2.13 and 2.2.13.1.1).
+const (
+	FileReadData       = 1 << 0  // FILE_READ_DATA
+	FileReadAttributes = 1 << 7  // FILE_READ_ATTRIBUTES
+	Synchronize        = 1 << 20 // SYNCHRONIZE
+
+	ImpersonationLevel = 2 // Impersonation
+	FileOpen           = 1 // FILE_OPEN: the file has to exist
+	FileShareAll       = 7 // FILE_SHARE_READ, FILE_SHARE_WRITE and FILE_SHARE_DELETE
+)
+
+// A CreateRequest has the path within the share in its buffer (section 2.2.13).
+type CreateRequest struct {
+	SecurityFlags, RequestedOplockLevel                                          uint8
+	ImpersonationLevel                                                           uint32
+	SMBCreateFlags, _                                                            uint64
+	DesiredAccess, FileAttributes, ShareAccess, CreateDisposition, CreateOptions uint32
+	Extent16
+	Contexts Extent32
+}
+
+func (*CreateRequest) structureSize() uint16 { return 57 }
+
+// A CreateResponse describes the file that was opened (section 2.2.14). Times are FILETIMEs.
+type CreateResponse struct {
+	OplockLevel, Flags                                      uint8
+	CreateAction                                            uint32
+	CreationTime, LastAccessTime, LastWriteTime, ChangeTime uint64
+	AllocationSize, EndOfFile                               uint64
+	FileAttributes, _                                       uint32
+	FileID                                                  FileID
+	Contexts                                                Extent32
+}
+
+func (*CreateResponse) structureSize() uint16 { return 89 }
+
+// A CloseRequest closes a file (section 2.2.15).
+type CloseRequest struct {
+	Flags  uint16
+	_      uint32
+	FileID FileID
+}
+
+func (*CloseRequest) structureSize() uint16 { return 24 }
+
+// A CloseResponse has attributes, if they are asked for (section 2.2.16).
+type CloseResponse struct {
+	Flags                                                   uint16
+	_                                                       uint32
+	CreationTime, LastAccessTime, LastWriteTime, ChangeTime uint64
+	AllocationSize, EndOfFile                               uint64
+	FileAttributes                                          uint32
+}
+
+func (*CloseResponse) structureSize() uint16 { return 60 }
+
+// A ReadRequest asks for a part of a file (section 2.2.19).
+type ReadRequest struct {
+	Padding, Flags                        uint8
+	Length                                uint32
+	Offset                                uint64
+	FileID                                FileID
+	MinimumCount, Channel, RemainingBytes uint32
+	ReadChannelInfo                       Extent16
+}
+
+func (*ReadRequest) structureSize() uint16 { return 49 }
+
+// ReadDataOffset is where a ReadRequest wants the data of the response, as its Padding.
+const ReadDataOffset = HeaderSize + 16
+
+// A ReadResponse has content in its buffer (section 2.2.20).
+type ReadResponse struct {
+	DataOffset, _                uint8
+	DataLength, DataRemaining, _ uint32
+}
+
+func (*ReadResponse) structureSize() uint16 { return 17 }
+func (r *ReadResponse) locate(offset, length int) {
+	r.DataOffset, r.DataLength = uint8(offset), uint32(length)
+}
+func (r *ReadResponse) located() (offset, length uint32) { return uint32(r.DataOffset), r.DataLength }
+
+// FileDirectoryInformation is the information class of [Member].
+const FileDirectoryInformation = 1
+
+// A QueryDirectoryRequest has a pattern of names in its buffer (section 2.2.33).
+type QueryDirectoryRequest struct {
+	FileInformationClass, Flags uint8
+	FileIndex                   uint32
+	FileID                      FileID
+	Extent16
+	OutputBufferLength uint32
+}
+
+func (*QueryDirectoryRequest) structureSize() uint16 { return 33 }
+
+// A QueryDirectoryResponse has members in its buffer (section 2.2.34).
+type QueryDirectoryResponse struct {
+	OutputBufferOffset uint16
+	OutputBufferLength uint32
+}
+
+func (*QueryDirectoryResponse) structureSize() uint16 { return 9 }
+func (r *QueryDirectoryResponse) locate(offset, length int) {
+	r.OutputBufferOffset, r.OutputBufferLength = uint16(offset), uint32(length)
+}
+func (r *QueryDirectoryResponse) located() (offset, length uint32) {
+	return uint32(r.OutputBufferOffset), r.OutputBufferLength
+}
+
+const (
+	// FsctlPipeTransceive is the control code that writes to a pipe and reads the reply
+	// (FSCTL_PIPE_TRANSCEIVE).
+	FsctlPipeTransceive = 0x0011C017
+	// IoctlIsFsctl is the flag of such codes (SMB2_0_IOCTL_IS_FSCTL).
+	IoctlIsFsctl = 1
+)
+
+// An IoctlRequest has the input in its buffer (section 2.2.31).
+type IoctlRequest struct {
+	_       uint16
+	CtlCode uint32
+	FileID  FileID
+	Extent32
+	MaxInputResponse  uint32
+	Output            Extent32
+	MaxOutputResponse uint32
+	Flags, _          uint32
+}
+
+func (*IoctlRequest) structureSize() uint16 { return 57 }
+
+// An IoctlResponse has the output in its buffer (section 2.2.32).
+type IoctlResponse struct {
+	_       uint16
+	CtlCode uint32
+	FileID  FileID
+	Input   Extent32
+	Extent32
+	Flags, _ uint32
+}
+
+func (*IoctlResponse) structureSize() uint16 { return 49 }
