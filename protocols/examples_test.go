@@ -37,7 +37,7 @@ var families = []struct {
 	{schemes: "sftp scp", rfcs: "draft-ietf-secsh-filexfer-02", login: "agent, keys, password; what `~/.ssh/config` says of the host", examples: []example{
 		{"sftp://joe@host.example/srv/file", "a file by its path from the root"},
 		{"sftp://joe@host.example/~/notes", "a file in the home directory"}}},
-	{schemes: "smb", rfcs: "[MS-SMB2]", login: "NTLM; a guest only by the user guest, without a password; every message is signed", examples: []example{
+	{schemes: "smb", rfcs: "[MS-SMB2]", login: "NTLM; a guest only by the user guest, without a password; every message is signed, or encrypted if the server demands it", examples: []example{
 		{"smb://host.example/", "the shares"},
 		{"smb://joe@host.example/share/dir/", "a directory"},
 		{"smb://domain;joe@host.example/share/file", "a file, for a user of a domain"}}},

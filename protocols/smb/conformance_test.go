@@ -30,6 +30,8 @@ func TestConformance(t *testing.T) {
 		{name: "3.1.1"},
 		{name: "3.1.1 with CMAC", server: smbd.Options{CMAC: true, Pending: true}},
 		{name: "3.0", server: smbd.Options{Dialect: smb2.Dialect300, Batch: 9}},
+		{name: "3.0.2, encrypted share", server: smbd.Options{Dialect: smb2.Dialect302, Cipher: smb2.CipherAES128CCM, EncryptShare: true}},
+		{name: "3.1.1, encrypted session", server: smbd.Options{Cipher: smb2.CipherAES256GCM, EncryptSession: true, Pending: true}},
 		{name: "2.1, few credits", server: smbd.Options{Dialect: smb2.Dialect210, Credits: 3}},
 		{name: "2.0.2, short answers", server: smbd.Options{Dialect: smb2.Dialect202, MaxRead: 1000}},
 	} {

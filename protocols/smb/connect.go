@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ func (d *driver) connect(ctx context.Context, t *target) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), times: d.env.Timeouts(), read: maxOther, credits: 1,
+	s := &session{conn: conn, in: bufio.NewReaderSize(conn, 16<<10), times: d.env.Timeouts(), terms: terms{read: maxOther}, credits: 1,
 		waiting: make(map[uint64]smb2.Command)}
 	release := conn.Bind(ctx)
 	err = d.begin(ctx, s, t)
@@ -48,12 +49,16 @@ func (d *driver) begin(ctx context.Context, s *session, t *target) error {
 // dialects are those that are offered.
 var dialects = []uint16{smb2.Dialect202, smb2.Dialect210, smb2.Dialect300, smb2.Dialect302, smb2.Dialect311}
 
+// ciphers are those that are offered, the fastest first.
+var ciphers = []uint16{smb2.CipherAES128GCM, smb2.CipherAES256GCM, smb2.CipherAES128CCM, smb2.CipherAES256CCM}
+
 // negotiate agrees on a dialect.
 func (s *session) negotiate() error {
 	random := make([]byte, 48) // the client's GUID, and salt
 	rand.Read(random)
-	req := &smb2.NegotiateRequest{SecurityMode: smb2.SigningRequired, Capabilities: smb2.CapLargeMTU, ClientGUID: [16]byte(random)}
-	buffer := req.Offer(dialects, smb2.Contexts{Hashes: []uint16{smb2.HashSHA512}, Salt: random[16:],
+	req := &smb2.NegotiateRequest{SecurityMode: smb2.SigningRequired, Capabilities: smb2.CapLargeMTU | smb2.CapEncryption,
+		ClientGUID: [16]byte(random)}
+	buffer := req.Offer(dialects, smb2.Contexts{Hashes: []uint16{smb2.HashSHA512}, Salt: random[16:], Ciphers: ciphers,
 		Signing: []uint16{smb2.SignGMAC, smb2.SignCMAC}})
 	var r smb2.NegotiateResponse
 	m, _, err := s.ask(smb2.Negotiate, 0, req, buffer, &r)
@@ -69,6 +74,8 @@ func (s *session) negotiate() error {
 		if err := s.contexts(m, &r); err != nil {
 			return err
 		}
+	case r.Dialect >= smb2.Dialect300 && r.Capabilities&smb2.CapEncryption != 0:
+		s.cipher = smb2.CipherAES128CCM
 	}
 	s.large = s.dialect > smb2.Dialect202 && r.Capabilities&smb2.CapLargeMTU != 0
 	most := min(r.MaxReadSize, maxRead)
@@ -97,6 +104,11 @@ func (s *session) contexts(m message, r *smb2.NegotiateResponse) error {
 	}
 	if s.signing != smb2.SignGMAC && s.signing != smb2.SignCMAC {
 		return s.fail(violation("the server chose algorithm %d for signatures", s.signing))
+	}
+	if len(c.Ciphers) > 0 && c.Ciphers[0] != 0 { // 0: the server knows none of those that were offered
+		if s.cipher = c.Ciphers[0]; !slices.Contains(ciphers, s.cipher) {
+			return s.fail(violation("the server chose cipher %d, which it was not offered", s.cipher))
+		}
 	}
 	return nil
 }
@@ -183,13 +195,34 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 		return nil
 	case isGuest:
 		return s.fail(&fetch.Error{Code: fetch.ErrAuth, Err: errGuest, Hint: "name the user guest if that is wanted"})
-	case r.SessionFlags&smb2.SessionFlagEncryptData != 0:
-		return s.fail(&fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server insists on encryption, which is not known here")})
 	}
 	s.signer = smb2.NewSigner(s.dialect, s.signing, key, &s.hash)
 	if !s.signer.Verify(m.b) {
 		return s.fail(violation("the server's signature is wrong: it does not know the password, or somebody on the way changed something"))
 	}
+	if s.cipher != 0 {
+		if s.sealer, err = smb2.NewSealer(s.dialect, s.cipher, s.id, key, &s.hash); err != nil {
+			return s.fail(err)
+		}
+	}
+	if r.SessionFlags&smb2.SessionFlagEncryptData != 0 {
+		return s.encrypt("session")
+	}
+	return nil
+}
+
+// encrypt encrypts all further requests, and accepts only encrypted responses, as the server demands
+// for a session or a share.
+func (s *session) encrypt(what string) error {
+	switch {
+	case s.sealer != nil:
+	case s.signer == nil:
+		return s.fail(&fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("the server encrypts this %s, which takes a password", what),
+			Hint: "give a user name and password"})
+	default:
+		return s.fail(&fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("the server encrypts this %s, but has agreed on no cipher", what)})
+	}
+	s.sealing = true
 	return nil
 }
 
@@ -210,9 +243,10 @@ func (s *session) connectTree(name string) error {
 		return err
 	case r.ShareType != smb2.ShareTypeDisk && r.ShareType != smb2.ShareTypePipe:
 		return &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the share is a printer")}
-	case r.ShareFlags&smb2.ShareFlagEncryptData != 0:
-		return &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server encrypts this share, which is not known here")}
 	}
 	s.tree = m.TreeID
+	if r.ShareFlags&smb2.ShareFlagEncryptData != 0 {
+		return s.encrypt("share")
+	}
 	return nil
 }

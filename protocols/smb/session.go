@@ -27,35 +27,50 @@ const (
 // A session is a login on a connection, with one share. It serves one response at a time, so that
 // nobody but the reader of that waits for answers.
 type session struct {
-	conn    *fetch.Conn
-	in      *bufio.Reader
-	times   fetch.Timeouts
-	dialect uint16
-	signing uint16                  // algorithm, in dialect 3.1.1
-	hash    smb2.Hash               // of the messages before the login, in dialect 3.1.1
-	read    int                     // most bytes of content at once
-	large   bool                    // requests may cost several credits
+	conn  *fetch.Conn
+	in    *bufio.Reader
+	times fetch.Timeouts
+	terms
+	protection
 	credits int                     // that the server has granted
 	next    uint64                  // message ID
 	id      uint64                  // of the session
 	tree    uint32                  // the share
-	signer  *smb2.Signer            // nil before the login, and for guests
 	waiting map[uint64]smb2.Command // requests without an answer
 	pending int                     // how often the server has asked for patience
 	free    [][]byte                // buffers
 	broken  error
 }
 
-// A message is one from the server. Its buffer is the session's until recycled.
+// terms are the result of the negotiation.
+type terms struct {
+	dialect uint16
+	signing uint16    // algorithm, in dialect 3.1.1
+	cipher  uint16    // 0 if there is none
+	hash    smb2.Hash // of the messages before the login, in dialect 3.1.1
+	read    int       // most bytes of content at once
+	large   bool      // requests may cost several credits
+}
+
+// protection is how messages are protected after the login.
+type protection struct {
+	signer  *smb2.Signer // nil for guests
+	sealer  *smb2.Sealer // nil also without a cipher
+	sealing bool         // all messages are encrypted, not signed
+}
+
+// A message is one from the server, decrypted. Its buffer is the session's until recycled.
 type message struct {
 	smb2.Header
-	b []byte
+	b      []byte
+	buffer []byte
+	sealed bool // it was encrypted
 }
 
 // recycle gives the buffer of a message back.
 func (s *session) recycle(m message) {
-	if cap(m.b) > maxOther && len(s.free) < 2*lastWindow {
-		s.free = append(s.free, m.b)
+	if len(m.buffer) > maxMessage && len(s.free) < 2*lastWindow {
+		s.free = append(s.free, m.buffer)
 	}
 }
 
@@ -83,17 +98,16 @@ func (s *session) send(c smb2.Command, n int, body smb2.Body, buffer []byte) (ui
 	}
 	s.credits -= cost
 	s.next += uint64(cost)
-	msg := smb2.Append(make([]byte, 4, 256+len(buffer)), h, body, buffer)
-	binary.BigEndian.PutUint32(msg, uint32(len(msg)-4))
-	if s.signer != nil {
-		s.signer.Sign(msg[4:])
+	msg := smb2.Append(nil, h, body, buffer)
+	switch {
+	case s.sealing:
+		msg = s.sealer.Seal(nil, msg)
+	case s.signer != nil:
+		s.signer.Sign(msg)
+	case c == smb2.Negotiate || c == smb2.SessionSetup && s.dialect == smb2.Dialect311:
+		s.hash.Add(msg)
 	}
-	if s.dialect == smb2.Dialect311 || s.dialect == 0 {
-		if c == smb2.Negotiate || c == smb2.SessionSetup {
-			s.hash.Add(msg[4:])
-		}
-	}
-	if _, err := s.conn.Write(msg); err != nil {
+	if _, err := s.conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(msg))), msg...)); err != nil {
 		return 0, s.fail(cut(err))
 	}
 	s.waiting[h.MessageID] = c
@@ -131,18 +145,15 @@ func (s *session) receive() (message, error) {
 			return message{}, s.fail(violation("an answer that nobody asked for"))
 		}
 		s.credits = min(s.credits+int(m.Credits), 1<<16)
-		if m.Status == smb2.StatusPending && m.Flags&smb2.FlagAsync != 0 {
+		if m.Status == smb2.StatusPending && m.Flags&smb2.FlagAsync != 0 && (m.sealed || !s.sealing) {
 			if s.pending++; s.pending > maxPending {
 				return message{}, s.fail(violation("the server asks for patience again and again"))
 			}
 			s.recycle(m)
 			continue
 		}
-		if s.signer != nil && m.Status == smb2.StatusSessionDeleted && m.Flags&smb2.FlagSigned == 0 {
-			return message{}, s.fail(refusal(m.Command, m.Status)) // the server no longer has the key
-		}
-		if s.signer != nil && !s.signer.Verify(m.b) {
-			return message{}, s.fail(violation("the signature of an answer is wrong, so somebody on the way may have changed it"))
+		if err := s.authenticate(m); err != nil {
+			return message{}, s.fail(err)
 		}
 		delete(s.waiting, m.MessageID)
 		s.pending = 0
@@ -150,7 +161,22 @@ func (s *session) receive() (message, error) {
 	}
 }
 
-// readMessage reads a message.
+// authenticate returns an error if a message that is not encrypted should be, or has a wrong signature.
+func (s *session) authenticate(m message) error {
+	switch {
+	case m.sealed, s.signer == nil:
+		return nil
+	case m.Status == smb2.StatusSessionDeleted && m.Flags&smb2.FlagSigned == 0:
+		return refusal(m.Command, m.Status) // the server no longer has the key
+	case s.sealing:
+		return violation("an answer that is not encrypted, so somebody on the way may have changed it")
+	case !s.signer.Verify(m.b):
+		return violation("the signature of an answer is wrong, so somebody on the way may have changed it")
+	}
+	return nil
+}
+
+// readMessage reads a message, and decrypts it.
 func (s *session) readMessage() (message, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(s.in, head[:]); err != nil {
@@ -164,19 +190,24 @@ func (s *session) readMessage() (message, error) {
 	if last := len(s.free) - 1; n > maxOther && last >= 0 {
 		b, s.free = s.free[last], s.free[:last]
 	} else if n > maxOther {
-		b = make([]byte, maxMessage)
+		b = make([]byte, maxMessage+smb2.TagSize)
 	} else {
-		b = make([]byte, n)
+		b = make([]byte, n+smb2.TagSize)
 	}
-	b = b[:n]
-	if _, err := io.ReadFull(s.in, b); err != nil {
+	m := message{b: b[:n], buffer: b}
+	if _, err := io.ReadFull(s.in, m.b); err != nil {
 		return message{}, cut(err)
 	}
-	h, err := smb2.ParseHeader(b)
-	if err != nil {
+	var err error
+	if m.sealed = s.sealer != nil && smb2.IsSealed(m.b); m.sealed {
+		if m.b, err = s.sealer.Open(m.b); err != nil {
+			return message{}, violation("%v", err)
+		}
+	}
+	if m.Header, err = smb2.ParseHeader(m.b); err != nil {
 		return message{}, &fetch.Error{Code: fetch.ErrProtocol, Err: err}
 	}
-	return message{h, b}, nil
+	return m, nil
 }
 
 // ask sends a request and waits for the response, while no other request is under way. It reads the

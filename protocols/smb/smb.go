@@ -10,7 +10,8 @@
 // of it: a guest, whose messages nobody can sign, is who names the user guest in the URL, without a
 // password.
 //
-// What a server encrypts is not retrieved. Login is by NTLM, version 2.
+// If the server demands it, for all or for a share, every message is encrypted instead, which takes a
+// password as well. Login is by NTLM, version 2.
 package smb
 
 import (

@@ -98,6 +98,79 @@ func TestForgedAnswersAreNoticed(t *testing.T) {
 	}
 }
 
+// TestEncryption has a server that ends the connection at a request that is not encrypted.
+func TestEncryption(t *testing.T) {
+	t.Parallel()
+	const gcm = smb2.CipherAES128GCM
+	for name, tt := range map[string]struct {
+		server smbd.Options
+		login  string
+		code   fetch.Code
+	}{
+		"AES-128-CCM in 3.0":         {smbd.Options{Dialect: smb2.Dialect300, Cipher: smb2.CipherAES128CCM, EncryptSession: true}, "joe:x", ""},
+		"AES-128-CCM in 3.0.2":       {smbd.Options{Dialect: smb2.Dialect302, Cipher: smb2.CipherAES128CCM, EncryptShare: true}, "joe:x", ""},
+		"AES-128-CCM":                {smbd.Options{Cipher: smb2.CipherAES128CCM, EncryptSession: true}, "joe:x", ""},
+		"AES-128-GCM":                {smbd.Options{Cipher: gcm, EncryptSession: true}, "joe:x", ""},
+		"AES-256-CCM":                {smbd.Options{Cipher: smb2.CipherAES256CCM, EncryptShare: true}, "joe:x", ""},
+		"AES-256-GCM":                {smbd.Options{Cipher: smb2.CipherAES256GCM, EncryptShare: true}, "joe:x", ""},
+		"possible, not demanded":     {smbd.Options{Cipher: gcm}, "joe:x", ""},
+		"demanded without a cipher":  {smbd.Options{EncryptSession: true}, "joe:x", fetch.ErrRefused},
+		"demanded in 2.1":            {smbd.Options{Dialect: smb2.Dialect210, EncryptShare: true}, "joe:x", fetch.ErrRefused},
+		"demanded of guests":         {smbd.Options{Cipher: gcm, EncryptShare: true, Guests: true}, "guest", fetch.ErrRefused},
+		"a cipher that is not known": {smbd.Options{Cipher: 9, EncryptSession: true}, "joe:x", fetch.ErrProtocol},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.server.Tree, tt.server.Users = tree, map[string]string{"joe": "x"}
+			s := smbd.Start(t, tt.server)
+			got, err := get(t, nil, "smb://"+tt.login+"@"+s.Addr+"/share/dir/file.txt")
+			if fetch.CodeOf(err) != tt.code || err == nil && got != "content" {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestForgedEncryptedAnswersAreNoticed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []smb2.Command{smb2.TreeConnect, smb2.Create, smb2.Read, smb2.Close} {
+		for _, at := range []int{4, 20, 36, 42, 44, smb2.TransformSize, -1} {
+			s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}, Cipher: smb2.CipherAES128GCM, EncryptSession: true,
+				Forge: func(which smb2.Command, msg []byte) {
+					if which == c {
+						msg[(at+len(msg))%len(msg)] ^= 1
+					}
+				}})
+			if got, err := get(t, nil, "smb://joe:x@"+s.Addr+"/share/dir/file.txt"); !errors.Is(err, fetch.ErrProtocol) {
+				t.Errorf("byte %d of %v: got %q, %v", at, c, got, err)
+			}
+		}
+	}
+}
+
+// TestOnlyEncryptedAnswersAreTaken has messages in a session that is encrypted.
+func TestOnlyEncryptedAnswersAreTaken(t *testing.T) {
+	t.Parallel()
+	key := make([]byte, 16)
+	s := &session{protection: protection{signer: smb2.NewSigner(smb2.Dialect311, smb2.SignGMAC, key, new(smb2.Hash)), sealing: true}}
+	signed := smb2.Append(nil, smb2.Header{Command: smb2.Read}, &smb2.ReadResponse{}, nil)
+	s.signer.Sign(signed)
+	h, err := smb2.ParseHeader(signed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.authenticate(message{Header: h, b: signed}); !errors.Is(err, fetch.ErrProtocol) {
+		t.Errorf("a signed answer: %v", err)
+	}
+	if err := s.authenticate(message{Header: h, b: signed, sealed: true}); err != nil {
+		t.Errorf("an encrypted answer: %v", err)
+	}
+	s.sealing = false
+	if err := s.authenticate(message{Header: h, b: signed}); err != nil {
+		t.Errorf("a signed answer before that: %v", err)
+	}
+}
+
 // TestSessionsThatTheServerEndedAreBegunAnew: a server forgets sessions without closing the connection.
 func TestSessionsThatTheServerEndedAreBegunAnew(t *testing.T) {
 	t.Parallel()

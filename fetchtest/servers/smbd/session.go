@@ -28,6 +28,9 @@ type session struct {
 	before    smb2.Hash // of the negotiation
 	challenge []byte
 	signer    *smb2.Signer
+	sealer    *smb2.Sealer
+	sealed    bool // the request was encrypted, as the response is
+	sealing   bool // all requests have to be
 	id        uint64
 	credits   int
 	pipe      bool // the share is IPC$
@@ -63,11 +66,28 @@ func (x *session) serve() {
 		if _, err := io.ReadFull(x.conn, msg); err != nil {
 			return
 		}
-		h, err := smb2.ParseHeader(msg)
-		if err != nil || x.signer != nil && !x.signer.Verify(msg) || x.answer(h, msg) != nil {
+		if x.receive(msg) != nil {
 			return
 		}
 	}
+}
+
+// receive decrypts a request, checks its signature and answers it.
+func (x *session) receive(msg []byte) (err error) {
+	if x.sealed = x.sealer != nil && smb2.IsSealed(msg); x.sealed {
+		if msg, err = x.sealer.Open(msg); err != nil {
+			return err
+		}
+	}
+	h, err := smb2.ParseHeader(msg)
+	switch {
+	case err != nil:
+		return err
+	case x.sealed:
+	case x.sealing, x.signer != nil && !x.signer.Verify(msg):
+		return errEnd
+	}
+	return x.answer(h, msg)
 }
 
 // reply sends a response.
@@ -81,7 +101,9 @@ func (x *session) reply(h smb2.Header, status smb2.Status, body smb2.Body, buffe
 	if x.server.opts.Dialect == smb2.Dialect311 && (h.Command == smb2.Negotiate || h.Command == smb2.SessionSetup && status != smb2.StatusOK) {
 		x.hash.Add(msg)
 	}
-	if x.signer != nil {
+	if x.sealed {
+		msg = x.sealer.Seal(nil, msg)
+	} else if x.signer != nil {
 		x.signer.Sign(msg)
 	}
 	if forge := x.server.opts.Forge; forge != nil {
@@ -172,6 +194,9 @@ func (x *session) connectTree(h smb2.Header, path string) error {
 		return x.refuse(h, smb2.StatusBadShare)
 	}
 	h.TreeID = 1
+	if x.server.opts.EncryptShare && !x.pipe {
+		r.ShareFlags, x.sealing = smb2.ShareFlagEncryptData, true
+	}
 	return x.reply(h, smb2.StatusOK, &r, nil)
 }
 
@@ -189,6 +214,11 @@ func (x *session) negotiate(h smb2.Header, msg []byte) error {
 	var c smb2.Contexts
 	if o.Dialect == smb2.Dialect311 {
 		c = smb2.Contexts{Hashes: []uint16{smb2.HashSHA512}, Salt: make([]byte, 32), Signing: []uint16{o.signing()}}
+		if o.Cipher != 0 {
+			c.Ciphers = []uint16{o.Cipher}
+		}
+	} else if o.Cipher != 0 {
+		r.Capabilities |= smb2.CapEncryption
 	}
 	buffer := r.Choose(c)
 	err := x.reply(h, smb2.StatusOK, &r, buffer)
@@ -231,7 +261,18 @@ func (x *session) setup(h smb2.Header, msg, token []byte) error {
 		return x.refuse(h, smb2.StatusLogonFailure)
 	}
 	x.signer = smb2.NewSigner(o.Dialect, o.signing(), key, &x.hash)
-	return x.reply(h, smb2.StatusOK, &smb2.SessionSetupResponse{}, smb2.ServerToken(nil))
+	var r smb2.SessionSetupResponse
+	if o.Cipher != 0 {
+		client, err := smb2.NewSealer(o.Dialect, o.Cipher, h.SessionID, key, &x.hash)
+		if err != nil {
+			return err
+		}
+		x.sealer = client.OfServer()
+	}
+	if o.EncryptSession {
+		r.SessionFlags, x.sealing = smb2.SessionFlagEncryptData, true
+	}
+	return x.reply(h, smb2.StatusOK, &r, smb2.ServerToken(nil))
 }
 
 func (x *session) create(h smb2.Header, name string, access uint32) error {
@@ -275,7 +316,11 @@ func (x *session) read(h smb2.Header, f *handle, offset uint64, n uint32) error 
 	if x.server.opts.Pending {
 		p := h
 		p.Flags, p.Status, p.Credits = smb2.FlagResponse|smb2.FlagAsync, smb2.StatusPending, 0
-		if err := x.write(smb2.Append(nil, p, &smb2.ErrorResponse{}, nil)); err != nil {
+		msg := smb2.Append(nil, p, &smb2.ErrorResponse{}, nil)
+		if x.sealed {
+			msg = x.sealer.Seal(nil, msg)
+		}
+		if err := x.write(msg); err != nil {
 			return err
 		}
 	}

@@ -26,6 +26,10 @@ type Options struct {
 	Dialect uint16
 	// CMAC signs with AES-CMAC in dialect 3.1.1, not with AES-GMAC.
 	CMAC bool
+	// Cipher is the one to encrypt with; 0 means none. Dialects 3.0 and 3.0.2 have AES-128-CCM alone.
+	Cipher uint16
+	// EncryptSession demands encryption of everything, EncryptShare of the share.
+	EncryptSession, EncryptShare bool
 	// Credits is how many credits a client has at most; 0 means 512.
 	Credits int
 	// MaxRead is how many bytes of content an answer has at most; 0 means as many as are asked for.
@@ -37,7 +41,7 @@ type Options struct {
 	Challenge []byte
 	// Pending says before each answer to a READ that it takes time.
 	Pending bool
-	// Forge changes answers to these commands after they were signed.
+	// Forge changes responses to these commands after they were signed or encrypted.
 	Forge func(c smb2.Command, msg []byte)
 	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
 	Listen string

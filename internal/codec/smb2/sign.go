@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/subtle"
+	"encoding/binary"
 )
 
 // The algorithms of signatures ([MS-SMB2], section 2.2.3.1.7).
@@ -32,9 +33,9 @@ func NewSigner(dialect, algorithm uint16, key []byte, hash *Hash) *Signer {
 	s := &Signer{key: key}
 	switch {
 	case dialect == Dialect311:
-		s.key = kdf(key, "SMBSigningKey\x00", hash[:])
+		s.key = kdf(key, "SMBSigningKey\x00", hash[:], 16)
 	case dialect >= Dialect300:
-		s.key, algorithm = kdf(key, "SMB2AESCMAC\x00", []byte("SmbSign\x00")), SignCMAC
+		s.key, algorithm = kdf(key, "SMB2AESCMAC\x00", []byte("SmbSign\x00"), 16), SignCMAC
 	default:
 		algorithm = SignHMAC
 	}
@@ -125,15 +126,15 @@ func double(k *[16]byte) {
 	k[15] = k[15]<<1 ^ carry*0x87
 }
 
-// kdf derives a key (SP 800-108, in counter mode with HMAC-SHA256).
-func kdf(key []byte, label string, context []byte) []byte {
+// kdf derives a key of 16 or 32 bytes (NIST SP 800-108, in counter mode with HMAC-SHA256).
+func kdf(key []byte, label string, context []byte, size int) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte{0, 0, 0, 1})
 	h.Write([]byte(label))
 	h.Write([]byte{0})
 	h.Write(context)
-	h.Write([]byte{0, 0, 0, 128})
-	return h.Sum(nil)[:16]
+	h.Write(binary.BigEndian.AppendUint32(nil, uint32(8*size)))
+	return h.Sum(nil)[:size]
 }
 
 // A Hash is that of all messages up to the login, in dialect 3.1.1: who changes one of them on the

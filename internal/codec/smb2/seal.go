@@ -1,0 +1,109 @@
+package smb2
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"fmt"
+)
+
+// The ciphers of encrypted messages (section 2.2.3.1.2).
+const (
+	CipherAES128CCM = 1 // AES-128-CCM, the only one of dialects 3.0 and 3.0.2
+	CipherAES128GCM = 2 // AES-128-GCM
+	CipherAES256CCM = 3 // AES-256-CCM
+	CipherAES256GCM = 4 // AES-256-GCM
+)
+
+// TransformSize is the size of the header of an encrypted message, in bytes. Its fields are at these
+// offsets (SMB2 TRANSFORM_HEADER, section 2.2.41).
+const (
+	TransformSize = 52
+
+	transformSignature = 4
+	transformNonce     = 20
+	transformLength    = 36 // OriginalMessageSize
+	transformFlags     = 42
+	transformSession   = 44
+
+	transformEncrypted = 1 // the flag of an encrypted message
+)
+
+// TagSize is how many bytes Open uses behind a message.
+const TagSize = 16
+
+// IsSealed reports whether a message is encrypted.
+func IsSealed(msg []byte) bool { return len(msg) >= 4 && string(msg[:4]) == "\xfdSMB" }
+
+// A Sealer encrypts the messages of a session in one direction, and decrypts those of the other.
+type Sealer struct {
+	session    uint64
+	sent       uint64 // messages that were encrypted, which no nonce is used for twice
+	seal, open cipher.AEAD
+}
+
+// NewSealer returns the sealer for a session of a client, from the key of the session. The cipher is
+// that of the negotiation. Hash is the hash of the messages up to the login, in dialect 3.1.1.
+func NewSealer(dialect, id uint16, session uint64, key []byte, hash *Hash) (*Sealer, error) {
+	size := 16
+	if id == CipherAES256CCM || id == CipherAES256GCM {
+		size = 32
+	}
+	toServer, toClient := kdf(key, "SMBC2SCipherKey\x00", hash[:], size), kdf(key, "SMBS2CCipherKey\x00", hash[:], size)
+	if dialect < Dialect311 {
+		toServer = kdf(key, "SMB2AESCCM\x00", []byte("ServerIn \x00"), size)
+		toClient = kdf(key, "SMB2AESCCM\x00", []byte("ServerOut\x00"), size)
+	}
+	s := &Sealer{session: session}
+	var err error
+	if s.seal, err = newAEAD(id, toServer); err != nil {
+		return nil, err
+	}
+	s.open, err = newAEAD(id, toClient)
+	return s, err
+}
+
+// OfServer returns the sealer of the other side.
+func (s *Sealer) OfServer() *Sealer {
+	return &Sealer{session: s.session, seal: s.open, open: s.seal}
+}
+
+func newAEAD(id uint16, key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	switch id {
+	case CipherAES128GCM, CipherAES256GCM:
+		return cipher.NewGCM(block)
+	case CipherAES128CCM, CipherAES256CCM:
+		return ccm{block, 11, 16}, nil
+	}
+	return nil, fmt.Errorf("%w: cipher %d is not known", ErrMalformed, id)
+}
+
+// Seal appends a message, encrypted.
+func (s *Sealer) Seal(b, msg []byte) []byte {
+	head := make([]byte, TransformSize)
+	copy(head, "\xfdSMB")
+	s.sent++
+	le.PutUint64(head[transformNonce:], s.sent)
+	le.PutUint32(head[transformLength:], uint32(len(msg)))
+	le.PutUint16(head[transformFlags:], transformEncrypted)
+	le.PutUint64(head[transformSession:], s.session)
+	at := len(b)
+	b = s.seal.Seal(append(b, head...), head[transformNonce:][:s.seal.NonceSize()], msg, head[transformNonce:])
+	end := len(b) - s.seal.Overhead()
+	copy(b[at+transformSignature:], b[end:])
+	return b[:end]
+}
+
+// Open decrypts a message in its place. It needs room for a tag behind the message, or copies it.
+func (s *Sealer) Open(msg []byte) ([]byte, error) {
+	if len(msg) < TransformSize || le.Uint32(msg[transformLength:]) != uint32(len(msg)-TransformSize) ||
+		le.Uint16(msg[transformFlags:]) != transformEncrypted || le.Uint64(msg[transformSession:]) != s.session {
+		return nil, fmt.Errorf("%w: the header of an encrypted message", ErrMalformed)
+	}
+	head := msg[:TransformSize]
+	text := append(msg[TransformSize:], head[transformSignature:transformNonce]...)
+	return s.open.Open(text[:0], head[transformNonce:][:s.open.NonceSize()], text, head[transformNonce:])
+}
