@@ -88,7 +88,8 @@ var servers = []struct {
 	{scheme: "prospero", server: "prosperod", features: "version 5", harness: prosperoHarness},
 
 	{scheme: "sftp", server: "openssh", features: "version 3", harness: sftpHarness},
-	{scheme: "smb", server: "samba", features: "3.1.1", harness: smbHarness},
+	{scheme: "smb", server: "samba", features: "3.1.1", harness: smbHarness("lab")},
+	{scheme: "smb", server: "samba", features: "3.1.1, encrypted share", harness: smbHarness("sealed")},
 	{scheme: "scp", server: "openssh", features: "version 3", why: "the same as sftp"},
 
 	{scheme: "nfs", server: "ganesha", features: "version 3", harness: nfsHarness},

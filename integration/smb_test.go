@@ -20,19 +20,21 @@ import (
 )
 
 // smbHarness has the suite run over a share.
-func smbHarness(server string) fetchtest.Harness {
-	return fetchtest.Harness{
-		Options: labOptions(),
-		Skip:    map[string]string{"List": "files whose names no Windows has get others from Samba: TestSambaLists"},
-		Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
-			s := startWith(t, server, tree)
-			root := "smb://" + lab.User + ":" + lab.Password + "@" + s.Addr("smb") + "/lab"
-			return fetchtest.Site{
-				Load:    smb.Load,
-				URL:     func(name string) string { return smbURL(root, tree, name) },
-				Escaped: true, // names are sent by length
-			}
-		},
+func smbHarness(share string) func(server string) fetchtest.Harness {
+	return func(server string) fetchtest.Harness {
+		return fetchtest.Harness{
+			Options: labOptions(),
+			Skip:    map[string]string{"List": "files whose names no Windows has get others from Samba: TestSambaLists"},
+			Start: func(t testing.TB, tree fs.FS) fetchtest.Site {
+				s := startWith(t, server, tree)
+				root := "smb://" + lab.User + ":" + lab.Password + "@" + s.Addr("smb") + "/" + share
+				return fetchtest.Site{
+					Load:    smb.Load,
+					URL:     func(name string) string { return smbURL(root, tree, name) },
+					Escaped: true, // names are sent by length
+				}
+			},
+		}
 	}
 }
 
@@ -96,5 +98,43 @@ func TestSambaLists(t *testing.T) {
 		if _, err := c.Stat(t.Context(), url); fetch.CodeOf(err) != want || want == "" && err != nil {
 			t.Errorf("%s: %v, want %q", url, errors.Unwrap(err), want)
 		}
+	}
+}
+
+// TestSambaEncrypts reads whole files from servers that demand encryption, by each cipher, and from a
+// share that does.
+func TestSambaEncrypts(t *testing.T) {
+	roots := map[string]string{"share": "smb://" + lab.Start(t, "samba").Addr("smb") + "/sealed/"}
+	s := lab.Start(t, "samba-encrypted")
+	for _, cipher := range lab.Services()[s.Name] {
+		roots[cipher] = "smb://" + s.Addr(cipher) + "/lab/"
+	}
+	for name, root := range roots {
+		t.Run(name, func(t *testing.T) {
+			root := strings.Replace(root, "smb://", "smb://"+lab.User+":"+lab.Password+"@", 1)
+			c := fetch.New(labOptions(), smb.Load)
+			defer c.Close()
+			for _, f := range lab.Fixture() {
+				if strings.Contains(f.Name, "/") {
+					continue
+				}
+				if got, err := c.ReadAll(t.Context(), root+f.Name, 0); err != nil || !bytes.Equal(got, f.Bytes()) {
+					t.Errorf("%s: %d bytes of %d, %v", f.Name, len(got), f.Size, err)
+				}
+			}
+			n := 0
+			for _, err := range c.List(t.Context(), root+lab.ManyDir+"/") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				n++
+			}
+			if n != 1000 {
+				t.Errorf("%d of 1000 files are listed", n)
+			}
+			if _, err := c.Stat(t.Context(), strings.Replace(root, lab.User+":"+lab.Password, "guest", 1)+"hello.txt"); !errors.Is(err, fetch.ErrAuth) {
+				t.Errorf("a guest: %v", err)
+			}
+		})
 	}
 }

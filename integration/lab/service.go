@@ -39,6 +39,7 @@ var services = []*service{
 	openssh,
 	ganesha,
 	samba,
+	sambaEncrypted,
 	nginx,
 	gophernicus,
 	mollyBrown,
