@@ -101,13 +101,13 @@ func TestSambaLists(t *testing.T) {
 	}
 }
 
-// TestSambaEncrypts reads whole files from servers that demand encryption, by each cipher, and from a
-// share that does.
-func TestSambaEncrypts(t *testing.T) {
-	roots := map[string]string{"share": "smb://" + lab.Start(t, "samba").Addr("smb") + "/sealed/"}
-	s := lab.Start(t, "samba-encrypted")
-	for _, cipher := range lab.Services()[s.Name] {
-		roots[cipher] = "smb://" + s.Addr(cipher) + "/lab/"
+// TestSambaVariants reads whole files by each dialect, and with each algorithm to sign and to encrypt
+// with; also from one share that is encrypted.
+func TestSambaVariants(t *testing.T) {
+	roots := map[string]string{"encrypted share": "smb://" + lab.Start(t, "samba").Addr("smb") + "/sealed/"}
+	s := lab.Start(t, "samba-variants")
+	for _, variant := range lab.Services()[s.Name] {
+		roots[variant] = "smb://" + s.Addr(variant) + "/lab/"
 	}
 	for name, root := range roots {
 		t.Run(name, func(t *testing.T) {

@@ -22,34 +22,47 @@ var samba = &service{
 	},
 }
 
-// sambaEncrypted is samba once for each cipher of SMB 3.1.1, with that alone and for all that is
-// said. Its ports have the names of the ciphers.
-var sambaEncrypted = &service{
-	name:      "samba-encrypted",
+// sambaVariants is samba once for each line of config/samba-variants: the name of a port, and the
+// options that make this one speak an older dialect, or sign or encrypt with one algorithm alone.
+var sambaVariants = &service{
+	name:      "samba-variants",
 	container: "samba",
-	ports: []port{
-		{name: "AES-128-GCM", published: 28211, greeting: greeting{send: sambaHello, want: "\x00\x00"}},
-		{name: "AES-128-CCM", published: 28212, greeting: greeting{send: sambaHello, want: "\x00\x00"}},
-		{name: "AES-256-GCM", published: 28213, greeting: greeting{send: sambaHello, want: "\x00\x00"}},
-		{name: "AES-256-CCM", published: 28214, greeting: greeting{send: sambaHello, want: "\x00\x00"}},
-	},
-	accounts: true,
-	programs: samba.programs,
-	asRoot:   true,
-	mounts:   true,
+	ports:     variantPorts(),
+	accounts:  true,
+	programs:  samba.programs,
+	asRoot:    true,
+	mounts:    true,
 	start: func(p *process) error {
 		p.values["PORT_SMB"] = p.values[portValue(p.ports[0].name)] // each has an option with its own
 		if err := p.configureSamba(); err != nil {
 			return err
 		}
-		for _, port := range p.ports {
-			if err := p.spawnSamba("@DIR@/samba/"+port.name, "@"+portValue(port.name)+"@",
-				"server smb encrypt=required", "server smb3 encryption algorithms="+port.name); err != nil {
+		for _, v := range variants() {
+			if err := p.spawnSamba("@DIR@/samba/"+v[0], "@"+portValue(v[0])+"@", v[1:]...); err != nil {
 				return err
 			}
 		}
 		return nil
 	},
+}
+
+// variants returns the lines of config/samba-variants, in fields.
+func variants() (all [][]string) {
+	text, err := config.ReadFile("config/samba-variants")
+	if err != nil {
+		panic(err) // it is part of the package
+	}
+	for line := range strings.Lines(string(text)) {
+		all = append(all, strings.Split(strings.TrimSpace(line), ";"))
+	}
+	return all
+}
+
+func variantPorts() (ports []port) {
+	for i, v := range variants() {
+		ports = append(ports, port{name: v[0], published: 28211 + i, greeting: greeting{send: sambaHello, want: "\x00\x00"}})
+	}
+	return ports
 }
 
 // configureSamba writes what smbd reads.
@@ -79,6 +92,6 @@ func (p *process) spawnSamba(dir, port string, options ...string) error {
 	return p.spawn("sh", args...)
 }
 
-// sambaHello is a NEGOTIATE of dialect 2.1 ([MS-SMB2], section 2.2.3).
-var sambaHello = "\x00\x00\x00\x66\xfeSMB\x40" + strings.Repeat("\x00", 9) + "\x01" + strings.Repeat("\x00", 49) +
-	"\x24\x00\x01\x00\x01" + strings.Repeat("\x00", 7) + strings.Repeat("a", 16) + strings.Repeat("\x00", 8) + "\x10\x02"
+// sambaHello is a NEGOTIATE of the dialects 2.0.2 and 2.1 ([MS-SMB2], section 2.2.3).
+var sambaHello = "\x00\x00\x00\x68\xfeSMB\x40" + strings.Repeat("\x00", 9) + "\x01" + strings.Repeat("\x00", 49) +
+	"\x24\x00\x02\x00\x01" + strings.Repeat("\x00", 7) + strings.Repeat("a", 16) + strings.Repeat("\x00", 8) + "\x02\x02\x10\x02"

@@ -39,7 +39,7 @@ var services = []*service{
 	openssh,
 	ganesha,
 	samba,
-	sambaEncrypted,
+	sambaVariants,
 	nginx,
 	gophernicus,
 	mollyBrown,
