@@ -40,12 +40,13 @@ func (p Piece) String() string {
 }
 
 // Replay lets run, which is given an address, talk to a server that plays the transcript at path. If
-// the environment has URLGET_WRITE, the transcript is written anew before: from what run and the server
-// that start starts say to each other on one connection. Script writes that down; the comment at the
-// beginning of the file stays.
-func Replay(t testing.TB, path string, start func() (addr string), run func(addr string), script func([]Piece) string) {
+// the environment has URLGET_WRITE, the transcript is first captured anew: start starts the servers,
+// and run talks to them. Its first connection leads to the first of them, and so on; the last has all
+// others. Script writes the pieces of a connection as steps. The comment at the beginning of the file
+// stays.
+func Replay(t testing.TB, path string, start func() (addrs []string), run func(addr string), script func([]Piece) string) {
 	t.Helper()
-	renew(t, path, start, run, script)
+	capture(t, path, start, run, script)
 	conv, err := Load(path)
 	if err != nil {
 		t.Fatal(err)
@@ -53,55 +54,65 @@ func Replay(t testing.TB, path string, start func() (addr string), run func(addr
 	run(Server(t, conv))
 }
 
-func renew(t testing.TB, path string, start func() (addr string), run func(addr string), script func([]Piece) string) {
+func capture(t testing.TB, path string, start func() (addrs []string), run func(addr string), script func([]Piece) string) {
 	t.Helper()
 	if os.Getenv("URLGET_WRITE") == "" {
 		return
 	}
-	addr, pieces := Record(t, start())
+	addr, conns := Record(t, start()...)
 	run(addr)
 	archive := &txtar.Archive{}
 	if old, err := txtar.ParseFile(path); err == nil {
 		archive.Comment = old.Comment
 	}
-	archive.Files = []txtar.File{{Name: "connection", Data: []byte(script(pieces()))}}
+	for i, pieces := range conns() {
+		archive.Files = append(archive.Files, txtar.File{Name: fmt.Sprintf("connection %d", i+1), Data: []byte(script(pieces))})
+	}
 	if err := os.WriteFile(path, txtar.Format(archive), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Record returns an address that leads to the server at addr, for one connection. Pieces waits until
-// that has ended and returns what passed.
-func Record(t testing.TB, addr string) (relay string, pieces func() []Piece) {
+// Record returns an address whose first connection leads to the first of the servers at addrs, and so
+// on; the last server has all further ones. Conns waits until all connections have ended, and returns
+// their pieces.
+func Record(t testing.TB, addrs ...string) (relay string, conns func() [][]Piece) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recording{}
-	r.wg.Go(func() {
-		near, err := l.Accept()
-		l.Close()
-		if err != nil {
-			return
-		}
-		far, err := net.Dial("tcp", addr)
-		if err != nil {
-			near.Close()
-			return
-		}
-		r.wg.Go(func() { r.pass(far, near, true) })
-		r.pass(near, far, false)
-	})
 	t.Cleanup(func() { l.Close() })
-	return l.Addr().String(), func() []Piece {
-		r.wg.Wait()
-		return r.pieces
+	var wg sync.WaitGroup
+	var all []*recording
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", addrs[min(i, len(addrs)-1)])
+			if err != nil {
+				near.Close()
+				return
+			}
+			r := &recording{}
+			all = append(all, r)
+			wg.Go(func() { r.pass(far, near, true) })
+			wg.Go(func() { r.pass(near, far, false) })
+		}
+	})
+	return l.Addr().String(), func() (pieces [][]Piece) {
+		l.Close()
+		wg.Wait()
+		for _, r := range all {
+			pieces = append(pieces, r.pieces)
+		}
+		return pieces
 	}
 }
 
 type recording struct {
-	wg     sync.WaitGroup
 	mu     sync.Mutex
 	pieces []Piece
 }

@@ -320,18 +320,26 @@ func TestNumbersOfTheClientComeBack(t *testing.T) {
 
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	const script = "-- c --\nS: 220 ready\nC: QUIT\nS: 221 bye\nS!close\n"
-	addr, pieces := Record(t, Server(t, parse(t, script)))
-	conn := dial(t, addr)
-	io.ReadFull(conn, make([]byte, len("220 ready\r\n")))
-	io.WriteString(conn, "QUIT\r\n")
-	io.Copy(io.Discard, conn)
-	conn.Close()
-	var got strings.Builder
-	for _, p := range pieces() {
-		fmt.Fprintf(&got, "%t %q\n", p.Client, p.Data)
+	script := func(name string) string {
+		return "-- c --\nS: 220 " + name + "\nC: QUIT\nS: 221 bye\nS!close\n"
 	}
-	if want := "false \"220 ready\\r\\n\"\ntrue \"QUIT\\r\\n\"\nfalse \"221 bye\\r\\n\"\n"; got.String() != want {
+	addr, conns := Record(t, Server(t, parse(t, script("one"))), Server(t, parse(t, script("two")+strings.Replace(script("two"), "-- c", "-- d", 1))))
+	want := ""
+	for _, name := range []string{"one", "two", "two"} {
+		conn := dial(t, addr)
+		io.ReadFull(conn, make([]byte, len("220 one\r\n")))
+		io.WriteString(conn, "QUIT\r\n")
+		io.Copy(io.Discard, conn)
+		conn.Close()
+		want += fmt.Sprintf("false \"220 %s\\r\\n\"\ntrue \"QUIT\\r\\n\"\nfalse \"221 bye\\r\\n\"\n", name)
+	}
+	var got strings.Builder
+	for _, pieces := range conns() {
+		for _, p := range pieces {
+			fmt.Fprintf(&got, "%t %q\n", p.Client, p.Data)
+		}
+	}
+	if got.String() != want {
 		t.Errorf("%s\nwant\n%s", got.String(), want)
 	}
 }

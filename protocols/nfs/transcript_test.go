@@ -2,45 +2,77 @@ package nfs
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetchtest/servers/nfsd"
+	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/transcript"
 )
 
-// TestTranscripts holds each call to the bytes of a conversation, but for its number, which a client
-// begins to count anywhere. With URLGET_WRITE=1 the conversations are recorded anew, from the server
-// of the tests.
+// exported is the folder that Ganesha exports while a conversation is captured.
+const exported = "/srv/urlget-transcripts"
+
+// TestTranscripts plays conversations that were captured from NFS-Ganesha: one with its NFS, and one
+// with its MOUNT protocol. It holds each call to its bytes, except its number, which a client begins
+// to count anywhere. With URLGET_WRITE=1 the conversations are captured anew, from the lab's Ganesha.
 func TestTranscripts(t *testing.T) {
-	t.Parallel()
 	for name, tt := range map[string]struct {
 		path string
 		want string
 		code fetch.Code
 	}{
-		"file":    {"/a.txt", "content of a", ""},
-		"link":    {"/link", "content of a", ""},
-		"empty":   {"/empty", "", ""},
-		"missing": {"/none", "", fetch.ErrNotFound},
-		"nowhere": {"/nowhere", "", fetch.ErrNotFound},
-		"no-file": {"/pipe", "", fetch.ErrRefused},
+		"file":      {"/a.txt", "content of a", ""},
+		"link":      {"/link", "content of a", ""},
+		"directory": {"/sub/", "nfs://HOST" + exported + "/sub/b\r\n", ""},
+		"empty":     {"/empty", "", ""},
+		"missing":   {"/none", "", fetch.ErrNotFound},
+		"nowhere":   {"/nowhere", "", fetch.ErrNotFound},
+		"no-file":   {"/pipe", "", fetch.ErrRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			run := func(addr string) {
-				c := fetch.New(nil, With(Options{AnyPort: true}))
+				port, err := strconv.ParseUint(addr[strings.LastIndexByte(addr, ':')+1:], 10, 16)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := fetch.New(nil, With(Options{AnyPort: true, MountPort: uint16(port)}))
 				defer c.Close()
-				if got, err := read(t, c, "nfs://"+addr+tt.path); got != tt.want || fetch.CodeOf(err) != tt.code {
+				want := strings.ReplaceAll(tt.want, "HOST", addr)
+				if got, err := read(t, c, "nfs://"+addr+exported+tt.path); got != want || fetch.CodeOf(err) != tt.code {
 					t.Errorf("%q, %v", got, err)
 				}
 			}
-			transcript.Replay(t, "testdata/"+name+".txtar", func() string { return nfsd.Start(t, nfsd.Options{Tree: tree(), Public: "pub"}).Addr }, run, script)
+			transcript.Replay(t, "testdata/"+name+".txtar", func() []string { return startGanesha(t) }, run, script)
 		})
 	}
+}
+
+// startGanesha exports files, and returns the addresses of NFS and of the MOUNT protocol.
+func startGanesha(t *testing.T) []string {
+	if err := os.Mkdir(exported, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(exported) })
+	if err := errors.Join(
+		os.Mkdir(exported+"/sub", 0o755),
+		os.WriteFile(exported+"/a.txt", []byte("content of a"), 0o644),
+		os.WriteFile(exported+"/empty", nil, 0o644),
+		os.WriteFile(exported+"/sub/b", []byte("b"), 0o644),
+		os.Symlink("a.txt", exported+"/link"),
+		os.Symlink("gone", exported+"/nowhere"),
+		exec.Command("mkfifo", exported+"/pipe").Run(),
+	); err != nil {
+		t.Fatal(err)
+	}
+	s := lab.StartRoot(t, "ganesha", exported)
+	return []string{s.Addr("nfs"), s.Addr("mount")}
 }
 
 // script writes records down, each with the name of its procedure, and with its number counted from

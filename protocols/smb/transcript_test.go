@@ -3,47 +3,62 @@ package smb
 import (
 	"encoding/binary"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/cryptotest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/fetchtest/servers/smbd"
+	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/internal/codec/smb2"
 	"github.com/urlget/urlget/internal/transcript"
 )
 
-// TestTranscripts holds each request to the bytes of a conversation, signatures included: for what
-// is random in them has a seed, and the time is that of the server. With URLGET_WRITE=1 the
-// conversations are recorded anew, from the server of the tests.
+// TestTranscripts plays conversations that were captured from Samba. It holds each request to its
+// bytes, signatures and encryption included: the random numbers have a seed, and the time is that of
+// the server. With URLGET_WRITE=1 the conversations are captured anew, from the lab's Samba.
 func TestTranscripts(t *testing.T) {
-	files := smbd.Options{Tree: tree, Users: map[string]string{"joe": password}, Challenge: []byte("nonsense")}
-	older := files
-	older.Dialect = smb2.Dialect210
-	cmac := files
-	cmac.CMAC = true
+	const login = lab.User + ":" + lab.Password
 	for name, tt := range map[string]struct {
-		server smbd.Options
-		login  string
-		path   string
-		want   string
-		code   fetch.Code
+		port  string // of the lab's samba-variants; "" means samba
+		login string
+		path  string
+		want  string
+		code  fetch.Code
 	}{
-		"file":      {files, "joe:" + uri.Escape(password), "dir/file.txt", "content", ""},
-		"file-cmac": {cmac, "joe:" + uri.Escape(password), "dir/file.txt", "content", ""},
-		"file-2.1":  {older, "joe:" + uri.Escape(password), "dir/file.txt", "content", ""},
-		"missing":   {files, "joe:" + uri.Escape(password), "dir/none", "", fetch.ErrNotFound},
-		"refused":   {files, "joe:wrong", "dir/file.txt", "", fetch.ErrAuth},
+		"file":        {"", login, "lab/dir/file.txt", "content", ""},
+		"directory":   {"", login, "lab/dir/", "smb://HOST/lab/dir/file.txt\r\n", ""},
+		"shares":      {"", login, "", "smb://HOST/lab/\r\nsmb://HOST/sealed/\r\n", ""},
+		"file-cmac":   {"AES-128-CMAC", login, "lab/dir/file.txt", "content", ""},
+		"file-2.1":    {"SMB2_10", login, "lab/dir/file.txt", "content", ""},
+		"file-2.0.2":  {"SMB2_02", login, "lab/dir/file.txt", "content", ""},
+		"sealed":      {"", login, "sealed/dir/file.txt", "content", ""},
+		"sealed-3.0":  {"SMB3_00", login, "lab/dir/file.txt", "content", ""},
+		"AES-128-CCM": {"AES-128-CCM", login, "lab/dir/file.txt", "content", ""},
+		"AES-256-CCM": {"AES-256-CCM", login, "lab/dir/file.txt", "content", ""},
+		"AES-256-GCM": {"AES-256-GCM", login, "lab/dir/file.txt", "content", ""},
+		"missing":     {"", login, "lab/dir/none", "", fetch.ErrNotFound},
+		"refused":     {"", lab.User + ":wrong", "lab/dir/file.txt", "", fetch.ErrAuth},
 	} {
 		t.Run(name, func(t *testing.T) {
+			start := func() []string {
+				dir := lab.TempDir(t)
+				if err := os.CopyFS(dir, tree); err != nil {
+					t.Fatal(err)
+				}
+				if tt.port == "" {
+					return []string{lab.StartRoot(t, "samba", dir).Addr("smb")}
+				}
+				return []string{lab.StartRoot(t, "samba-variants", dir).Addr(tt.port)}
+			}
 			run := func(addr string) {
 				cryptotest.SetGlobalRandom(t, 1)
-				if got, err := get(t, nil, "smb://"+tt.login+"@"+addr+"/share/"+tt.path); got != tt.want || fetch.CodeOf(err) != tt.code {
+				want := strings.ReplaceAll(tt.want, "HOST", addr)
+				if got, err := get(t, nil, "smb://"+tt.login+"@"+addr+"/"+tt.path); got != want || fetch.CodeOf(err) != tt.code {
 					t.Errorf("%q, %v", got, err)
 				}
 			}
-			transcript.Replay(t, "testdata/"+name+".txtar", func() string { return smbd.Start(t, tt.server).Addr }, run, script)
+			transcript.Replay(t, "testdata/"+name+".txtar", start, run, script)
 		})
 	}
 }
@@ -54,8 +69,11 @@ func script(pieces []transcript.Piece) string {
 	for _, p := range pieces {
 		for rest := p.Data; len(rest) >= 4; {
 			size := 4 + int(binary.BigEndian.Uint32(rest)&0xffffff)
-			command := smb2.Command(binary.LittleEndian.Uint16(rest[4+12:]))
-			fmt.Fprintf(&b, "# %v\n%v", command, transcript.Piece{Client: p.Client, Data: rest[:size]})
+			name := "encrypted"
+			if !smb2.IsSealed(rest[4:]) {
+				name = smb2.Command(binary.LittleEndian.Uint16(rest[4+12:])).String()
+			}
+			fmt.Fprintf(&b, "# %s\n%v", name, transcript.Piece{Client: p.Client, Data: rest[:size]})
 			rest = rest[size:]
 		}
 	}

@@ -235,11 +235,8 @@ func (x *session) setup(h smb2.Header, msg, token []byte) error {
 	if h.SessionID == 0 {
 		x.hash = x.before
 		x.hash.Add(msg)
-		nonce := x.server.opts.Challenge
-		if nonce == nil {
-			nonce = make([]byte, 8)
-			rand.Read(nonce)
-		}
+		nonce := make([]byte, 8)
+		rand.Read(nonce)
 		x.challenge = smb2.NTLMChallenge(nonce, "SMBD", time.Now())
 		x.id++
 		h.SessionID = x.id

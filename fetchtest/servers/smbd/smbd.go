@@ -36,9 +36,6 @@ type Options struct {
 	MaxRead int
 	// Batch is how many members an answer has at most; 0 means 100.
 	Batch int
-	// Challenge is what logins have to prove that they know the password for, of 8 bytes; nil means
-	// a new one for each.
-	Challenge []byte
 	// Pending says before each answer to a READ that it takes time.
 	Pending bool
 	// Forge changes responses to these commands after they were signed or encrypted.
