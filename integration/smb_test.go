@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -65,6 +66,16 @@ func TestSambaLists(t *testing.T) {
 	root := "smb://" + lab.User + ":" + lab.Password + "@" + s.Addr("smb") + "/lab/"
 	c := fetch.New(labOptions(), smb.Load)
 	defer c.Close()
+	var shares []string
+	for e, err := range c.List(t.Context(), strings.TrimSuffix(root, "lab/")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares = append(shares, e.Name)
+	}
+	if !slices.Equal(shares, []string{"lab", "sealed"}) {
+		t.Errorf("shares %q", shares)
+	}
 	n, last := 0, fetch.Entry{}
 	for e, err := range c.List(t.Context(), root+"many/") {
 		if err != nil {

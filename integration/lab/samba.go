@@ -3,8 +3,7 @@ package lab
 import "strings"
 
 // samba is smbd, which shares the tree as lab, for [User] alone, and as sealed, which it encrypts. It
-// signs whatever a client wants signed. It need not tell of its shares: that takes a daemon that
-// smbd starts in the container alone.
+// signs whatever a client wants signed.
 var samba = &service{
 	name: "samba",
 	ports: []port{

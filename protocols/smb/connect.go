@@ -46,10 +46,10 @@ func (d *driver) begin(ctx context.Context, s *session, t *target) error {
 	return s.connectTree(`\\` + t.url.Host() + `\` + t.tree())
 }
 
-// dialects are those that are offered.
+// dialects lists the dialects that NEGOTIATE offers.
 var dialects = []uint16{smb2.Dialect202, smb2.Dialect210, smb2.Dialect300, smb2.Dialect302, smb2.Dialect311}
 
-// ciphers are those that are offered, the fastest first.
+// ciphers lists the ciphers that NEGOTIATE offers, the fastest first.
 var ciphers = []uint16{smb2.CipherAES128GCM, smb2.CipherAES256GCM, smb2.CipherAES128CCM, smb2.CipherAES256CCM}
 
 // negotiate agrees on a dialect.
@@ -89,11 +89,11 @@ func (s *session) negotiate() error {
 	return nil
 }
 
-// contexts takes over the algorithms that the server chose.
+// contexts notes the algorithms that the server chose.
 func (s *session) contexts(m message, r *smb2.NegotiateResponse) error {
 	c, err := smb2.ParseContexts(m.b, r.ContextOffset, r.ContextCount)
 	if err != nil {
-		return s.fail(violation("%v in reply to %v", err, m.Command))
+		return s.fail(violation("%v in answer to %v", err, m.Command))
 	}
 	if !slices.Equal(c.Hashes, []uint16{smb2.HashSHA512}) {
 		return s.fail(violation("the server does not hash the negotiation"))

@@ -5,13 +5,12 @@
 //	smb://domain;user@host:port/share/   a directory
 //	smb://user@host/share/path/file      a file
 //
-// Every message of a session is signed, in both directions, so that nobody on the way changes one.
-// That takes a user with a password. Whoever is let in as a guest in place of that user gets nothing
-// of it: a guest, whose messages nobody can sign, is who names the user guest in the URL, without a
-// password.
+// Login is by NTLM, version 2. Every message of a session is signed, in both directions. If the server
+// demands encryption, of the session or of the share, every message is encrypted instead. The keys
+// come from the password.
 //
-// If the server demands it, for all or for a share, every message is encrypted instead, which takes a
-// password as well. Login is by NTLM, version 2.
+// A guest has no keys. The driver refuses to continue as a guest unless the URL names the user guest,
+// without a password.
 package smb
 
 import (

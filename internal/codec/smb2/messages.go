@@ -14,7 +14,7 @@ type Body interface {
 	structureSize() uint16
 }
 
-// A locator is a Body that says where the buffer behind it stands.
+// A locator is a Body with the offset and the length of the buffer that follows.
 type locator interface {
 	locate(offset, length int)
 	located() (offset, length uint32)
@@ -111,7 +111,7 @@ type NegotiateRequest struct {
 
 func (*NegotiateRequest) structureSize() uint16 { return 36 }
 
-// Offer notes what the buffer that it returns has: dialects, and contexts for 3.1.1.
+// Offer returns the buffer of a request that offers dialects, and contexts for 3.1.1.
 func (r *NegotiateRequest) Offer(dialects []uint16, c Contexts) (buffer []byte) {
 	for _, d := range dialects {
 		buffer = le.AppendUint16(buffer, d)
@@ -136,14 +136,14 @@ type NegotiateResponse struct {
 
 func (*NegotiateResponse) structureSize() uint16 { return 65 }
 
-// Choose notes what the buffer that it returns has: contexts, and no token.
+// Choose returns the buffer of a response with contexts, without a token.
 func (r *NegotiateResponse) Choose(c Contexts) (buffer []byte) {
 	at := bufferOffset(r.structureSize())
 	r.SecurityBufferOffset, r.ContextOffset, r.ContextCount = uint16(at), uint32(at), c.count()
 	return c.bytes()
 }
 
-// Types of negotiate contexts (section 2.2.3.1), and the one hash that there is.
+// Types of negotiate contexts (section 2.2.3.1).
 const (
 	preauthIntegrityCapabilities = 1 // SMB2_PREAUTH_INTEGRITY_CAPABILITIES
 	encryptionCapabilities       = 2 // SMB2_ENCRYPTION_CAPABILITIES
@@ -288,7 +288,7 @@ type TreeConnectResponse struct {
 
 func (*TreeConnectResponse) structureSize() uint16 { return 16 }
 
-// What CREATE asks for (sections 2.2.13 and 2.2.13.1.1).
+// Fields of a CreateRequest (sections 2.2.13 and 2.2.13.1.1).
 const (
 	FileReadData       = 1 << 0  // FILE_READ_DATA
 	FileReadAttributes = 1 << 7  // FILE_READ_ATTRIBUTES
@@ -356,7 +356,7 @@ type ReadRequest struct {
 
 func (*ReadRequest) structureSize() uint16 { return 49 }
 
-// ReadDataOffset is where a ReadRequest wants the data of the response, as its Padding.
+// ReadDataOffset is the Padding of a ReadRequest: the offset of the data in the response.
 const ReadDataOffset = HeaderSize + 16
 
 // A ReadResponse has content in its buffer (section 2.2.20).

@@ -14,18 +14,33 @@ import (
 	"golang.org/x/crypto/md4"
 )
 
-// What both sides of a login agree on ([MS-NLMP], section 2.2.2.5): Unicode, NTLM, signatures,
-// keys of 128 bits that are exchanged, version 2, and what the server tells of itself.
-const ntlmFlags = 1<<0 | 1<<2 | 1<<4 | 1<<9 | 1<<15 | 1<<19 | 1<<23 | 1<<29 | 1<<30 | 1<<31
+// ntlmFlags are the flags of each message of a login ([MS-NLMP], section 2.2.2.5).
+const ntlmFlags = 1<<0 | // NTLMSSP_NEGOTIATE_UNICODE
+	1<<2 | // NTLMSSP_REQUEST_TARGET
+	1<<4 | // NTLMSSP_NEGOTIATE_SIGN
+	1<<9 | // NTLMSSP_NEGOTIATE_NTLM
+	1<<15 | // NTLMSSP_NEGOTIATE_ALWAYS_SIGN
+	1<<19 | // NTLMSSP_NEGOTIATE_EXTENDED_SESSIONSECURITY
+	1<<23 | // NTLMSSP_NEGOTIATE_TARGET_INFO
+	1<<29 | // NTLMSSP_NEGOTIATE_128
+	1<<30 | // NTLMSSP_NEGOTIATE_KEY_EXCH
+	1<<31 // NTLMSSP_NEGOTIATE_56
+
+// Types of NTLM messages ([MS-NLMP], section 2.2.1).
+const (
+	ntlmNegotiate    = 1 // NEGOTIATE_MESSAGE
+	ntlmChallenge    = 2 // CHALLENGE_MESSAGE
+	ntlmAuthenticate = 3 // AUTHENTICATE_MESSAGE
+)
 
 const ntlmSignature = "NTLMSSP\x00"
 
-// What a server tells of itself.
+// Attributes of a server ([MS-NLMP], section 2.2.2.1).
 const (
-	avEnd       = 0
-	avComputer  = 1
-	avFlags     = 6
-	avTimestamp = 7
+	avEnd       = 0 // MsvAvEOL
+	avComputer  = 1 // MsvAvNbComputerName
+	avFlags     = 6 // MsvAvFlags
+	avTimestamp = 7 // MsvAvTimestamp
 )
 
 // maxNTLM bounds a message of a login, in bytes.
@@ -36,7 +51,7 @@ type Account struct{ Domain, User, Password string }
 
 // NTLMNegotiate returns the first message of a login.
 func NTLMNegotiate() []byte {
-	b := append([]byte(ntlmSignature), 1, 0, 0, 0)
+	b := append([]byte(ntlmSignature), ntlmNegotiate, 0, 0, 0)
 	b = le.AppendUint32(b, ntlmFlags)
 	return append(b, make([]byte, 16)...) // no domain, no workstation
 }
@@ -44,7 +59,7 @@ func NTLMNegotiate() []byte {
 // NTLMAuthenticate answers a challenge. It returns the last message of the login and the key of the
 // session.
 func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, err error) {
-	if len(challenge) < 48 || len(challenge) > maxNTLM || le.Uint32(challenge[8:]) != 2 {
+	if len(challenge) < 48 || len(challenge) > maxNTLM || le.Uint32(challenge[8:]) != ntlmChallenge {
 		return nil, nil, fmt.Errorf("%w: no challenge", ErrMalformed)
 	}
 	info, err := field(challenge, 40)
@@ -83,7 +98,7 @@ func NTLMAuthenticate(negotiate, challenge []byte, a Account) (msg, key []byte, 
 	c.XORKeyStream(exchanged, key)
 
 	const fixed = 88
-	msg = append([]byte(ntlmSignature), 3, 0, 0, 0)
+	msg = append([]byte(ntlmSignature), ntlmAuthenticate, 0, 0, 0)
 	var payload []byte
 	for _, f := range [][]byte{lm, append(proof, temp...), UTF16(a.Domain), UTF16(a.User), UTF16("URLGET"), exchanged} {
 		msg = le.AppendUint16(msg, uint16(len(f)))
@@ -110,7 +125,7 @@ func NTLMChallenge(nonce []byte, name string, now time.Time) []byte {
 		info = le.AppendUint64(append(info, avTimestamp, 0, 8, 0), FileTime(now))
 	}
 	info = append(info, avEnd, 0, 0, 0)
-	b := append([]byte(ntlmSignature), 2, 0, 0, 0)
+	b := append([]byte(ntlmSignature), ntlmChallenge, 0, 0, 0)
 	at := uint32(56)
 	for _, f := range [][]byte{target} {
 		b = le.AppendUint16(b, uint16(len(f)))
@@ -131,7 +146,7 @@ func NTLMChallenge(nonce []byte, name string, now time.Time) []byte {
 // NTLMVerify checks an answer to a challenge. It returns the user and the key of the session, or
 // false if password does not give the password that was used. It is for test servers.
 func NTLMVerify(msg, challenge []byte, password func(domain, user string) (string, bool)) (user string, key []byte, ok bool) {
-	if len(msg) < 88 || le.Uint32(msg[8:]) != 3 {
+	if len(msg) < 88 || le.Uint32(msg[8:]) != ntlmAuthenticate {
 		return "", nil, false
 	}
 	var fields [6][]byte

@@ -14,8 +14,8 @@ const (
 	CipherAES256GCM = 4 // AES-256-GCM
 )
 
-// TransformSize is the size of the header of an encrypted message, in bytes. Its fields are at these
-// offsets (SMB2 TRANSFORM_HEADER, section 2.2.41).
+// TransformSize is the size of the header of an encrypted message, in bytes (SMB2 TRANSFORM_HEADER,
+// section 2.2.41). The other constants are the offsets of its fields.
 const (
 	TransformSize = 52
 
@@ -28,7 +28,7 @@ const (
 	transformEncrypted = 1 // the flag of an encrypted message
 )
 
-// TagSize is how many bytes Open uses behind a message.
+// TagSize is the number of bytes behind a message that Open overwrites.
 const TagSize = 16
 
 // IsSealed reports whether a message is encrypted.
@@ -37,12 +37,12 @@ func IsSealed(msg []byte) bool { return len(msg) >= 4 && string(msg[:4]) == "\xf
 // A Sealer encrypts the messages of a session in one direction, and decrypts those of the other.
 type Sealer struct {
 	session    uint64
-	sent       uint64 // messages that were encrypted, which no nonce is used for twice
+	sent       uint64 // number of encrypted messages, and the nonce of the last one
 	seal, open cipher.AEAD
 }
 
-// NewSealer returns the sealer for a session of a client, from the key of the session. The cipher is
-// that of the negotiation. Hash is the hash of the messages up to the login, in dialect 3.1.1.
+// NewSealer returns the sealer of a client for a session, from a cipher's ID and the key of the session
+// (section 3.2.5.3). Hash is that of the messages up to the login, for dialect 3.1.1.
 func NewSealer(dialect, id uint16, session uint64, key []byte, hash *Hash) (*Sealer, error) {
 	size := 16
 	if id == CipherAES256CCM || id == CipherAES256GCM {
@@ -97,7 +97,7 @@ func (s *Sealer) Seal(b, msg []byte) []byte {
 	return b[:end]
 }
 
-// Open decrypts a message in its place. It needs room for a tag behind the message, or copies it.
+// Open decrypts a message in place, if msg has a capacity of TagSize more bytes.
 func (s *Sealer) Open(msg []byte) ([]byte, error) {
 	if len(msg) < TransformSize || le.Uint32(msg[transformLength:]) != uint32(len(msg)-TransformSize) ||
 		le.Uint16(msg[transformFlags:]) != transformEncrypted || le.Uint64(msg[transformSession:]) != s.session {

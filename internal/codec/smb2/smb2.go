@@ -1,5 +1,5 @@
 // Package smb2 has the messages of SMB 2 and 3 ([MS-SMB2]) as far as reading takes them: headers,
-// signatures, names, the login by NTLM ([MS-NLMP]) in SPNEGO (RFC 4178), and the enumeration of
+// bodies, signatures, encryption, names, the login by NTLM ([MS-NLMP]) in SPNEGO (RFC 4178), and the enumeration of
 // shares ([MS-SRVS]), for the driver and its test server.
 package smb2
 
