@@ -183,6 +183,8 @@ func FuzzParse(f *testing.F) {
 	f.Add(ServerToken(NTLMChallenge(make([]byte, 8), "HOST", time.Time{})))
 	f.Add(AnswerShares(nil, []Share{{Name: "a"}}))
 	f.Add(Header{Command: Read}.Append(nil))
+	f.Add(Append(nil, Header{}, &ReadResponse{}, []byte("content")))
+	f.Add(append(append([]byte("\xfdSMB"), make([]byte, 38)...), 1, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if members, err := ParseMembers(b); err == nil {
 			for _, m := range members {
@@ -208,6 +210,11 @@ func FuzzParse(f *testing.F) {
 		}
 		for at := range uint32(len(b)) {
 			ParseContexts(b, at, 3)
+		}
+		if s, err := NewSealer(Dialect311, CipherAES128CCM, 0, make([]byte, 16), new(Hash)); err != nil {
+			t.Error(err)
+		} else if _, err := s.Open(bytes.Clone(b)); err == nil {
+			t.Error("a message without a key was decrypted")
 		}
 	})
 }
