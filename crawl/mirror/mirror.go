@@ -155,6 +155,7 @@ type mirror struct {
 
 	mu      sync.Mutex // for all below, and calls of Ended and Retry
 	checked map[string]bool
+	moved   int // files that were moved out of the way of directories
 	report  Report
 	broken  string // a listing that could not be read
 }
@@ -352,6 +353,7 @@ func (m *mirror) moveAside(name string) error {
 		if err := m.d.Root.Rename(name, free); err != nil {
 			return fileError(err)
 		}
+		m.moved++
 		b, _ := m.state.Memo(u)
 		v := readMemo(b)
 		v.Path = free

@@ -151,6 +151,7 @@ func (m *mirror) get(ctx context.Context, p *crawl.Page, v *visited) error {
 func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 	old := readMemo(p.Memo)
 	now := memo{Path: old.Path}
+	moved := m.movedAside()
 	var err error
 	if now.Path == "" || !m.owns(now.Path, p.Key()) {
 		if now.Path, err = m.claim(p.URL, p.Key()); err != nil {
@@ -267,7 +268,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 		p.Memo = old.bytes()
 		return m.follow(p, old, sent, nil)
 	case err != nil:
-		if fetch.CodeOf(err) == fetch.ErrFile && m.inTheWay(now.Path) {
+		if fetch.CodeOf(err) == fetch.ErrFile && m.inTheWay(now.Path, moved) {
 			return errMoved
 		}
 		if fetch.CodeOf(err) == fetch.ErrNotFound && m.Delete && old.Path != "" && v.Replaced {
@@ -320,13 +321,17 @@ func listed(p *crawl.Page) *download.Known {
 }
 
 // inTheWay reports whether a file could not be saved because a directory took its name meanwhile,
-// or a file that of its directory. The page is then begun again under another name.
-func (m *mirror) inTheWay(name string) bool {
+// or a file that of its directory. The page is then begun again under another name. moved is what
+// m.moved was before the page was begun: another visit may have moved that file aside since.
+func (m *mirror) inTheWay(name string, moved int) bool {
 	if info, err := m.d.Root.Lstat(name); err == nil && info.IsDir() {
 		for _, left := range []string{".part", ".part.json"} {
 			m.d.Root.Remove(name + left)
 		}
 		m.state.Disclaim(fileName + name)
+		return true
+	}
+	if m.movedAside() > moved {
 		return true
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
@@ -335,6 +340,13 @@ func (m *mirror) inTheWay(name string) bool {
 		}
 	}
 	return false
+}
+
+// movedAside returns how many files were moved out of the way of directories so far.
+func (m *mirror) movedAside() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.moved
 }
 
 // unclaim gives a path back that nothing was saved under.

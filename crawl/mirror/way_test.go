@@ -1,0 +1,68 @@
+package mirror
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/fetch/download"
+)
+
+// newMirror returns a mirror of an empty directory, with a state of its own.
+func newMirror(t *testing.T) *mirror {
+	t.Helper()
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	state, err := crawl.Open(filepath.Join(t.TempDir(), "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { state.Close() })
+	d := &download.Downloader{Root: root, Sync: download.SyncNone}
+	t.Cleanup(func() { d.Flush() })
+	return &mirror{d: d, state: state, checked: map[string]bool{}}
+}
+
+// TestWhatIsInTheWay lets the file a/b not be saved. Its page is begun again if "a" was a file,
+// also if another visit has moved that aside since.
+func TestWhatIsInTheWay(t *testing.T) {
+	t.Parallel()
+	file := func(_ *mirror, r *os.Root) error { return r.WriteFile("a", nil, 0o666) }
+	dir := func(_ *mirror, r *os.Root) error { return r.MkdirAll("a", 0o777) }
+	aside := func(m *mirror, r *os.Root) error {
+		if _, err := m.state.Claim(fileName+"a", "http://h/a"); err != nil {
+			return err
+		}
+		if err := file(m, r); err != nil {
+			return err
+		}
+		_, err := m.makeWay("a/c")
+		return err
+	}
+	for _, tt := range []struct {
+		name string
+		have func(*mirror, *os.Root) error // what there is by now
+		want bool
+	}{
+		{"a file in place of the directory", file, true},
+		{"a file that was moved aside since", aside, true},
+		{"a file that a directory has replaced since", func(m *mirror, r *os.Root) error { return cmp.Or(aside(m, r), dir(m, r)) }, true},
+		{"a directory of the name", func(_ *mirror, r *os.Root) error { return r.MkdirAll("a/b", 0o777) }, true},
+		{"a directory all the time", dir, false},
+		{"nothing", func(*mirror, *os.Root) error { return nil }, false},
+	} {
+		m := newMirror(t)
+		before := m.movedAside()
+		if err := tt.have(m, m.d.Root); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.inTheWay("a/b", before); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
