@@ -18,7 +18,6 @@ import (
 
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -230,10 +229,10 @@ func (c *crawl) next(_ context.Context, room func(string) bool) (schedule.Task, 
 		p := &Page{crawl: c, item: it}
 		ahead = &fetch.Request{URL: p.withLogin(it.url), From: it.from}
 	}
-	return schedule.Task{Host: it.url.Host(), Request: ahead, Do: func(ctx context.Context) *job.Result {
+	return schedule.Task{Host: it.url.Host(), Request: ahead, Do: func(ctx context.Context) error {
 		if c.enough() {
 			c.State.leave(it)
-			return nil // it stays in the queue
+			return schedule.ErrNoVerdict // it stays in the queue
 		}
 		return c.do(ctx, it)
 	}}, nil
@@ -245,35 +244,31 @@ func (c *crawl) enough() bool {
 	return c.Enough != nil && c.Enough()
 }
 
-// do visits one item.
-func (c *crawl) do(ctx context.Context, it *item) *job.Result {
+// do visits one item. It returns the error of the visit, for the scheduler.
+func (c *crawl) do(ctx context.Context, it *item) error {
 	defer c.State.leave(it)
 	memo, _ := c.State.memo(it.id())
 	p := c.page(it, memo)
 	err := c.visit(ctx, p)
-	result := &job.Result{Outcome: job.Saved, Err: err}
-	if err != nil {
-		result.Outcome = job.Failed
-	}
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return nil // it stays in the queue
+		return schedule.ErrNoVerdict // it stays in the queue
 	case fullDisk(err):
 		c.fail(err)
-		return nil
+		return schedule.ErrNoVerdict
 	case errors.Is(err, errForbidden):
 		p.why = RobotsForbid
 		c.left(Link{URL: it.url, From: it.from, Seed: p.seedURL(), Depth: it.depth, Rel: it.rel, Kind: it.kind}, RobotsForbid)
-		result.Outcome, result.Err = job.Skipped, nil
+		err = nil
 	case it.guessed && errors.Is(err, fetch.ErrNotFound):
-		result.Outcome, result.Err = job.Skipped, nil
+		err = nil
 	default:
 		c.ended(p, err)
 	}
-	if err := c.settled(p, result.Err); err != nil {
+	if err := c.settled(p, err); err != nil {
 		c.fail(err)
 	}
-	return result
+	return err
 }
 
 // counted tells how many URLs wait.

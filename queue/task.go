@@ -82,7 +82,7 @@ func (t *task) stalled(most time.Duration) bool {
 	return true
 }
 
-// do does the job. What it returns tells the scheduler how the host bears it.
+// do does the job and returns its result, nil if it was not done.
 func (t *task) do(ctx context.Context) *job.Result {
 	if !t.starts() {
 		return nil

@@ -277,13 +277,20 @@ func (r *run) schedule(t *task) schedule.Task {
 	r.handed[t.host]++
 	t.handed = true
 	r.mu.Unlock()
-	return schedule.Task{Host: t.host, Do: func(ctx context.Context) *job.Result {
+	return schedule.Task{Host: t.host, Do: func(ctx context.Context) error {
 		r.running.Add(1)
 		r.slots.Add(1)
 		defer r.running.Add(-1)
 		defer t.release(ctx)
 		defer t.placed()
-		return t.do(ctx)
+		switch res := t.do(ctx); {
+		case res == nil:
+			return schedule.ErrNoVerdict
+		case res.Outcome != job.Failed: // a skipped page may have an error
+			return nil
+		default:
+			return res.Err
+		}
 	}}
 }
 

@@ -167,9 +167,9 @@ func (b *batch) parsed(ctx context.Context, g given) schedule.Task {
 	}
 	if err != nil {
 		number := b.next()
-		return schedule.Task{Do: func(context.Context) *job.Result {
+		return schedule.Task{Do: func(context.Context) error {
 			b.end(number, g.place, subject, failed(err))
-			return nil
+			return schedule.ErrNoVerdict
 		}}
 	}
 	return b.task(j, g.place)
@@ -238,10 +238,10 @@ func (b *batch) task(j *job.Job, place string) schedule.Task {
 	if s, _ := b.app.client.Scheme(j.URL.Scheme()); s.Pipelined && j.Op == fetch.OpGet {
 		ahead = &fetch.Request{URL: j.URL, From: j.From}
 	}
-	return schedule.Task{Host: host, Request: ahead, Do: func(ctx context.Context) *job.Result {
+	return schedule.Task{Host: host, Request: ahead, Do: func(ctx context.Context) error {
 		if b.overQuota() {
 			b.end(number, "", "", ended{})
-			return nil
+			return schedule.ErrNoVerdict
 		}
 		p := &pattern{number: number, place: place}
 		end := b.do(context.WithValue(ctx, patternKey{}, p), j)
@@ -256,10 +256,10 @@ func (b *batch) task(j *job.Job, place string) schedule.Task {
 			b.received.Add(end.res.Received)
 		}
 		b.end(number, place, j.URL.Redacted(), end)
-		if host != hostOf(j.URL) {
-			return nil // which is not about them all
+		if end.res == nil || host != hostOf(j.URL) { // which is not about them all
+			return schedule.ErrNoVerdict
 		}
-		return end.res
+		return end.res.Err
 	}}
 }
 

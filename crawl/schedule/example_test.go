@@ -7,16 +7,15 @@ import (
 
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // Two URLs of a list at once, and one at a time of each host.
 func Example() {
 	urls := []string{"x-made://one.example/a", "x-made://two.example/b", "x-made://one.example/c"}
-	do := func(_ context.Context, u uri.URI) *job.Result { // a program would call job.Runner.Run
+	do := func(_ context.Context, u uri.URI) error { // a program would call job.Runner.Run, and return Result.Err
 		fmt.Println(u)
-		return &job.Result{Outcome: job.Saved}
+		return nil
 	}
 	list := schedule.SourceFunc(func(context.Context, func(string) bool) (schedule.Task, error) {
 		if len(urls) == 0 {
@@ -26,7 +25,7 @@ func Example() {
 		urls = urls[1:]
 		return schedule.Task{
 			Host: u.Host(),
-			Do:   func(ctx context.Context) *job.Result { return do(ctx, u) },
+			Do:   func(ctx context.Context) error { return do(ctx, u) },
 		}, err
 	})
 	s := schedule.New(&schedule.Options{Parallel: 2, Host: schedule.Limits{Parallel: 1}})

@@ -78,9 +78,9 @@ func (s *Scheduler) work(ctx context.Context, t *running) {
 		if l = s.lineFor(ctx, l, t); l != nil {
 			within = l.ctx
 		}
-		res := t.Do(context.WithValue(within, taskKey{}, t))
+		err := t.Do(context.WithValue(within, taskKey{}, t))
 		s.mu.Lock()
-		t.end(res)
+		t.end(err)
 		t = nil
 		if now := time.Now(); ctx.Err() == nil {
 			if t = s.following(l, now); t == nil {

@@ -7,7 +7,7 @@
 // alone for as long as it asks, or longer each time, and then gets less at once until it has
 // recovered. Among the hosts that can be asked, the one that has waited longest is next.
 //
-// The scheduler knows hosts and how a job ended, and nothing of protocols: connections, sessions
+// The scheduler knows hosts and the errors of tasks, and nothing of protocols: connections, sessions
 // and streams are the affair of the drivers.
 package schedule
 
@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/job"
 )
 
 // A Task is one thing to do with one host.
@@ -25,8 +24,9 @@ type Task struct {
 	// Host is whose limits apply, as in uri.URI.Host. Tasks without one have only those of all
 	// together.
 	Host string
-	// Do does it. What it returns tells how the host bears it; nil tells nothing.
-	Do func(ctx context.Context) *job.Result
+	// Do does it. A *fetch.Error that says that the host is busy, or when to come back, pauses the
+	// host; nil says that the host bears its load. Other errors, such as ErrNoVerdict, say neither.
+	Do func(ctx context.Context) error
 	// Request is what Do asks for first, if that can be sent ahead (fetch.Scheme.Pipelined), or nil.
 	Request *fetch.Request
 }
@@ -53,6 +53,10 @@ func (f SourceFunc) Next(ctx context.Context, room func(host string) bool) (Task
 
 // ErrNone is what a Source returns that may have more tasks later.
 var ErrNone = errors.New("schedule: no task now")
+
+// ErrNoVerdict is what Task.Do returns if the task says nothing about its host, such as one that sent
+// no request.
+var ErrNoVerdict = errors.New("schedule: no verdict")
 
 // Limits are what one host bears. Zero fields mean the defaults of Options.
 type Limits struct {

@@ -13,11 +13,10 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/job"
 )
 
 // inTurn returns a source of n tasks for each of the hosts, in turn.
-func inTurn(n int, do func(ctx context.Context, host string) *job.Result, hosts ...string) Source {
+func inTurn(n int, do func(ctx context.Context, host string) error, hosts ...string) Source {
 	i := 0
 	return SourceFunc(func(context.Context, func(string) bool) (Task, error) {
 		if i == n*len(hosts) {
@@ -25,21 +24,21 @@ func inTurn(n int, do func(ctx context.Context, host string) *job.Result, hosts 
 		}
 		host := hosts[i%len(hosts)]
 		i++
-		return Task{Host: host, Do: func(ctx context.Context) *job.Result { return do(ctx, host) }}, nil
+		return Task{Host: host, Do: func(ctx context.Context) error { return do(ctx, host) }}, nil
 	})
 }
 
 // sleeping returns what takes d, and the most that there were of it at once.
-func sleeping(d time.Duration) (do func(context.Context, string) *job.Result, most *atomic.Int64) {
+func sleeping(d time.Duration) (do func(context.Context, string) error, most *atomic.Int64) {
 	most = new(atomic.Int64)
 	var now atomic.Int64
-	return func(context.Context, string) *job.Result {
+	return func(context.Context, string) error {
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
 		time.Sleep(d)
 		now.Add(-1)
-		return &job.Result{Outcome: job.Saved}
+		return nil
 	}, most
 }
 
@@ -110,19 +109,19 @@ func TestABusyHostIsLeftAlone(t *testing.T) {
 		var refused time.Duration
 		var other atomic.Int64
 		var tasks int
-		do := func(_ context.Context, host string) *job.Result {
+		do := func(_ context.Context, host string) error {
 			if host == "other" {
 				time.Sleep(time.Second)
 				other.Store(int64(time.Since(begun)))
-				return &job.Result{Outcome: job.Saved}
+				return nil
 			}
 			if tasks++; tasks == 1 {
-				return &job.Result{Outcome: job.Failed, Err: &fetch.Error{Code: fetch.ErrBusy, RetryAfter: 30 * time.Second}}
+				return &fetch.Error{Code: fetch.ErrBusy, RetryAfter: 30 * time.Second}
 			}
 			if refused == 0 {
 				refused = time.Since(begun)
 			}
-			return &job.Result{Outcome: job.Saved}
+			return nil
 		}
 		s.SetLimits("busy", Limits{Parallel: 1})
 		if err := s.Run(t.Context(), inTurn(8, do, "busy", "other")); err != nil {
@@ -170,12 +169,12 @@ func TestPausesGrowUpToABound(t *testing.T) {
 		s := New(&Options{MaxPause: 20 * time.Second})
 		var last time.Time
 		var pauses []time.Duration
-		do := func(context.Context, string) *job.Result {
+		do := func(context.Context, string) error {
 			if !last.IsZero() {
 				pauses = append(pauses, time.Since(last))
 			}
 			last = time.Now()
-			return &job.Result{Outcome: job.Failed, Err: &fetch.Error{Code: fetch.ErrBusy}}
+			return &fetch.Error{Code: fetch.ErrBusy}
 		}
 		s.SetLimits("a", Limits{Parallel: 1})
 		if err := s.Run(t.Context(), inTurn(9, do, "a")); err != nil {
@@ -202,12 +201,12 @@ func TestTheSourceIsAskedWhenThereIsRoom(t *testing.T) {
 				t.Errorf("%d tasks are given, %d have begun", given, begun.Load())
 			}
 			host := fmt.Sprint(given)
-			return Task{Host: host, Do: func(context.Context) *job.Result {
+			return Task{Host: host, Do: func(context.Context) error {
 				if begun.Add(1) == 25_000 {
 					cancel(errEnough)
 				}
 				time.Sleep(time.Millisecond)
-				return &job.Result{Outcome: job.Saved}
+				return nil
 			}}, nil
 		})
 		s := New(&Options{Waiting: 10})
@@ -228,13 +227,13 @@ func TestReleasedTasksBringOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		found := make(chan Task)
 		ended := make(chan struct{})
-		first := Task{Host: "a", Do: func(ctx context.Context) *job.Result {
+		first := Task{Host: "a", Do: func(ctx context.Context) error {
 			Release(ctx)
 			defer close(ended)
 			for range 1000 {
-				found <- Task{Host: "a", Do: func(context.Context) *job.Result { return &job.Result{Outcome: job.Saved} }}
+				found <- Task{Host: "a", Do: func(context.Context) error { return nil }}
 			}
-			return &job.Result{Outcome: job.Listed}
+			return nil
 		}}
 		given := 0
 		src := SourceFunc(func(ctx context.Context, _ func(string) bool) (Task, error) {
@@ -299,7 +298,7 @@ func TestLines(t *testing.T) {
 			if given == 250 {
 				host, task.Request = "b", nil
 			}
-			task.Host, task.Do = host, func(ctx context.Context) *job.Result {
+			task.Host, task.Do = host, func(ctx context.Context) error {
 				if next, ok := ctx.Value(simulatedLine{}).(func() []*fetch.Request); ok && host == "a" {
 					all := next()
 					most = max(most, len(all))
@@ -311,7 +310,7 @@ func TestLines(t *testing.T) {
 				}
 				time.Sleep(time.Millisecond)
 				order = append(order, name)
-				return &job.Result{Outcome: job.Saved}
+				return nil
 			}
 			return task, nil
 		})

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/job"
 )
 
 // TestHostsThatAreLeftAloneKeepNobodyWaiting has more tasks of hosts that are busy than may wait,
@@ -40,11 +39,11 @@ func TestHostsThatAreLeftAloneKeepNobodyWaiting(t *testing.T) {
 					over = false
 					if room(host) {
 						left[host]--
-						return Task{Host: host, Do: func(context.Context) *job.Result {
+						return Task{Host: host, Do: func(context.Context) error {
 							if host == "good" {
 								good.Store(int64(time.Since(begun)))
 							}
-							return &job.Result{Outcome: job.Saved}
+							return nil
 						}}, nil
 					}
 				}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/fetch/job"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "simulate only the network of this seed")
@@ -193,7 +192,7 @@ func (s *simulation) Next(_ context.Context, room func(string) bool) (Task, erro
 			h.waiting = h.waiting[1:]
 			h.handed++
 			s.mu.Unlock()
-			task := Task{Host: h.name, Do: func(ctx context.Context) *job.Result { return s.do(ctx, h, t) }}
+			task := Task{Host: h.name, Do: func(ctx context.Context) error { return s.do(ctx, h, t) }}
 			if i%3 < 2 {
 				task.Request = &fetch.Request{View: h.name}
 			}
@@ -216,7 +215,7 @@ func (s *simulation) perm() []int {
 }
 
 // do is one task of h.
-func (s *simulation) do(ctx context.Context, h *simulated, t *simulatedTask) *job.Result {
+func (s *simulation) do(ctx context.Context, h *simulated, t *simulatedTask) error {
 	s.mu.Lock()
 	refused, asked := s.begins(h, t)
 	took := h.latency + time.Duration(s.rand.IntN(100))*time.Millisecond
@@ -258,12 +257,12 @@ func (s *simulation) do(ctx context.Context, h *simulated, t *simulatedTask) *jo
 	case err == nil:
 		t.done = true
 		s.undone--
-		return &job.Result{Outcome: job.Saved}
+		return nil
 	case refused:
 		t.attempt++
 		h.waiting = append(h.waiting, t)
 	}
-	return &job.Result{Outcome: job.Failed, Err: err}
+	return err
 }
 
 type simulatedLine struct{}

@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"github.com/urlget/urlget/fetch/job"
 )
 
 // The state is what waits and what runs.
@@ -337,13 +335,11 @@ func (r *running) give() {
 }
 
 // end notes how the task ended.
-func (r *running) end(res *job.Result) {
+func (r *running) end(err error) {
 	s := r.state
-	switch {
-	case res == nil:
-	case res.Outcome == job.Failed:
-		s.failed(r.Host, res.Err)
-	default:
+	if err != nil {
+		s.failed(r.Host, err)
+	} else {
 		for _, g := range r.of.gates() {
 			g.well(time.Now())
 		}

@@ -99,9 +99,8 @@ var layers = []layer{
 	{"files", []row{
 		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/metalink", "internal/filelock", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
 		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/render"}, modules: []string{"golang.org/x/net"}},
-		{packages: "crawl/schedule", imports: []string{"fetch", "fetch/uri", "fetch/job"}},
-		{packages: "crawl", imports: []string{"fetch", "fetch/uri", "fetch/links", "crawl/robots", "fetch/job",
-			"crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
+		{packages: "crawl/schedule", imports: []string{"fetch", "fetch/uri"}},
+		{packages: "crawl", imports: []string{"fetch", "fetch/uri", "fetch/links", "crawl/robots", "crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "crawl/mirror", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/job",
 			"crawl"}},
 		{packages: "queue", imports: []string{"fetch", "fetch/uri", "fetch/links", "crawl/robots", "fetch/job",
