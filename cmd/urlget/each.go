@@ -149,10 +149,6 @@ func (a *app) each(act action) func(*cobra.Command, []string) error {
 			}
 		}
 		a.hosts = a.schedule()
-		if act.op == fetch.OpGet && a.set.many.jobs == 1 && !a.set.driver.web.Single && !a.set.tree.on() {
-			a.useOneProcessor()
-			defer a.useAllProcessors()
-		}
 		begun := time.Now()
 		b := &batch{do: a.inTime(act.do), template: template, job: func(ctx context.Context, j *job.Job) error {
 			if err := a.fillForm(j); err != nil {

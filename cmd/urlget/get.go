@@ -188,7 +188,6 @@ func (a *app) hooks(ctx context.Context, j *job.Job, t *transfer) *job.Hooks {
 	return &job.Hooks{
 		Writer: a.writer,
 		Response: func(resp *fetch.Response) error {
-			a.makeRoom(&resp.Meta)
 			if t != nil {
 				t.rename(a.barName(j, &resp.Meta))
 			}

@@ -8,11 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -48,9 +46,8 @@ type app struct {
 	hosts  *schedule.Scheduler
 	batch  *batch
 	// inOrder says that there is one transfer at a time.
-	inOrder    bool
-	processors atomic.Int32 // that there are, while one is used; else 0
-	tally      tally
+	inOrder bool
+	tally   tally
 
 	seeds   []seed   // of a mirror
 	config  *config  // the configuration file; nil before it was read
@@ -99,10 +96,7 @@ func interruptible(args []string, std stdio, more ...fetch.Loader) int {
 		}
 	}()
 	ended := make(chan int, 1)
-	go func() {
-		growStack(false)
-		ended <- run(ctx, args, std, more...)
-	}()
+	go func() { ended <- run(ctx, args, std, more...) }()
 	select {
 	case status := <-ended:
 		return status
@@ -115,19 +109,6 @@ func interruptible(args []string, std stdio, more ...fetch.Loader) int {
 	case <-time.After(grace):
 	}
 	return exitInterrupted
-}
-
-// growStack makes the stack of the calling goroutine as large as a short run needs. Where it grows
-// by and by instead, each step walks all frames below and reads the tables of their functions, which
-// are spread over the program and are not needed otherwise. What makes it grow is the size of the
-// frame, whether it is used or not.
-//
-//go:noinline
-func growStack(use bool) {
-	if use {
-		var frame [48 << 10]byte
-		runtime.KeepAlive(&frame)
-	}
 }
 
 // run runs the command with its arguments and returns its exit status. The loaders add schemes to
