@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/internal/manpages"
 )
 
@@ -20,7 +20,7 @@ var version = "(devel)"
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: gendoc DIR")
-		os.Exit(render.ExitUsage)
+		os.Exit(job.ExitUsage)
 	}
 	for _, cmd := range (&app{}).command().Commands() {
 		err := manpages.Write(os.Args[1], cmd, manpages.Options{
@@ -38,7 +38,7 @@ func main() {
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(render.ExitFile)
+			os.Exit(job.ExitFile)
 		}
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/cmd/internal/interrupt"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
 )
 
@@ -31,40 +31,13 @@ func (e *usageError) Error() string { return e.text }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
-// oneTouch is the time within which a second signal counts as the same.
-const oneTouch = 300 * time.Millisecond
-
 // run runs the program until it ends or a signal asks it to end, for which a worker takes its time.
 // A second signal ends it at once.
 func run(args []string, in io.Reader, out, errors io.Writer) int {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	again := make(chan struct{})
-	go func() {
-		<-signals
-		first := time.Now()
-		cancel(fetch.ErrInterrupted)
-		for range signals {
-			if time.Since(first) > oneTouch {
-				close(again)
-				return
-			}
-		}
-	}()
-	ended := make(chan int, 1)
-	go func() {
+	return interrupt.Run(0, []os.Signal{os.Interrupt, syscall.SIGTERM}, func(ctx context.Context) int {
 		a := &app{in: in, out: out, err: errors}
-		ended <- a.run(ctx, args)
-	}()
-	select {
-	case status := <-ended:
-		return status
-	case <-again:
-		return render.ExitInterrupted
-	}
+		return a.run(ctx, args)
+	})
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
@@ -82,9 +55,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	fmt.Fprintf(a.err, "urlget: %s\n", render.Message(err))
 	if wrong := (*usageError)(nil); errors.As(err, &wrong) {
-		return render.ExitUsage
+		return job.ExitUsage
 	}
-	return render.ExitStatus(fetch.CodeOf(err))
+	return job.ExitStatus(fetch.CodeOf(err))
 }
 
 // A toldError is one that the user was told of.

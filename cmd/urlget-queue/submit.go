@@ -12,7 +12,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
-	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
 )
@@ -137,7 +136,7 @@ func (s *submitter) take(ctx context.Context, place, text string) error {
 		return fmt.Errorf("after %d of the URLs: %w", s.taken+s.duplicates, err)
 	}
 	if s.refused == 0 {
-		s.status = render.ExitStatus(fetch.CodeOf(err))
+		s.status = job.ExitStatus(fetch.CodeOf(err))
 	}
 	s.refused++
 	if place != "" {

@@ -8,80 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/archive/capture"
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
-
-// archiveSettings are what flags say of archives.
-type archiveSettings struct {
-	warc    string
-	maxSize size
-	cdx     bool
-	dedup   string
-	plain   bool
-	replay  []string
-	only    bool
-	at      time.Time
-}
-
-// addArchiveFlags defines the flags about archives.
-func addArchiveFlags(f *pflag.FlagSet, s *settings) {
-	addWarcFlags(f, s)
-	addReplayFlags(f, s)
-}
-
-// addWarcFlags defines the flags about the archive that is written.
-func addWarcFlags(f *pflag.FlagSet, s *settings) {
-	r := &s.archive
-	f.StringVar(&r.warc, "warc", "", "record everything in `FILE` (.warc.gz); -c goes on with one that is there")
-	f.StringVar(&r.warc, "warc-file", "", "the same as --warc")
-	f.Lookup("warc-file").Hidden = true
-	f.Var(&r.maxSize, "warc-max-size", "begin another archive when one has `SIZE`")
-	f.BoolVar(&r.cdx, "warc-cdx", false, "write an index (CDXJ) beside the archive")
-	f.StringVar(&r.dedup, "warc-dedup", "", "do not record again what the index in `FILE` (CDXJ) has")
-	f.BoolVar(&r.plain, "no-warc-compression", false, "do not compress the archive")
-}
-
-// addGoOnFlag defines -c for commands that save no files.
-func addGoOnFlag(f *pflag.FlagSet, s *settings) {
-	f.BoolVarP(&s.resume, "continue", "c", false, "go on with an archive that is there")
-}
-
-// checkGoOn finds that there is no archive to go on with.
-func (a *app) checkGoOn() error {
-	if a.set.resume && a.set.archive.warc == "" {
-		return &usageError{"-c goes on with an archive, and none is written", "--warc FILE"}
-	}
-	return nil
-}
-
-// addReplayFlags defines the flags about what is answered by archives.
-func addReplayFlags(f *pflag.FlagSet, s *settings) {
-	r := &s.archive
-	f.Var((*several)(&r.replay), "replay", "answer from the archive in `FILE` what it has")
-	f.BoolVar(&r.only, "replay-only", false, "with --replay: answer nothing else, and send nothing")
-	f.Var((*date)(&r.at), "replay-at", "with --replay: as it was at `DATE`, such as 2026-01-31, not the last time")
-}
-
-// check finds flags that do not fit.
-func (r *archiveSettings) check() error {
-	switch {
-	case r.warc == "" && (r.maxSize > 0 || r.cdx || r.dedup != "" || r.plain):
-		return &usageError{"flags about an archive, and none is written", "--warc FILE"}
-	case strings.HasSuffix(r.warc, string(filepath.Separator)):
-		return &usageError{"--warc " + r.warc + " names no file", "--warc " + r.warc + "NAME is one in it"}
-	case r.replay == nil && (r.only || !r.at.IsZero()):
-		return &usageError{"flags about replay, and there is no archive", "--replay FILE"}
-	}
-	return nil
-}
 
 // archives are those that are open during a run.
 type archives struct {
@@ -91,56 +27,73 @@ type archives struct {
 	replay  *replay.Archive
 }
 
+// record is a Recorder for the archive that is written. Nothing is recorded before it is open.
+func (v *archives) record(ctx context.Context, req *fetch.Request) *fetch.Exchange {
+	if v.capture == nil {
+		return nil
+	}
+	return v.capture.Recorder(ctx, req)
+}
+
+// answer is a middleware that answers from the archives to replay, once they are open.
+func (v *archives) answer(o replay.Options) fetch.Middleware {
+	return func(next fetch.Driver) fetch.Driver {
+		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+			return v.replay.Middleware(o)(next).Open(ctx, req)
+		})
+	}
+}
+
 // openArchives opens what the flags name. The context that it returns ends when nothing can be
 // recorded any more.
-func (a *app) openArchives(ctx context.Context, args []string, offline bool) (context.Context, error) {
-	r := &a.set.archive
-	if err := r.check(); err != nil || offline {
+func (n *network) openArchives(ctx context.Context, args []string, offline bool) (context.Context, error) {
+	r := &n.opts.Archive
+	if err := n.opts.CheckArchive(); err != nil || offline {
 		return ctx, err
 	}
-	if r.replay != nil {
+	if r.Replay != nil {
 		var err error
-		if a.archives.replay, err = replay.Open(r.replay...); err != nil {
-			return ctx, fileError(err)
+		if n.archives.replay, err = replay.Open(r.Replay...); err != nil {
+			return ctx, failure.File(err)
 		}
-		for _, damage := range a.archives.replay.Damage() {
-			a.say("%v", damage)
+		for _, damage := range n.archives.replay.Damage() {
+			n.say("%v", damage)
 		}
 	}
-	if r.warc == "" {
+	if r.WARC == "" {
 		return ctx, nil
 	}
 	seen := capture.NewSeen()
-	if r.dedup != "" {
-		index, err := os.Open(r.dedup)
+	if r.Dedup != "" {
+		index, err := os.Open(r.Dedup)
 		if err != nil {
-			return ctx, fileError(err)
+			return ctx, failure.File(err)
 		}
 		defer index.Close()
 		switch err := seen.Load(index); {
 		case errors.Is(err, warc.ErrNoIndex), errors.Is(err, capture.ErrDigests):
-			return ctx, usage("--warc-dedup %s: %v; one is expected as --warc-cdx writes it", r.dedup, err)
+			return ctx, failure.Usagef("--warc-dedup %s: %v; one is expected as --warc-cdx writes it", r.Dedup, err)
 		case err != nil:
-			return ctx, fileError(err)
+			return ctx, failure.File(err)
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(r.warc), 0o777); err != nil {
-		return ctx, fileError(err)
+	if err := os.MkdirAll(filepath.Dir(r.WARC), 0o777); err != nil {
+		return ctx, failure.File(err)
 	}
-	w, err := warc.Create(r.warc, warc.WriterOptions{Plain: r.plain, MaxSize: int64(r.maxSize), Append: a.set.resume, Index: r.cdx,
-		Info: a.warcInfo(args), Format: capture.Format})
+	w, err := warc.Create(r.WARC, warc.WriterOptions{Plain: r.Plain, MaxSize: int64(r.MaxSize), Append: n.opts.Output.Continue, Index: r.Index,
+		Info: n.warcInfo(args), Format: capture.Format})
 	if errors.Is(err, fs.ErrExist) {
-		return ctx, &usageError{err.Error(), "-c appends to an archive that is there"}
+		return ctx, failure.Hinted(err.Error(), "-c appends to an archive that is there")
 	}
 	if err != nil {
-		return ctx, fileError(err)
+		return ctx, failure.File(err)
 	}
-	if a.set.cert != "" || a.set.cookies.jar != nil || a.config.hasSecrets() {
+	if n.opts.Trust.Certificate != "" || n.jar != nil || n.config.HasSecrets(n.table) {
 		w.Restrict()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	a.archives.writer, a.archives.seen = w, seen
-	a.archives.capture = capture.New(w, seen, func(err error) {
+	n.archives.writer, n.archives.seen = w, seen
+	n.archives.capture = capture.New(w, seen, func(err error) {
 		cancel(&fetch.Error{Code: fetch.ErrFile, Err: errors.New("the archive cannot be written: " + err.Error())})
 	})
 	return ctx, nil
@@ -148,9 +101,9 @@ func (a *app) openArchives(ctx context.Context, args []string, offline bool) (co
 
 // warcInfo returns what an archive says of the command that wrote it. Values of flags may be
 // secret: only those are told that are numbers or switches.
-func (a *app) warcInfo(args []string) warc.Header {
+func (n *network) warcInfo(args []string) warc.Header {
 	command := []string{"urlget"}
-	a.set.flags.Visit(func(f *pflag.Flag) {
+	n.opts.Set().Visit(func(f *pflag.Flag) {
 		switch f.Value.Type() {
 		case "bool", "int", "size", "seconds":
 			command = append(command, "--"+f.Name+"="+f.Value.String())
@@ -165,40 +118,46 @@ func (a *app) warcInfo(args []string) warc.Header {
 	}
 	var info warc.Header
 	info.Add("software", "urlget/"+programVersion())
-	info.Add("http-header-user-agent", cmp.Or(a.set.agent, "urlget"))
+	info.Add("http-header-user-agent", cmp.Or(n.opts.Request.Agent, "urlget"))
 	info.Add("command", strings.Join(command, " "))
 	return info
 }
 
-// noting returns logins whose use makes the archive one for the user alone, if one is written.
-func (v *archives) noting(logins fetch.Credentials) fetch.Credentials {
-	if v.writer == nil {
-		return logins
-	}
-	return notedLogins{logins, v.writer}
+// restricting returns logins whose use makes the archive readable by the user alone. The archive may
+// be opened later, but before the first request.
+func (v *archives) restricting(logins fetch.Credentials) fetch.Credentials {
+	return restrictingLogins{logins, v}
 }
 
-type notedLogins struct {
+type restrictingLogins struct {
 	fetch.Credentials
-	w *warc.Writer
+	archives *archives
 }
 
-func (l notedLogins) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+func (l restrictingLogins) Credential(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 	cred, err := l.Credentials.Credential(ctx, ch)
-	if err == nil {
-		l.w.Restrict()
+	if err == nil && l.archives.writer != nil {
+		l.archives.writer.Restrict()
 	}
 	return cred, err
+}
+
+// Source implements fetch.CredentialSource.
+func (l restrictingLogins) Source(ch fetch.Challenge) string {
+	if s, ok := l.Credentials.(fetch.CredentialSource); ok {
+		return s.Source(ch)
+	}
+	return ""
 }
 
 // close ends what was written. An error that came up before has been told.
 func (v *archives) close() error {
 	var err error
 	if v.writer != nil {
-		err = fileError(v.writer.Close())
+		err = failure.File(v.writer.Close())
 	}
 	if v.replay != nil {
-		err = errors.Join(err, fileError(v.replay.Close()))
+		err = errors.Join(err, failure.File(v.replay.Close()))
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
@@ -17,11 +18,9 @@ import (
 // A batch is the work of one run: the arguments, then the lines of the input file, and what the
 // patterns among them stand for. It is the source of the scheduler's tasks.
 type batch struct {
-	app *app
-	do  func(context.Context, *job.Job) ended
-	// template is what the flags say of every job, and job completes one that has its URL.
-	template *job.Job
-	job      func(context.Context, *job.Job) error
+	app      *getter
+	do       func(context.Context, *task) outcome
+	template *job.Job // what the flags say of each URL
 	cancel   context.CancelCauseFunc
 	given    chan given
 	wrong    error // that ended what is given, once given is closed
@@ -38,29 +37,39 @@ type batch struct {
 	turns  turns
 }
 
-// What ended is how the work on one URL ended.
-type ended struct {
-	res  *job.Result // nil if it was no job
-	err  error
-	tell func() // tells the user, but not of err; or nil
+// A task is the work on one URL: on an argument, on a line of the list, or on a URL that matches a
+// pattern among them.
+type task struct {
+	*job.Job
+	number  int    // of the task in the run
+	place   string // FILE:LINE of the list, or ""
+	pattern bool   // the URL turned out to be a pattern
 }
 
-// failed returns the end of what is not worth telling twice.
-func failed(err error) ended { return ended{err: err} }
+// An outcome is the result of a task.
+type outcome struct {
+	res    *job.Result // nil if it was no job
+	err    error
+	report func() // tells the user of everything except err; or nil
+}
+
+// failed returns an outcome that has only an error, if any.
+func failed(err error) outcome { return outcome{err: err} }
 
 // errFailFast ends a run after its first failure.
 var errFailFast = &fetch.Error{Code: fetch.ErrInterrupted, Err: errors.New("another transfer failed")}
 
-// all does one thing to each of the arguments, and then to each URL of the list, if there is one.
-func (a *app) all(ctx context.Context, args []string, l *list, b *batch) error {
+// run does the tasks of the arguments, and then of each URL of the list, if there is one.
+func (b *batch) run(ctx context.Context, args []string, l *list) error {
 	if l != nil {
 		defer l.body.Close()
 	}
+	a := b.app
 	ctx, b.cancel = context.WithCancelCause(ctx)
 	defer b.cancel(nil)
-	b.app, a.batch = a, b
+	a.batch = b
 	b.given, b.matches, b.brought = make(chan given), make(chan *job.Job), make(chan struct{}, 1)
-	b.turns.ordered = a.set.quiet || a.set.json
+	b.turns.ordered = a.opts.Report.Quiet || a.opts.Report.JSON
 	a.con.expect(len(args))
 	go b.read(ctx, args, l)
 	err := a.hosts.Run(ctx, b)
@@ -73,10 +82,42 @@ func (a *app) all(ctx context.Context, args []string, l *list, b *batch) error {
 	return context.Cause(ctx)
 }
 
+// seeds returns the URLs at which a tree begins. With --fail-fast, there are none after a failure.
+func (b *batch) seeds(ctx context.Context, args []string, l *list) ([]seed, error) {
+	if l != nil {
+		defer l.body.Close()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	b.given = make(chan given)
+	go b.read(ctx, args, l)
+	var seeds []seed
+	for {
+		select {
+		case g, more := <-b.given:
+			if !more {
+				return seeds, b.wrong
+			}
+			number := b.next()
+			subject, j, err := b.understand(g)
+			if err == nil {
+				seeds = append(seeds, seed{j.URL, number, g.place})
+				continue
+			}
+			b.app.failed(number, g.place, subject, err)
+			if b.app.opts.Many.FailFast {
+				return nil, nil
+			}
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
 // serial reports whether there is one transfer at a time, so that all is done in the order in which
 // the user wrote it: if that is wanted, or if all goes to one stream.
-func (a *app) serial() bool {
-	return a.inOrder || a.writer != nil
+func (g *getter) serial() bool {
+	return g.inOrder || g.writer != nil
 }
 
 // read passes on the arguments and what the list has. It does not wait once ctx is done, but for a
@@ -111,8 +152,8 @@ func (b *batch) read(ctx context.Context, args []string, l *list) {
 }
 
 // retrievable reports whether there is a way to retrieve what has that scheme.
-func (a *app) retrievable(scheme string) bool {
-	s, ok := a.client.Scheme(scheme)
+func (g *getter) retrievable(scheme string) bool {
+	s, ok := g.client.Scheme(scheme)
 	return ok && s.Can(fetch.OpGet)
 }
 
@@ -149,7 +190,7 @@ func (b *batch) Next(ctx context.Context, _ func(string) bool) (schedule.Task, e
 
 // overQuota reports whether so much has come that nothing more is to be retrieved.
 func (b *batch) overQuota() bool {
-	q := int64(b.app.set.many.quota)
+	q := int64(b.app.opts.Many.Quota)
 	if q == 0 || b.received.Load() < q {
 		return false
 	}
@@ -163,7 +204,10 @@ func (b *batch) overQuota() bool {
 func (b *batch) parsed(ctx context.Context, g given) schedule.Task {
 	subject, j, err := b.understand(g)
 	if err == nil {
-		err = b.job(ctx, j)
+		err = b.app.sender.fillForm(b.app.client, j)
+	}
+	if err == nil {
+		err = b.app.checksum(ctx, j)
 	}
 	if err != nil {
 		number := b.next()
@@ -193,15 +237,15 @@ func (b *batch) understand(g given) (subject string, j *job.Job, err error) {
 	} else {
 		subject, err = u.Redacted(), b.app.checkScheme(u, u.String())
 	}
-	if wrong := (*usageError)(nil); errors.As(err, &wrong) && g.place != "" {
-		wrong.hint = lineHint(u, wrong.hint)
+	if wrong := (*failure.Usage)(nil); errors.As(err, &wrong) && g.place != "" {
+		wrong.Hint = lineHint(u, wrong.Hint)
 	}
 	if err != nil {
 		return subject, nil, err
 	}
 	if g.from.IsZero() {
 		b.app.typed.add(u)
-		u = b.app.set.overruled(u)
+		u = overruled(b.app.opts, u)
 	}
 	j.URL, j.From = u, g.from
 	return subject, j, nil
@@ -238,38 +282,38 @@ func (b *batch) task(j *job.Job, place string) schedule.Task {
 	if s, _ := b.app.client.Scheme(j.URL.Scheme()); s.Pipelined && j.Op == fetch.OpGet {
 		ahead = &fetch.Request{URL: j.URL, From: j.From}
 	}
+	t := &task{Job: j, number: number, place: place}
 	return schedule.Task{Host: host, Request: ahead, Do: func(ctx context.Context) error {
 		if b.overQuota() {
-			b.end(number, "", "", ended{})
+			b.end(number, "", "", outcome{})
 			return schedule.ErrNoVerdict
 		}
-		p := &pattern{number: number, place: place}
-		end := b.do(context.WithValue(ctx, patternKey{}, p), j)
-		if p.open {
+		out := b.do(ctx, t)
+		if t.pattern {
 			b.patterns.Add(-1)
 			select {
 			case b.brought <- struct{}{}:
 			default:
 			}
 		}
-		if end.res != nil {
-			b.received.Add(end.res.Received)
+		if out.res != nil {
+			b.received.Add(out.res.Received)
 		}
-		b.end(number, place, j.URL.Redacted(), end)
-		if end.res == nil || host != hostOf(j.URL) { // which is not about them all
+		b.end(number, place, j.URL.Redacted(), out)
+		if out.res == nil || host != hostOf(j.URL) { // which is not about them all
 			return schedule.ErrNoVerdict
 		}
-		return end.res.Err
+		return out.res.Err
 	}}
 }
 
 // end tells how a task ended, when it is its turn.
-func (b *batch) end(number int, place, subject string, e ended) {
-	stop := e.err != nil && b.app.set.many.failFast
+func (b *batch) end(number int, place, subject string, e outcome) {
+	stop := e.err != nil && b.app.opts.Many.FailFast
 	b.turns.take(number, func() {
 		b.app.came(e)
-		if e.tell != nil {
-			e.tell()
+		if e.report != nil {
+			e.report()
 		}
 		if e.err == nil || b.ended.Load() && fetch.CodeOf(e.err) == fetch.ErrInterrupted {
 			return // or it was broken off for another one
@@ -282,45 +326,34 @@ func (b *batch) end(number int, place, subject string, e ended) {
 }
 
 // came counts what came of a transfer that failed; what was saved is counted where it is told.
-func (a *app) came(e ended) {
+func (r *reporter) came(e outcome) {
 	if e.err != nil && e.res != nil {
-		a.tally.came(e.res.Received)
+		r.tally.came(e.res.Received)
 	}
 }
 
-type patternKey struct{}
-
-// A pattern is a task that may turn out to be one. The user gave it as the one with that number, at
-// a place.
-type pattern struct {
-	open   bool
-	number int
-	place  string
-}
-
-// match does what a pattern stands for: in a task of its own, or here if there is one at a time, so
-// that it is done before what the user wrote after the pattern.
-func (b *batch) match(ctx context.Context, j *job.Job) error {
-	p := ctx.Value(patternKey{}).(*pattern)
+// match does the action to a URL that matches the pattern of t: in a task of its own, or here if there
+// is one at a time, so that it is done before what the user wrote after the pattern.
+func (b *batch) match(ctx context.Context, t *task, j *job.Job) error {
 	if b.app.serial() {
-		e := b.do(ctx, j)
+		e := b.do(ctx, &task{Job: j, number: t.number, place: t.place})
 		if e.res != nil {
 			b.received.Add(e.res.Received)
 		}
 		b.app.came(e)
-		if e.tell != nil {
-			e.tell()
+		if e.report != nil {
+			e.report()
 		}
 		if e.err != nil {
 			b.app.fail(j.URL.Redacted(), e.err)
 		}
 		if e.err != nil && ctx.Err() != nil {
-			return errTold
+			return errReported
 		}
 		return nil
 	}
-	if !p.open {
-		p.open = true
+	if !t.pattern {
+		t.pattern = true
 		b.patterns.Add(1)
 		schedule.Release(ctx)
 	}
@@ -329,7 +362,7 @@ func (b *batch) match(ctx context.Context, j *job.Job) error {
 	case b.matches <- j:
 		return nil
 	case <-ctx.Done():
-		return errTold
+		return errReported
 	}
 }
 

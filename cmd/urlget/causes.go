@@ -10,13 +10,12 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/spf13/pflag"
-
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
 )
@@ -211,18 +210,6 @@ func system(errno syscall.Errno, words string) func(error) (string, string) {
 	}
 }
 
-// flagWords says what is wrong with the value of a flag.
-func flagWords(e *pflag.InvalidValueError) string {
-	want := e.Unwrap().Error()
-	switch {
-	case errors.Is(e, strconv.ErrRange):
-		want = "the number is too large"
-	case errors.Is(e, strconv.ErrSyntax):
-		want = "want a number"
-	}
-	return fmt.Sprintf("--%s: %s: %q", e.GetFlag().Name, want, e.GetValue())
-}
-
 // inWords returns err with the words of its cause, and what can be done about it if nobody who is
 // nearer to it said so.
 func inWords(err error) error {
@@ -233,7 +220,7 @@ func inWords(err error) error {
 		}
 		var e *fetch.Error
 		if !errors.As(err, &e) {
-			return &usageError{strings.Replace(err.Error(), text, words, 1), c.hint}
+			return failure.Hinted(strings.Replace(err.Error(), text, words, 1), c.hint)
 		}
 		dup := *e
 		if dup.Err != nil {
@@ -276,10 +263,10 @@ func plainURL(url string) string {
 // otherProtocol is the hint that a server speaks another protocol, by how it greets.
 func otherProtocol(e *fetch.Error) string {
 	text, url := e.Message(), e.URL
-	for _, g := range greetings {
+	for _, g := range flags.Greetings {
 		_, rest, ok := strings.Cut(url, ":")
-		if ok && strings.Contains(text, g.text) && !strings.HasPrefix(url, g.scheme+":") {
-			return strings.Replace(g.hint, "URL", g.scheme+":"+rest, 1)
+		if ok && strings.Contains(text, g.Text) && !strings.HasPrefix(url, g.Scheme+":") {
+			return strings.Replace(g.Hint, "URL", g.Scheme+":"+rest, 1)
 		}
 	}
 	return ""

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 )
 
@@ -91,22 +92,23 @@ func TestCausesAreInWords(t *testing.T) {
 
 func TestFirstWordsThatAreNoCommands(t *testing.T) {
 	t.Parallel()
-	root := new(app).command()
+	a := newApp(nil, stdio{}, nil)
+	root := a.command()
 	for word, want := range map[string]string{
 		"head": "here it is urlget stat", "mirror": "here it is urlget -m", "expalin": "did you mean urlget explain ?",
 		"schems": "did you mean urlget schemes ?", "localhost": "if it is a host: https://localhost/",
 	} {
-		wrong, ok := new(settings).checkFirstWord(root, []string{word, "http://h/"}).(*usageError)
-		if !ok || !strings.HasPrefix(wrong.hint, want) {
+		wrong, ok := a.checkFirstWord(root, []string{word, "http://h/"}).(*failure.Usage)
+		if !ok || !strings.HasPrefix(wrong.Hint, want) {
 			t.Errorf("%s: %+v, want %q", word, wrong, want)
 		}
 	}
 	for _, word := range []string{"h.example", "http://h/", "h:80", "Word", "-", ""} {
-		if err := new(settings).checkFirstWord(root, []string{word}); err != nil {
+		if err := a.checkFirstWord(root, []string{word}); err != nil {
 			t.Errorf("%q: %v", word, err)
 		}
 	}
-	if err := new(settings).checkFirstWord(root, nil); err != nil {
+	if err := a.checkFirstWord(root, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -13,87 +12,110 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/config"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/cookies"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
 
+// A network makes clients: it knows the servers, proxies and archives that the user named, and the
+// logins.
+type network struct {
+	*reporter
+	table      flags.Table
+	config     *config.File // nil before it was read
+	prompt     prompt
+	input      input
+	typed      typed
+	about      uri.URI      // the URL of explain or of a session, which are not jobs
+	jar        *cookies.Jar // nil if no file of cookies is named
+	transcript transcript
+	archives   archives
+	more       []fetch.Loader // schemes in addition to the built-in ones
+	inOrder    bool           // there is one transfer at a time
+	hosts      *schedule.Scheduler
+}
+
 // newClient returns a client as the flags want it.
-func (a *app) newClient() (*fetch.Client, error) {
-	opts, err := a.options()
+func (n *network) newClient() (*fetch.Client, error) {
+	opts, err := n.options()
 	if err != nil {
 		return nil, err
 	}
-	return a.clientWith(opts), nil
+	return n.clientWith(opts), nil
 }
 
 // clientWith returns a client with the drivers as the flags want them.
-func (a *app) clientWith(opts *fetch.Options) *fetch.Client {
-	drivers := protocols.With(a.set.config(!a.input.terminal(), a.prompt))
-	return fetch.New(opts, append([]fetch.Loader{drivers}, a.more...)...)
+func (n *network) clientWith(opts *fetch.Options) *fetch.Client {
+	drivers := protocols.With(n.driverConfig())
+	return fetch.New(opts, append([]fetch.Loader{drivers}, n.more...)...)
 }
 
 // options turns the flags into the client's options.
-func (a *app) options() (*fetch.Options, error) {
-	s := &a.set
+func (n *network) options() (*fetch.Options, error) {
+	s := n.opts
 	opts := &fetch.Options{
-		Policy: &fetch.Policy{AllowPorts: s.ports, AllowPrivate: s.private, AllowRedirects: s.redirects,
-			MaxSize: int64(s.maxSize)},
-		Credentials:  a.archives.noting(a.credentials()),
-		Identity:     fetch.Identity{UserAgent: s.agent},
-		Timeouts:     s.timeouts(),
-		MaxRedirects: s.maxRedirect,
-		TextLineEnds: s.lineEnds,
-		Middleware:   a.middleware(),
+		Policy: &fetch.Policy{AllowPorts: s.Limits.Ports, AllowPrivate: s.Limits.Private, AllowRedirects: s.Limits.Redirects,
+			MaxSize: int64(s.Limits.MaxSize)},
+		Credentials:  n.archives.restricting(n.credentials()),
+		Identity:     fetch.Identity{UserAgent: s.Request.Agent},
+		Timeouts:     timeouts(s),
+		MaxRedirects: s.Network.MaxRedirect,
+		TextLineEnds: s.Request.LineEnds,
+		Middleware:   n.middleware(),
 	}
-	opts.NoRedirects = s.maxRedirect == 0
-	opts.ProxyTunnel, opts.NoProxy = s.tunnel, s.noProxy
-	a.con.silent = s.quiet
-	opts.Logger = slog.New(warnings{a.con, s.verbose})
+	opts.NoRedirects = s.Network.MaxRedirect == 0
+	opts.ProxyTunnel, opts.NoProxy = s.Proxy.Tunnel, s.Proxy.None
+	n.con.silent = s.Report.Quiet
+	opts.Logger = slog.New(warnings{n.con, s.Report.Verbose})
 	var err error
-	if opts.Network, err = s.network(); err != nil {
+	if opts.Network, err = dialingOptions(s); err != nil {
 		return nil, err
 	}
-	if opts.TLS, err = s.tls(); err != nil {
+	if opts.TLS, err = tlsConfig(s); err != nil {
 		return nil, err
 	}
-	if opts.Proxy, err = s.proxyFunc(); err != nil {
+	if opts.Proxy, err = proxyFunc(s); err != nil {
 		return nil, err
 	}
-	if a.config.sectioned() && !a.typedFlag("proxy") && !a.typedFlag("no-proxy") && !a.typedFlag("socks5") {
+	if n.config.Sectioned() && !n.typedFlag("proxy") && !n.typedFlag("no-proxy") && !n.typedFlag("socks5") {
 		others := opts.Proxy
 		if others == nil {
 			others = fetch.ProxyFromEnvironment
 		}
-		opts.Proxy = a.config.sectionProxy(others)
+		opts.Proxy = n.config.Proxy(others)
 	}
-	opts.Recorder = a.recorder(opts.Proxy)
-	opts.Gateways, err = s.gateways()
+	opts.Recorder = n.recorder(opts.Proxy)
+	opts.Gateways, err = gateways(s)
 	return opts, err
 }
 
 // recorder returns what prints the conversations and what tells the scheduler of hosts; nil if
 // neither is wanted.
-func (a *app) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder {
+func (n *network) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder {
 	var list []fetch.Recorder
-	if !a.inOrder {
-		list = append(list, a.meet(proxied(proxy)))
+	if !n.inOrder {
+		list = append(list, n.meet(proxied(proxy)))
 	}
-	if a.set.trace {
-		list = append(list, fetch.Trace(a.con.trace))
+	if n.opts.Report.Trace {
+		list = append(list, fetch.Trace(n.con.trace))
 	}
-	if a.set.replies {
-		list = append(list, a.con.replies())
+	if n.opts.Report.Replies {
+		list = append(list, n.con.replies())
 	}
-	if a.set.verbose {
-		list = append(list, a.con.narrate())
+	if n.opts.Report.Verbose {
+		list = append(list, n.con.narrate())
 	}
-	if a.con.tty != nil {
+	if n.con.tty != nil {
 		list = append(list, stages)
 	}
-	if a.archives.capture != nil {
-		list = append(list, a.archives.capture.Recorder)
+	if n.opts.Archive.WARC != "" {
+		list = append(list, n.archives.record)
 	}
 	if list == nil {
 		return nil
@@ -103,38 +125,38 @@ func (a *app) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder {
 
 // timeouts returns the bounds of waits. A flag for one of them comes before --timeout; 0 seconds
 // are no bound.
-func (s *settings) timeouts() fetch.Timeouts {
-	pick := func(special seconds, name string) time.Duration {
+func timeouts(o *flags.Options) fetch.Timeouts {
+	pick := func(special flags.Seconds, name string) time.Duration {
 		switch {
-		case s.given(name) && special == 0, !s.given(name) && s.given("timeout") && s.timeout == 0:
+		case o.Given(name) && special == 0, !o.Given(name) && o.Given("timeout") && o.Network.Timeout == 0:
 			return -1
-		case s.given(name):
+		case o.Given(name):
 			return time.Duration(special)
 		}
-		return time.Duration(s.timeout)
+		return time.Duration(o.Network.Timeout)
 	}
-	read := pick(s.read, "read-timeout")
-	return fetch.Timeouts{Connect: pick(s.connect, "connect-timeout"), Reply: read, Idle: read}
+	read := pick(o.Network.ReadTimeout, "read-timeout")
+	return fetch.Timeouts{Connect: pick(o.Network.ConnectTimeout, "connect-timeout"), Reply: read, Idle: read}
 }
 
-func (s *settings) network() (fetch.Network, error) {
+func dialingOptions(o *flags.Options) (fetch.Network, error) {
 	n := fetch.Network{Hosts: make(map[string]netip.Addr)}
 	switch {
-	case s.ipv4 && s.ipv6:
-		return n, usage("-4 and -6 exclude each other")
-	case s.ipv4:
+	case o.Network.IPv4 && o.Network.IPv6:
+		return n, failure.Usagef("-4 and -6 exclude each other")
+	case o.Network.IPv4:
 		n.Family = 4
-	case s.ipv6:
+	case o.Network.IPv6:
 		n.Family = 6
 	}
-	if s.bind != "" {
-		addr, err := netip.ParseAddr(s.bind)
+	if o.Network.Bind != "" {
+		addr, err := netip.ParseAddr(o.Network.Bind)
 		if err != nil {
-			return n, usage("--bind-address: %q is not an address", s.bind)
+			return n, failure.Usagef("--bind-address: %q is not an address", o.Network.Bind)
 		}
 		n.Local = addr
 	}
-	for _, text := range s.resolve {
+	for _, text := range o.Network.Resolve {
 		host, addr, err := parseResolve(text)
 		if err != nil {
 			return n, err
@@ -147,7 +169,7 @@ func (s *settings) network() (fetch.Network, error) {
 // parseResolve reads a value of --resolve, HOST:PORT:ADDR, in which IPv6 addresses may stand in
 // brackets. The host is returned in its canonical form.
 func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
-	wrong := usage("--resolve: want HOST:PORT:ADDR, not %q", text)
+	wrong := failure.Usagef("--resolve: want HOST:PORT:ADDR, not %q", text)
 	host, rest := "", ""
 	ok := false
 	if strings.HasPrefix(text, "[") {
@@ -172,36 +194,36 @@ func parseResolve(text string) (hostport string, addr netip.Addr, err error) {
 	return net.JoinHostPort(u.Host(), port), addr, nil
 }
 
-// tls returns the TLS configuration, nil if the flags say nothing of it.
-func (s *settings) tls() (*tls.Config, error) {
-	if !s.insecure && s.ca == "" && s.cert == "" && s.key == "" && s.pinned == nil {
+// tlsConfig returns the TLS configuration, nil if the flags say nothing of it.
+func tlsConfig(o *flags.Options) (*tls.Config, error) {
+	if !o.Trust.Insecure && o.Trust.CA == "" && o.Trust.Certificate == "" && o.Trust.Key == "" && o.Trust.Pinned == nil {
 		return nil, nil
 	}
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: s.insecure}
-	if s.pinned != nil {
-		cfg.VerifyConnection = s.pinned.verify
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.Trust.Insecure}
+	if o.Trust.Pinned != nil {
+		cfg.VerifyConnection = o.Trust.Pinned.Verify
 	}
-	if s.ca != "" {
-		pem, err := os.ReadFile(s.ca)
+	if o.Trust.CA != "" {
+		pem, err := os.ReadFile(o.Trust.CA)
 		if err != nil {
-			return nil, fileError(err)
+			return nil, failure.File(err)
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fileError(fmt.Errorf("%s holds no certificate in PEM form", s.ca))
+			return nil, failure.File(fmt.Errorf("%s holds no certificate in PEM form", o.Trust.CA))
 		}
 	}
-	if s.key != "" && s.cert == "" {
-		return nil, usage("--private-key without --certificate")
+	if o.Trust.Key != "" && o.Trust.Certificate == "" {
+		return nil, failure.Usagef("--private-key without --certificate")
 	}
-	if s.cert != "" {
-		key := s.key
+	if o.Trust.Certificate != "" {
+		key := o.Trust.Key
 		if key == "" {
-			key = s.cert
+			key = o.Trust.Certificate
 		}
-		pair, err := tls.LoadX509KeyPair(s.cert, key)
+		pair, err := tls.LoadX509KeyPair(o.Trust.Certificate, key)
 		if err != nil {
-			return nil, fileError(err)
+			return nil, failure.File(err)
 		}
 		cfg.Certificates = []tls.Certificate{pair}
 	}
@@ -209,24 +231,21 @@ func (s *settings) tls() (*tls.Config, error) {
 }
 
 // proxyFunc returns how proxies are chosen; nil means the environment.
-func (s *settings) proxyFunc() (func(uri.URI) (uri.URI, error), error) {
+func proxyFunc(o *flags.Options) (func(uri.URI) (uri.URI, error), error) {
+	if err := o.CheckProxy(); err != nil {
+		return nil, err
+	}
 	switch {
-	case s.socks5 != "" && s.proxy != "":
-		return nil, usage("--proxy and --socks5 exclude each other")
-	case s.socks5 != "" && (strings.Contains(s.socks5, "/") || s.noProxy == "*" || s.tunnel):
-		return nil, usage("--socks5: want HOST:PORT, and neither --no-proxy nor --proxy-tunnel")
-	case s.socks5 != "":
-		p, err := socksURL(s.socks5)
+	case o.Proxy.SOCKS5 != "":
+		p, err := flags.SOCKSURL(o.Proxy.SOCKS5)
 		if err != nil {
 			return nil, err
 		}
 		return func(uri.URI) (uri.URI, error) { return p, nil }, nil
-	case s.noProxy == "*" && s.proxy != "":
-		return nil, usage("--proxy and --no-proxy exclude each other")
-	case s.noProxy == "*":
+	case o.Proxy.None == "*":
 		return func(uri.URI) (uri.URI, error) { return uri.URI{}, nil }, nil
-	case s.proxy != "":
-		p, err := proxyURL(s.proxy, s.tunnel)
+	case o.Proxy.URL != "":
+		p, err := flags.ProxyURL(o.Proxy.URL, o.Proxy.Tunnel)
 		if err != nil {
 			return nil, err
 		}
@@ -235,80 +254,47 @@ func (s *settings) proxyFunc() (func(uri.URI) (uri.URI, error), error) {
 	return nil, nil
 }
 
-func (s *settings) gateways() (map[string]string, error) {
+func gateways(o *flags.Options) (map[string]string, error) {
 	m := make(map[string]string)
-	if !s.bareNames {
-		m = defaultGateways()
+	if !o.Proxy.NoGateways {
+		m = flags.DefaultGateways()
 	}
-	for _, text := range s.gateway {
+	for _, text := range o.Proxy.Gateways {
 		scheme, target, ok := strings.Cut(text, "=")
 		if !ok {
-			return nil, usage("--gateway: want SCHEME=URL") // it may hold a password
+			return nil, failure.Usagef("--gateway: want SCHEME=URL") // it may hold a password
 		}
 		if u, err := uri.Parse(scheme + ":x"); err != nil || !u.IsAbs() {
-			return nil, usage("--gateway: %q is no scheme", scheme)
+			return nil, failure.Usagef("--gateway: %q is no scheme", scheme)
 		}
 		switch u, err := uri.ParseLoose(strings.Replace(target, "{}", "", 1)); {
 		case err != nil:
-			return nil, usage("--gateway: %v", err)
+			return nil, failure.Usagef("--gateway: %v", err)
 		case !u.IsAbs():
-			return nil, usage("--gateway: the URL for %s has no scheme", scheme)
+			return nil, failure.Usagef("--gateway: the URL for %s has no scheme", scheme)
 		}
 		m[strings.ToLower(scheme)] = target
 	}
 	return m, nil
 }
 
-// job returns what the flags say of each URL.
-func (s *settings) job(op fetch.Op) (*job.Job, error) {
-	if strings.ContainsAny(s.agent, "\r\n\x00") {
-		return nil, usage("--user-agent: there is a line break or a NUL in it")
+// newJob returns what the flags say of each URL.
+func newJob(o *flags.Options, op fetch.Op) (*job.Job, error) {
+	if strings.ContainsAny(o.Request.Agent, "\r\n\x00") {
+		return nil, failure.Usagef("--user-agent: there is a line break or a NUL in it")
 	}
-	j := &job.Job{Op: op, View: s.view, Header: s.header, Exists: s.exists(), Segments: int(s.many.segments)}
-	if s.referer != "" {
-		j.Header = append(j.Header[:len(j.Header):len(j.Header)], "Referer: "+s.referer)
+	j := &job.Job{Op: op, View: o.Request.View, Header: o.Request.Header, Exists: o.Exists(), Segments: int(o.Many.Segments)}
+	if o.Request.Referer != "" {
+		j.Header = append(j.Header[:len(j.Header):len(j.Header)], "Referer: "+o.Request.Referer)
 	}
-	if s.rng != "" {
+	if o.Request.Range != "" {
 		var err error
-		if j.Ranges, err = parseRanges(s.rng); err != nil {
-			return nil, usage("--range: want A-B, A-, A or -N, counted from 0, or several divided by commas, not %q", s.rng)
+		if j.Ranges, err = flags.ParseRanges(o.Request.Range); err != nil {
+			return nil, failure.Usagef("--range: want A-B, A-, A or -N, counted from 0, or several divided by commas, not %q", o.Request.Range)
 		}
 		if len(j.Ranges) == 1 {
 			j.Range, j.Ranges = j.Ranges[0], nil
 		}
 	}
 	return j, nil
-}
-
-// parseRanges reads ranges with commas between them.
-func parseRanges(text string) ([]fetch.Range, error) {
-	var list []fetch.Range
-	for word := range strings.SplitSeq(text, ",") {
-		r, err := parseRange(strings.TrimSpace(word))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	return list, nil
-}
-
-// parseRange reads A-B, the first and the last byte, A- or A, all from A on, or -N, the last N
-// bytes.
-func parseRange(text string) (fetch.Range, error) {
-	wrong := errors.New("not a range")
-	first, last, _ := strings.Cut(text, "-")
-	a, errA := strconv.ParseUint(first, 10, 62)
-	b, errB := strconv.ParseUint(last, 10, 62)
-	switch {
-	case first == "" && errB == nil && b > 0:
-		return fetch.Range{Offset: -int64(b)}, nil
-	case errA != nil:
-		return fetch.Range{}, wrong
-	case last == "":
-		return fetch.Range{Offset: int64(a)}, nil
-	case errB != nil || b < a:
-		return fetch.Range{}, wrong
-	}
-	return fetch.Range{Offset: int64(a), Length: int64(b-a) + 1}, nil
 }

@@ -1,15 +1,10 @@
 package main
 
-import "os"
+import (
+	"os"
 
-// When to use colour.
-const (
-	colorAuto colorMode = iota
-	colorAlways
-	colorNever
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 )
-
-type colorMode uint8
 
 // A painter colours text for people; the zero value leaves it plain.
 type painter bool
@@ -26,12 +21,12 @@ func (p painter) good(text string) string { return p.wrap("32", text) }
 func (p painter) note(text string) string { return p.wrap("36", text) }
 
 // color reports whether to use colour on f: as --color says, or else if f is a terminal and
-// NO_COLOR (no-color.org) is not set.
-func (s *settings) color(f *os.File, terminal bool) painter {
-	switch s.colors {
-	case colorAlways:
+// NO_COLOR (no-color.org) is not opts.
+func color(o *flags.Options, f *os.File, terminal bool) painter {
+	switch o.Report.Color {
+	case flags.ColorAlways:
 		return true
-	case colorNever:
+	case flags.ColorNever:
 		return false
 	}
 	return painter(terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")

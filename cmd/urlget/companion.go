@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 )
 
@@ -56,5 +57,5 @@ func runCompanion(args []string) error {
 				Hint: "go install github.com/urlget/urlget/cmd/" + companion + "@latest, or take it from the archive of a release"}
 		}
 	}
-	return fileError(execCompanion(path, append([]string{companion}, args...)))
+	return failure.File(execCompanion(path, append([]string{companion}, args...)))
 }

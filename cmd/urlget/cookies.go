@@ -4,57 +4,38 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/spf13/pflag"
-
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch/cookies"
 )
 
-// cookieFiles is what the flags say of cookies.
-type cookieFiles struct {
-	both, load, save string
-	session          bool
-	jar              *cookies.Jar // nil if no file is named
-}
-
-// addCookieFlags defines the flags about cookies.
-func addCookieFlags(f *pflag.FlagSet, s *settings) {
-	f.StringVar(&s.cookies.both, "cookies", "", "keep cookies in `FILE` (cookies.txt) from one run to the next")
-	f.StringVar(&s.cookies.load, "load-cookies", "", "begin with the cookies in `FILE`, which stays as it is")
-	f.StringVar(&s.cookies.save, "save-cookies", "", "save the cookies in `FILE` at the end")
-	f.BoolVar(&s.cookies.session, "keep-session-cookies", false, "save those too that are for one session")
-}
-
-// open reads the files.
-func (c *cookieFiles) open() error {
-	switch {
-	case c.both != "" && (c.load != "" || c.save != ""):
-		return usage("--cookies is --load-cookies and --save-cookies in one")
-	case c.session && c.both == "" && c.save == "":
-		return usage("--keep-session-cookies goes with --cookies or --save-cookies")
-	case c.both == "" && c.load == "" && c.save == "":
-		return nil
+// openCookies reads the files of cookies; nil if the user names none.
+func openCookies(o *flags.Options) (*cookies.Jar, error) {
+	c := &o.Cookies
+	if err := o.CheckCookies(); err != nil || c.Both == "" && c.Load == "" && c.Save == "" {
+		return nil, err
 	}
-	c.jar = cookies.New()
-	if c.load != "" {
-		return fileError(c.jar.Load(c.load))
+	jar := cookies.New()
+	if c.Load != "" {
+		return jar, failure.File(jar.Load(c.Load))
 	}
-	if c.both != "" {
-		if err := c.jar.Load(c.both); !errors.Is(err, fs.ErrNotExist) {
-			return fileError(err)
+	if c.Both != "" {
+		if err := jar.Load(c.Both); !errors.Is(err, fs.ErrNotExist) {
+			return jar, failure.File(err)
 		}
 	}
-	return nil
+	return jar, nil
 }
 
-// close saves what there is to save.
-func (c *cookieFiles) close() error {
+// saveCookies saves what there is to save.
+func saveCookies(c *flags.Cookies, jar *cookies.Jar) error {
 	switch {
-	case c.jar == nil:
+	case jar == nil:
 		return nil
-	case c.save != "":
-		return fileError(c.jar.Save(c.save, c.session))
-	case c.both != "" && c.jar.Changed():
-		return fileError(c.jar.Save(c.both, c.session))
+	case c.Save != "":
+		return failure.File(jar.Save(c.Save, c.Session))
+	case c.Both != "" && jar.Changed():
+		return failure.File(jar.Save(c.Both, c.Session))
 	}
 	return nil
 }

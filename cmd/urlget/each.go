@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
@@ -22,216 +23,221 @@ import (
 // An action is what a command does to each URL.
 type action struct {
 	op      fetch.Op
-	offline bool                                  // nothing is sent
-	check   func() error                          // looks at the flags first; or nil
-	prepare func(*job.Job) error                  // completes what the flags say of each URL; or nil
-	do      func(context.Context, *job.Job) ended // to one URL
+	offline bool                                 // nothing is sent
+	check   func() error                         // looks at the flags first
+	prepare func(*job.Job) error                 // completes what the flags say of each URL; or nil
+	do      func(context.Context, *task) outcome // to one URL
 }
 
-// checkFiles finds flags that name an empty file or directory. They do not count as not given: what
-// was meant is elsewhere.
-func checkFiles(flags *pflag.FlagSet) (err error) {
-	flags.Visit(func(f *pflag.Flag) {
-		what, _ := pflag.UnquoteUsage(f)
-		if (what != "FILE" && what != "DIR") || f.Value.String() != "" || err != nil {
-			return
-		}
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand
-		}
-		err = &usageError{name + " is given, but its " + what + " is empty", "perhaps a variable of the shell is not set"}
-	})
-	return err
-}
+// errReported ends a run of which the user knows the reason.
+var errReported = errors.New("reported")
 
-// each returns the body of a command.
+// each returns the body of a command that does something to each URL.
 func (a *app) each(act action) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		a.set.flags = cmd.Flags()
-		if err := a.configure(cmd); err != nil {
-			return err
-		}
-		if err := checkFiles(cmd.Flags()); err != nil {
-			return err
-		}
-		if u, err := uri.ParseLoose(a.set.output); err == nil && u.IsAbs() && u.HasAuthority() || strings.HasPrefix(a.set.output, "-") && a.set.output != "-" {
-			return &usageError{"-O " + a.set.output + " names no file", "curl's -O is the default here; ./" + a.set.output + " is a file"}
-		}
-		for _, field := range a.set.header {
-			if strings.HasPrefix(field, "-") {
-				return &usageError{"-H " + fetch.Printable(field) + " is no field: want 'Name: value'", "wget's -H is --span-hosts"}
-			}
-			if u, err := uri.ParseLoose(field); err == nil && u.IsAbs() && u.HasAuthority() {
-				return &usageError{"-H " + fetch.Printable(u.Redacted()) + " is no field: want 'Name: value'", "wget's -H is --span-hosts"}
-			}
-		}
-		for _, text := range a.set.send.data {
-			if info, err := os.Stat(text); err == nil && info.IsDir() && filepath.IsAbs(text) {
-				return &usageError{"-d sends text, and " + fetch.Printable(text) + " is a directory", "aria2's -d is -P DIR"}
-			}
-		}
-		if len(args) == 0 && a.set.list.file == "" {
-			return noURL(cmd)
-		}
-		if detached, err := a.openLog(args); detached || err != nil {
-			return err
-		}
-		if a.set.insecure && !act.offline && !a.set.quiet {
-			a.con.warn("certificates are not checked (--insecure)")
-		}
-		if a.set.quiet && a.set.verbose {
-			return usage("-q and -v exclude each other")
-		}
-		if err := a.login(); err != nil {
-			return err
-		}
-		if a.set.ask && !act.offline && !a.prompt.possible() {
-			return usage("--ask-password: there is no terminal to ask for the password at")
-		}
-		if act.check != nil {
-			if err := act.check(); err != nil {
+		r := &run{app: a, action: act, cmd: cmd, args: args, ctx: cmd.Context()}
+		for _, step := range []func() error{
+			r.configure, r.checkArguments, r.openLog, r.checkLogin, r.checkAction, r.openDisplay, r.checkMany, r.connect,
+			r.describe, r.understand, r.openArchives, r.prepareOutput, r.work,
+		} {
+			if err := step(); err == errReported {
+				return nil
+			} else if err != nil {
 				return err
 			}
 		}
-		if a.set.output != "" && a.set.output != "-" && len(args) > 1 {
-			return &usageError{"-O names one file, but there are several URLs", "-P DIR saves all of them in a directory"}
-		}
-		if !act.offline {
-			a.openDisplay(cmd.Context())
-		}
-		if err := a.set.many.check(&a.set); err != nil {
-			return err
-		}
-		if err := a.set.list.check(); err != nil {
-			return err
-		}
-		a.inOrder = act.op != fetch.OpGet || act.offline || a.set.many.jobs == 1 ||
-			a.set.compose || a.set.parts || a.set.tree.on()
-		a.set.driver.web.Single = len(args) == 1 && a.set.list.file == "" && !a.set.tree.on()
-		err := a.set.cookies.open()
-		if err != nil {
-			return err
-		}
-		if a.client, err = a.newClient(); err != nil {
-			return err
-		}
-		// Mistakes in what describes the jobs are found before the first, and before a file is made.
-		template, err := a.template(act.op)
-		if err != nil {
-			return err
-		}
-		if act.prepare != nil {
-			a.openEvents()
-		}
-		if !a.understood(args) {
-			return nil // the user was told
-		}
-		ctx, err := a.openArchives(cmd.Context(), args, act.offline)
-		if err != nil {
-			return err
-		}
-		cmd.SetContext(ctx)
-		if a.archives.capture != nil || a.archives.replay != nil {
-			a.client.Close() // which knew nothing of them
-			if a.client, err = a.newClient(); err != nil {
-				return err
-			}
-		}
-		a.files = &download.Downloader{Client: a.client, Tool: "urlget " + programVersion(), Sync: a.set.sync}
-		if act.prepare != nil {
-			err := act.prepare(template)
-			if wrong := (*job.FieldError)(nil); err == nil && errors.As(template.Validate(), &wrong) {
-				err = usage("-O: %s", wrong.Reason) // the rest was valid before
-			}
-			if err != nil {
-				return err
-			}
-		}
-		a.hosts = a.schedule()
-		begun := time.Now()
-		b := &batch{do: a.inTime(act.do), template: template, job: func(ctx context.Context, j *job.Job) error {
-			if err := a.fillForm(j); err != nil {
-				return err
-			}
-			return a.checksum(ctx, j)
-		}}
-		list, err := a.openList(ctx, act.offline)
-		if err == nil {
-			err = a.all(ctx, args, list, b)
-		}
-		if act.op == fetch.OpGet && a.set.output != "-" && !a.set.quiet && !a.set.json && !act.offline && len(a.seeds) == 0 {
-			io.WriteString(a.con.prose(), a.tally.summary(time.Since(begun), a.con.paint, 2))
-			if cmd.Context().Err() != nil && (list != nil || len(args) > 1) {
-				a.say("%s", a.goOn())
-			}
-		}
-		return err
+		return nil
 	}
 }
 
+// A run is one run of a command whose arguments are URLs. Its steps are in the order of each, so
+// that mistakes are found before anything is sent, and before a file is made.
+type run struct {
+	*app
+	action
+	cmd      *cobra.Command
+	args     []string
+	ctx      context.Context
+	template *job.Job // what the flags say of each URL
+}
+
+func (r *run) configure() error { return r.app.configure(r.cmd) }
+
+func (r *run) checkArguments() error {
+	if err := r.opts.CheckWords(); err != nil {
+		return err
+	}
+	if len(r.args) == 0 && r.opts.List.File == "" {
+		return r.table.NoURL(r.cmd)
+	}
+	return nil
+}
+
+func (r *run) openLog() error {
+	if detached, err := r.app.openLog(r.args); err != nil {
+		return err
+	} else if detached {
+		return errReported
+	}
+	if r.opts.Trust.Insecure && !r.offline && !r.opts.Report.Quiet {
+		r.con.warn("certificates are not checked (--insecure)")
+	}
+	return r.opts.CheckReport()
+}
+
+func (r *run) checkLogin() error {
+	if err := r.opts.CheckLogin(); err != nil {
+		return err
+	}
+	if r.opts.Login.Ask && !r.offline && !r.prompt.possible() {
+		return failure.Usagef("--ask-password: there is no terminal to ask for the password at")
+	}
+	return nil
+}
+
+func (r *run) checkAction() error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	if d := r.opts.Output.Document; d != "" && d != "-" && len(r.args) > 1 {
+		return failure.Hinted("-O names one file, but there are several URLs", "-P DIR saves all of them in a directory")
+	}
+	return nil
+}
+
+func (r *run) openDisplay() error {
+	if !r.offline {
+		r.app.openDisplay(r.ctx)
+	}
+	return nil
+}
+
+func (r *run) checkMany() error {
+	if err := r.opts.CheckMany(); err != nil {
+		return err
+	}
+	return r.opts.CheckList()
+}
+
+// connect makes the client.
+func (r *run) connect() (err error) {
+	mail, tree := &r.opts.Mail, r.opts.Tree.On()
+	r.inOrder = r.op != fetch.OpGet || r.offline || r.opts.Many.Jobs == 1 || mail.Compose || mail.Parts || tree
+	r.opts.Driver.Web.Single = len(r.args) == 1 && r.opts.List.File == "" && !tree
+	if r.jar, err = openCookies(r.opts); err == nil {
+		r.client, err = r.newClient()
+	}
+	return err
+}
+
+// describe makes the template of all jobs.
+func (r *run) describe() error {
+	j, err := newJob(r.opts, r.op)
+	if err == nil {
+		err = r.sender.send(j)
+	}
+	if err != nil {
+		return err
+	}
+	if r.opts.Output.Checksum != "" {
+		r.checksums(j)
+	}
+	if wrong := (*job.FieldError)(nil); errors.As(j.Validate(), &wrong) {
+		return failure.Usagef("--%s: %s", wrong.Field, wrong.Reason)
+	}
+	r.template = j
+	return nil
+}
+
+// understand checks that all arguments are URLs. If one is not, nothing is retrieved: the user may
+// have meant something quite different.
+func (r *run) understand() error {
+	if r.prepare != nil {
+		r.openEvents()
+	}
+	var failed error
+	for _, arg := range r.args {
+		if subject, _, err := r.parse(arg); err != nil {
+			r.fail(subject, err)
+			failed = errReported
+		}
+	}
+	return failed
+}
+
+func (r *run) openArchives() (err error) {
+	r.ctx, err = r.app.openArchives(r.ctx, r.args, r.offline)
+	return err
+}
+
+func (r *run) prepareOutput() error {
+	r.files = &download.Downloader{Client: r.client, Tool: "urlget " + programVersion(), Sync: r.opts.Output.Sync}
+	if r.prepare == nil {
+		return nil
+	}
+	err := r.prepare(r.template)
+	if wrong := (*job.FieldError)(nil); err == nil && errors.As(r.template.Validate(), &wrong) {
+		err = failure.Usagef("-O: %s", wrong.Reason) // the rest was valid before
+	}
+	return err
+}
+
+// work does the action to each URL, or retrieves the tree that begins at the URLs.
+func (r *run) work() error {
+	r.hosts = r.schedule()
+	begun := time.Now()
+	b := &batch{app: r.getter, do: r.inTime(r.do), template: r.template}
+	list, err := r.openList(r.ctx, r.offline)
+	if err != nil {
+		return err
+	}
+	if r.op == fetch.OpGet && !r.offline && r.opts.Tree.On() && !r.opts.Mail.Compose {
+		seeds, err := b.seeds(r.ctx, r.args, list)
+		if err != nil {
+			return err
+		}
+		return r.mirror(r.ctx, seeds)
+	}
+	err = b.run(r.ctx, r.args, list)
+	if report := &r.opts.Report; r.op == fetch.OpGet && r.opts.Output.Document != "-" && !report.Quiet && !report.JSON && !r.offline {
+		io.WriteString(r.con.prose(), r.tally.summary(time.Since(begun), r.con.paint, 2))
+		if r.ctx.Err() != nil && (list != nil || len(r.args) > 1) {
+			r.say("%s", r.goOn())
+		}
+	}
+	return err
+}
+
 // goOn says how to go on with several URLs after an interruption.
-func (a *app) goOn() string {
-	if a.set.resume || a.set.newer || a.set.keep {
+func (g *getter) goOn() string {
+	if g.opts.Output.Continue || g.opts.Output.Newer || g.opts.Output.NoClobber {
 		return "the same command goes on from here"
 	}
 	return "the same command with -c goes on from here"
 }
 
 // inTime ends what do does with one URL after --max-time.
-func (a *app) inTime(do func(context.Context, *job.Job) ended) func(context.Context, *job.Job) ended {
-	limit := time.Duration(a.set.maxTime)
+func (g *getter) inTime(do func(context.Context, *task) outcome) func(context.Context, *task) outcome {
+	limit := time.Duration(g.opts.Network.MaxTime)
 	if limit <= 0 {
 		return do
 	}
-	return func(ctx context.Context, j *job.Job) ended {
+	return func(ctx context.Context, t *task) outcome {
 		ctx, cancel := context.WithTimeoutCause(ctx, limit,
 			&fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("not done within %v (--max-time)", limit)})
 		defer cancel()
-		return do(ctx, j)
+		return do(ctx, t)
 	}
-}
-
-// template returns what the flags say of each URL.
-func (a *app) template(op fetch.Op) (*job.Job, error) {
-	j, err := a.set.job(op)
-	if err == nil {
-		err = a.send(j)
-	}
-	if err == nil && a.set.checksum != "" {
-		a.checksums(j)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if wrong := (*job.FieldError)(nil); errors.As(j.Validate(), &wrong) {
-		return nil, usage("--%s: %s", wrong.Field, wrong.Reason)
-	}
-	return j, nil
-}
-
-// understood reports whether all arguments are URLs. If one is not, the user is told, and nothing
-// is retrieved: what was meant may be quite different.
-func (a *app) understood(args []string) bool {
-	ok := true
-	for _, arg := range args {
-		subject, _, err := a.parse(arg)
-		if err != nil {
-			a.fail(subject, err)
-			ok = false
-		}
-	}
-	return ok
 }
 
 // parse reads a URL as the user wrote it, and returns how messages name it.
-func (a *app) parse(text string) (subject string, u uri.URI, err error) {
+func (g *getter) parse(text string) (subject string, u uri.URI, err error) {
 	u, err = uri.ParseLoose(text)
 	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
-		return wrong.Input, u, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason), Hint: a.set.misread(strings.TrimSpace(text))}
+		return wrong.Input, u, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(wrong.Reason), Hint: g.opts.Misread(strings.TrimSpace(text))}
 	}
 	if err == nil {
-		err = a.checkScheme(u, strings.TrimSpace(text))
+		err = g.checkScheme(u, strings.TrimSpace(text))
 	}
 	subject = u.Redacted()
 	if err != nil && !u.IsAbs() && !u.HasAuthority() {
@@ -246,42 +252,42 @@ func (a *app) parse(text string) (subject string, u uri.URI, err error) {
 // maxShown is how much is repeated of what is no URL, in bytes.
 const maxShown = 200
 
-// checkScheme refuses what has no scheme, or one that is probably mistyped. It is not guessed, but
+// checkScheme refuses what has no scheme, or one that is probably mistyped. It is not flags.Guessed, but
 // a hint says what text, from which u was read, may have meant.
-func (a *app) checkScheme(u uri.URI, text string) error {
-	if u.IsAbs() && !a.isHostPort(u) {
-		return a.checkSpelling(u)
+func (g *getter) checkScheme(u uri.URI, text string) error {
+	if u.IsAbs() && !g.isHostPort(u) {
+		return g.checkSpelling(u)
 	}
-	wrong := &usageError{text: "the URL has no scheme"}
+	wrong := &failure.Usage{Text: "the URL has no scheme"}
 	switch _, err := os.Lstat(text); {
 	case text == "":
-		wrong.text = "the URL is empty"
+		wrong.Text = "the URL is empty"
 	case err == nil:
 		if path, err := filepath.Abs(text); err == nil {
 			if file, err := (uri.File{Path: filepath.ToSlash(path)}).URI(); err == nil {
-				wrong.hint = "did you mean " + file.String() + " ?"
+				wrong.Hint = "did you mean " + file.String() + " ?"
 			}
 		}
-	case a.set.misread(text) != "":
-		wrong.hint = a.set.misread(text)
+	case g.opts.Misread(text) != "":
+		wrong.Hint = g.opts.Misread(text)
 	case strings.ContainsAny(text, ".:/") && !strings.HasPrefix(text, "."):
-		scheme := guessed
+		scheme := flags.Guessed
 		if u.IsAbs() && !strings.HasPrefix(u.Path(), "443") { // a host and its port
-			scheme = guessedWithPort
+			scheme = flags.GuessedWithPort
 		}
-		wrong.hint = "did you mean " + scheme + "://" + strings.TrimLeft(text, "/") + " ?"
+		wrong.Hint = "did you mean " + scheme + "://" + strings.TrimLeft(text, "/") + " ?"
 	}
 	return wrong
 }
 
 // checkSpelling refuses a scheme that is not known but resembles one that is.
-func (a *app) checkSpelling(u uri.URI) error {
+func (g *getter) checkSpelling(u uri.URI) error {
 	name := u.Scheme()
-	if _, known := a.client.Scheme(name); known || a.set.gateway != nil {
+	if _, known := g.client.Scheme(name); known || g.opts.Proxy.Gateways != nil {
 		return nil
 	}
 	var all []string
-	for _, s := range a.client.Schemes() {
+	for _, s := range g.client.Schemes() {
 		all = append(all, s.Name)
 	}
 	nearest := uri.NearestScheme(name, all)
@@ -293,11 +299,11 @@ func (a *app) checkSpelling(u uri.URI) error {
 }
 
 // isHostPort reports whether u, such as localhost:8080/x, is meant as a host and a port.
-func (a *app) isHostPort(u uri.URI) bool {
+func (g *getter) isHostPort(u uri.URI) bool {
 	port, _, _ := strings.Cut(u.Path(), "/")
-	if port == "" || strings.Trim(port, "0123456789") != "" || u.HasAuthority() || a.set.gateway != nil {
+	if port == "" || strings.Trim(port, "0123456789") != "" || u.HasAuthority() || g.opts.Proxy.Gateways != nil {
 		return false
 	}
-	_, known := a.client.Scheme(u.Scheme())
+	_, known := g.client.Scheme(u.Scheme())
 	return !known
 }

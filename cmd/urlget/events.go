@@ -5,54 +5,79 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
 
 	"github.com/urlget/urlget/archive/replay"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/fetch/uri"
 )
 
+// A reporter prints what the user sees: messages on standard error, events and listings on standard
+// output. It knows the exit status.
+type reporter struct {
+	std    stdio
+	opts   *flags.Options
+	con    *console            // standard error
+	events *render.EventWriter // nil if there are none
+	steps  bool                // report every step, not only failures
+	exit   exit
+	tally  tally
+	stdout sync.Mutex // held while a listing is printed
+}
+
 // openEvents prepares for writing events, if they are wanted.
-func (a *app) openEvents() {
-	if a.set.json {
-		a.events = render.NewEventWriter(a.std.out)
+func (r *reporter) openEvents() {
+	if r.opts.Report.JSON {
+		r.events = render.NewEventWriter(r.std.out)
 	}
 }
 
 // emit writes the event of a step, if events are wanted.
-func (a *app) emit(ev render.Event) {
-	if a.steps {
-		a.write(ev)
+func (r *reporter) emit(ev render.Event) {
+	if r.steps {
+		r.write(ev)
 	}
 }
 
 // write writes an event, if there is a reader.
-func (a *app) write(ev render.Event) {
-	if a.events == nil {
+func (r *reporter) write(ev render.Event) {
+	if r.events == nil {
 		return
 	}
-	if err := a.events.Write(ev); err != nil {
-		a.events = nil // nobody reads them any more
-		a.fail("", fileError(err))
+	if err := r.events.Write(ev); err != nil {
+		r.events = nil // nobody reads them any more
+		r.fail("", failure.File(err))
 	}
+}
+
+// reportRetry reports that err is followed by another attempt.
+func (r *reporter) reportRetry(shown *transfer, u uri.URI, failed int, wait time.Duration, err error) {
+	url, reason := u.Redacted(), render.Message(inWords(err))
+	shown.retry(wait, reason)
+	r.emit(render.Retry(url, failed+1, wait, err))
+	r.say("%s: %s; trying again in %s", url, reason, waitTime(wait))
 }
 
 // progressInterval limits progress events to four per second.
 const progressInterval = 250 * time.Millisecond
 
 // progress returns the function to call as bytes arrive, or nil if progress is not reported.
-func (a *app) progress(j *job.Job, t *transfer) func(done, total int64) {
-	tell := a.emit
+func (r *reporter) progress(j *job.Job, t *transfer) func(done, total int64) {
+	tell := r.emit
 	switch {
-	case a.set.progress == progressJSON && !a.set.quiet && a.events == nil:
-		w := render.NewEventWriter(a.con)
+	case r.opts.Report.Progress == flags.ProgressJSON && !r.opts.Report.Quiet && r.events == nil:
+		w := render.NewEventWriter(r.con)
 		tell = func(ev render.Event) { w.Write(ev) } // or the user has closed it
-	case a.events != nil:
+	case r.events != nil:
 	case t == nil:
 		return nil
 	default:
@@ -60,7 +85,7 @@ func (a *app) progress(j *job.Job, t *transfer) func(done, total int64) {
 	}
 	last := time.Now()
 	return func(done, total int64) {
-		if now := time.Now(); now.Sub(last) >= progressInterval || done == total && a.events == nil {
+		if now := time.Now(); now.Sub(last) >= progressInterval || done == total && r.events == nil {
 			last = now
 			tell(render.Progress(j.URL.Redacted(), done, total))
 		}
@@ -68,55 +93,55 @@ func (a *app) progress(j *job.Job, t *transfer) func(done, total int64) {
 }
 
 // openDisplay prepares the display of progress, if there is a terminal that may be used for it.
-func (a *app) openDisplay(ctx context.Context) {
-	terminal := term.IsTerminal(int(a.std.err.Fd()))
-	a.con.paint = a.set.color(a.std.err, terminal)
-	a.con.ending = ctx.Done()
+func (r *reporter) openDisplay(ctx context.Context) {
+	terminal := term.IsTerminal(int(r.std.err.Fd()))
+	r.con.paint = color(r.opts, r.std.err, terminal)
+	r.con.ending = ctx.Done()
 	switch {
-	case a.set.quiet || a.set.json || a.set.log.brief || a.set.progress == progressNone || a.set.progress == progressJSON:
-	case a.set.output == "-" && term.IsTerminal(int(a.std.out.Fd())):
-	case a.set.progress == progressPlain, terminal && os.Getenv("TERM") == "dumb": // which cannot take lines back
-		a.con.plain = true
+	case r.opts.Report.Quiet || r.opts.Report.JSON || r.opts.Log.Brief || r.opts.Report.Progress == flags.ProgressNone || r.opts.Report.Progress == flags.ProgressJSON:
+	case r.opts.Output.Document == "-" && term.IsTerminal(int(r.std.out.Fd())):
+	case r.opts.Report.Progress == flags.ProgressPlain, terminal && os.Getenv("TERM") == "dumb": // which cannot take lines back
+		r.con.plain = true
 	case terminal:
-		a.con.tty = a.std.err
+		r.con.tty = r.std.err
 	}
 }
 
 // middleware returns the middleware that observes and limits every exchange.
-func (a *app) middleware() []fetch.Middleware {
-	list := []fetch.Middleware{a.watch}
-	if a.config.sectioned() {
-		list = append(list, a.addFields)
+func (n *network) middleware() []fetch.Middleware {
+	list := []fetch.Middleware{n.watch}
+	if n.config.Sectioned() {
+		list = append(list, n.addFields)
 	}
-	if a.set.rate > 0 {
-		list = append(list, middleware.RateLimit(int64(a.set.rate)))
+	if n.opts.Network.Rate > 0 {
+		list = append(list, middleware.RateLimit(int64(n.opts.Network.Rate)))
 	}
-	if a.set.many.hostRate > 0 {
-		list = append(list, middleware.RateLimitPerHost(int64(a.set.many.hostRate)))
+	if n.opts.Many.HostRate > 0 {
+		list = append(list, middleware.RateLimitPerHost(int64(n.opts.Many.HostRate)))
 	}
-	if r := a.archives.replay; r != nil {
-		list = append(list, r.Middleware(replay.Options{Only: a.set.archive.only, At: a.set.archive.at}))
+	if n.opts.Archive.Replay != nil {
+		list = append(list, n.archives.answer(replay.Options{Only: n.opts.Archive.ReplayOnly, At: n.opts.Archive.ReplayAt}))
 	}
 	return list
 }
 
 // watch reports redirects.
-func (a *app) watch(next fetch.Driver) fetch.Driver {
+func (n *network) watch(next fetch.Driver) fetch.Driver {
 	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
 		resp, err := next.Open(ctx, req)
 		if j := job.FromContext(ctx); err == nil && len(resp.Location) > 0 && j != nil {
 			to := req.URL.Resolve(resp.Location[0])
-			a.emit(render.Redirect(j.URL.Redacted(), req.URL.Redacted(), to.Redacted()))
+			n.emit(render.Redirect(j.URL.Redacted(), req.URL.Redacted(), to.Redacted()))
 		}
 		return resp, err
 	})
 }
 
 // barName returns the name that the display shows for a job: that of its file.
-func (a *app) barName(j *job.Job, meta *fetch.Meta) string {
+func (g *getter) barName(j *job.Job, meta *fetch.Meta) string {
 	switch {
-	case a.out.name != "":
-		return a.out.name
+	case g.out.name != "":
+		return g.out.name
 	case j.Output != "" && j.Output != "-" && !strings.HasSuffix(j.Output, "/"):
 		return path.Base(j.Output)
 	}

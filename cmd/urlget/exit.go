@@ -2,22 +2,23 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
 )
 
 // The exit statuses. The first failure determines the status.
 const (
 	exitOK          = 0
-	exitUsage       = render.ExitUsage
-	exitFile        = render.ExitFile
-	exitIncomplete  = render.ExitIncomplete
-	exitInterrupted = render.ExitInterrupted
+	exitUsage       = job.ExitUsage
+	exitFile        = job.ExitFile
+	exitIncomplete  = job.ExitIncomplete
+	exitInterrupted = job.ExitInterrupted
 )
 
 // An exit is the status to exit with. Several goroutines may use it.
@@ -42,24 +43,15 @@ func (e *exit) status() int {
 	return e.first
 }
 
-// A usageError is a mistake on the command line.
-type usageError struct{ text, hint string }
-
-func (e *usageError) Error() string { return e.text }
-
-func usage(format string, args ...any) *usageError {
-	return &usageError{text: fmt.Sprintf(format, args...)}
-}
-
 // exitStatus returns the exit status for err.
 func exitStatus(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	if wrong := (*usageError)(nil); errors.As(err, &wrong) {
+	if wrong := (*failure.Usage)(nil); errors.As(err, &wrong) {
 		return exitUsage
 	}
-	return render.ExitStatus(fetch.CodeOf(err))
+	return job.ExitStatus(fetch.CodeOf(err))
 }
 
 // printError writes what went wrong as one line, and a second one with what can be done about it.
@@ -90,20 +82,12 @@ func printError(w io.Writer, paint painter, place, subject string, err error) {
 // hintOf returns what can be done about err, or "".
 func hintOf(err error) string {
 	var own *fetch.Error
-	var wrong *usageError
+	var wrong *failure.Usage
 	switch {
 	case errors.As(err, &wrong):
-		return wrong.hint
+		return wrong.Hint
 	case errors.As(err, &own):
 		return hint(own)
 	}
 	return ""
-}
-
-// fileError classifies an error of the local system.
-func fileError(err error) error {
-	if err == nil || fetch.CodeOf(err) != "" {
-		return err
-	}
-	return &fetch.Error{Code: fetch.ErrFile, Err: err}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
@@ -46,16 +48,16 @@ type explanation struct {
 }
 
 // explain prints what would be done with a URL. Nothing is sent.
-func (a *app) explain(_ context.Context, j *job.Job) ended { return failed(a.explainURL(j)) }
+func (g *getter) explain(_ context.Context, t *task) outcome { return failed(g.explainURL(t.Job)) }
 
-func (a *app) explainURL(j *job.Job) error {
-	a.about = j.URL
+func (g *getter) explainURL(j *job.Job) error {
+	g.about = j.URL
 	req, err := j.Request()
 	if err != nil {
 		return err
 	}
-	req.Op = a.operation(j.URL)
-	x, err := a.client.Explain(req)
+	req.Op = g.operation(j.URL)
+	x, err := g.client.Explain(req)
 	if x == nil {
 		return err
 	}
@@ -63,24 +65,24 @@ func (a *app) explainURL(j *job.Job) error {
 	if !x.Gateway.IsZero() {
 		target.URL = x.Gateway
 	}
-	if full := a.withFields(&target); full != &target { // as the middleware has it, which nothing reaches here
+	if full := g.withFields(&target); full != &target { // as the middleware has it, which nothing reaches here
 		req.Header = full.Header
-		if x, err = a.client.Explain(req); x == nil {
+		if x, err = g.client.Explain(req); x == nil {
 			return err
 		}
 	}
-	e := a.describe(x, req)
-	if a.set.tree.on() && x.Scheme.Driver != nil {
-		if err := a.explainTree(&e, j.URL); err != nil {
+	e := g.describe(x, req)
+	if g.opts.Tree.On() && x.Scheme.Driver != nil {
+		if err := g.explainTree(&e, j.URL); err != nil {
 			return err
 		}
 	}
-	if a.set.json {
-		if err := json.NewEncoder(a.std.out).Encode(e); err != nil {
-			return fileError(err)
+	if g.opts.Report.JSON {
+		if err := json.NewEncoder(g.std.out).Encode(e); err != nil {
+			return failure.File(err)
 		}
-	} else if err := e.text(a.std.out); err != nil {
-		return fileError(err)
+	} else if err := e.text(g.std.out); err != nil {
+		return failure.File(err)
 	}
 	if x.Refused != nil {
 		return x.Refused
@@ -89,14 +91,14 @@ func (a *app) explainURL(j *job.Job) error {
 }
 
 // operation returns the operation that the default command would request for u.
-func (a *app) operation(u uri.URI) fetch.Op {
-	if s, _ := a.client.Scheme(u.Scheme()); s.State() == "session" {
+func (g *getter) operation(u uri.URI) fetch.Op {
+	if s, _ := g.client.Scheme(u.Scheme()); s.State() == "session" {
 		return fetch.OpDial
 	}
 	return fetch.OpGet
 }
 
-func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
+func (g *getter) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 	u := x.URL
 	user, _ := u.User()
 	query, _ := u.Query()
@@ -104,7 +106,7 @@ func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 	e := explanation{Event: "explained", URL: u.Redacted(), Time: time.Now().UTC().Format(time.RFC3339Nano), Scheme: u.Scheme(), User: user, Host: u.Host(), Port: u.Port(0),
 		Path: u.Path(), Query: query, Fragment: fragment, Driver: x.Scheme.Name,
 		Gateway: x.Gateway.Redacted(), Proxy: x.Proxy.Redacted(), Relayed: x.ForwardProxy, Address: x.Address,
-		Credentials: x.Credentials, Policy: "allowed", Steps: x.Steps, Config: a.config.describe(u), Insecure: a.set.insecure}
+		Credentials: x.Credentials, Policy: "allowed", Steps: x.Steps, Config: g.config.Describe(u), Insecure: g.opts.Trust.Insecure}
 	if x.Refused != nil {
 		e.Policy = render.Message(x.Refused)
 	}
@@ -112,8 +114,8 @@ func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 		e.Operation = req.Op.String()
 		if req.Op == fetch.OpGet && (x.Scheme.State() != fetch.StateNamesOnly || !x.Gateway.IsZero()) {
 			var file bool
-			if e.Output, file = a.outputName(x); file && !a.set.tree.on() {
-				e.Existing = a.existing(e.Output)
+			if e.Output, file = g.outputName(x); file && !g.opts.Tree.On() {
+				e.Existing = g.existing(e.Output)
 			}
 		}
 	}
@@ -122,8 +124,8 @@ func (a *app) describe(x *fetch.Explanation, req *fetch.Request) explanation {
 
 // outputName returns where a document would be saved, and whether that is a file. The server may
 // suggest another name, and a listing would be printed.
-func (a *app) outputName(x *fetch.Explanation) (name string, file bool) {
-	out, err := a.set.destination()
+func (g *getter) outputName(x *fetch.Explanation) (name string, file bool) {
+	out, err := resolveOutput(g.opts)
 	switch {
 	case err != nil:
 		return "", false
@@ -133,7 +135,7 @@ func (a *app) outputName(x *fetch.Explanation) (name string, file bool) {
 		return out.stream, false
 	case out.name == "" && x.Expected != nil && x.Expected.Form != nil:
 		return "none: the URL names a form that wants answers", false
-	case out.name == "" && isAnswer(x.URL.Scheme()) && a.set.dir == "":
+	case out.name == "" && flags.IsAnswer(x.URL.Scheme()) && g.opts.Output.Dir == "":
 		return "standard output", false
 	case out.name == "" && x.Expected != nil && x.Expected.Kind == fetch.KindListing:
 		if strings.Contains(x.URL.Path(), "*") {

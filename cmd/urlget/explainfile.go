@@ -9,8 +9,8 @@ import (
 
 // existing tells what would become of a file that has the name already, or of what there is of it;
 // "" if there is nothing.
-func (a *app) existing(name string) string {
-	exists := a.set.exists()
+func (g *getter) existing(name string) string {
+	exists := g.opts.Exists()
 	info, err := os.Stat(name)
 	part, partErr := os.Stat(name + ".part")
 	switch {

@@ -16,39 +16,39 @@ import (
 )
 
 // explainTree adds what a tree that begins at u would be made of, and where it would go.
-func (a *app) explainTree(e *explanation, u uri.URI) error {
-	t := &a.set.tree
-	scope, err := a.treeScope()
+func (g *getter) explainTree(e *explanation, u uri.URI) error {
+	t := &g.opts.Tree
+	scope, err := g.opts.Scope()
 	if err != nil {
 		return err
 	}
-	dir := cmp.Or(a.set.dir, ".")
-	layout := t.layout()
+	dir := cmp.Or(g.opts.Output.Dir, ".")
+	layout := t.Layout()
 	e.Output = filepath.Join(dir, filepath.FromSlash(layout.Path(u)))
 	if _, robots := crawl.RobotsURL(u); !robots && strings.HasSuffix(u.URLPath(), "/") { // a directory
 		e.Output = filepath.Join(dir, filepath.FromSlash(layout.Dir(u))) + string(filepath.Separator)
 	}
-	if t.spider {
+	if t.Spider {
 		e.Output = "none: --spider saves nothing"
 	}
-	e.Rules = append(scopeRules(scope, u), a.treeRules(u)...)
-	return a.explainState(e, dir, scope)
+	e.Rules = append(scopeRules(scope, u), g.treeRules(u)...)
+	return g.explainState(e, dir, scope)
 }
 
 // explainState adds what is known of the state of the tree.
-func (a *app) explainState(e *explanation, dir string, scope *crawl.Scope) error {
-	t := &a.set.tree
-	if a.set.list.file != "" {
+func (g *getter) explainState(e *explanation, dir string, scope *crawl.Scope) error {
+	t := &g.opts.Tree
+	if g.opts.List.File != "" {
 		return nil // which seeds it has is not known yet
 	}
 	var seeds []uri.URI
-	for _, arg := range a.set.flags.Args() {
-		if _, u, err := a.parse(arg); err == nil {
-			seeds = append(seeds, a.set.overruled(u))
+	for _, arg := range g.opts.Set().Args() {
+		if _, u, err := g.parse(arg); err == nil {
+			seeds = append(seeds, overruled(g.opts, u))
 		}
 	}
-	opts := &mirror.Options{Crawl: crawl.Options{Scope: *scope}, State: t.state, Newer: t.mirror || a.set.newer, Spider: t.spider}
-	state, waits, err := mirror.FindState(a.client, dir, seeds, opts)
+	opts := &mirror.Options{Crawl: crawl.Options{Scope: *scope}, State: t.State, Newer: t.Mirror || g.opts.Output.Newer, Spider: t.Spider}
+	state, waits, err := mirror.FindState(g.client, dir, seeds, opts)
 	_, missing := os.Stat(state)
 	switch {
 	case errors.Is(err, crawl.ErrInUse):
@@ -57,7 +57,7 @@ func (a *app) explainState(e *explanation, dir string, scope *crawl.Scope) error
 		state += ", which cannot be opened: " + render.Message(err)
 	case waits:
 		state += ": the tree was interrupted, and is gone on with"
-	case t.state == "" && (!opts.Newer || t.spider): // it is removed in the end
+	case t.State == "" && (!opts.Newer || t.Spider): // it is removed in the end
 		return nil
 	case missing == nil:
 		state += " (of an earlier run)"
@@ -121,32 +121,32 @@ func scopeRules(s *crawl.Scope, u uri.URI) []string {
 }
 
 // treeRules says what is heeded on the way, and what is done with files.
-func (a *app) treeRules(u uri.URI) []string {
-	t, m := &a.set.tree, &a.set.many
+func (g *getter) treeRules(u uri.URI) []string {
+	t, m := &g.opts.Tree, &g.opts.Many
 	var rules []string
 	if _, robots := crawl.RobotsURL(u); robots {
-		if t.noRobots {
+		if t.NoRobots {
 			rules = append(rules, "does not heed robots.txt")
 		} else {
 			rules = append(rules, "heeds robots.txt")
 		}
 	}
-	pace := fmt.Sprintf("retrieves %d at once, at most %d from one host", m.jobs, min(int(m.jobs), m.hostLimit(u.Scheme())))
-	if m.wait > 0 {
-		pace += fmt.Sprintf(", with %s between", waitTime(time.Duration(m.wait)))
+	pace := fmt.Sprintf("retrieves %d at once, at most %d from one host", m.Jobs, min(int(m.Jobs), hostLimit(m, u.Scheme())))
+	if m.Wait > 0 {
+		pace += fmt.Sprintf(", with %s between", waitTime(time.Duration(m.Wait)))
 	}
 	rules = append(rules, pace)
 	for _, r := range []struct {
 		on   bool
 		text string
 	}{
-		{t.sitemaps, "begins at the sitemaps of the server too"},
-		{t.mirror || a.set.newer, "leaves files that are as the server has them"},
-		{a.set.keep, "leaves files that are there"},
-		{t.remove, "removes files of an earlier mirror that are gone"},
-		{t.convert, "makes links lead to the files"},
-		{t.originals, "keeps what the server sent as NAME.orig"},
-		{t.extend, "gives pages the extension .html"},
+		{t.Sitemaps, "begins at the sitemaps of the server too"},
+		{t.Mirror || g.opts.Output.Newer, "leaves files that are as the server has them"},
+		{g.opts.Output.NoClobber, "leaves files that are there"},
+		{t.Delete, "removes files of an earlier mirror that are gone"},
+		{t.Convert, "makes links lead to the files"},
+		{t.Originals, "keeps what the server sent as NAME.orig"},
+		{t.Extend, "gives pages the extension .html"},
 	} {
 		if r.on {
 			rules = append(rules, r.text)

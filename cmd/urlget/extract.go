@@ -16,16 +16,17 @@ import (
 	"github.com/urlget/urlget/archive"
 	"github.com/urlget/urlget/archive/wacz"
 	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // importInto puts what there is into an archive, if it is of one of the kinds; nil means any.
-func (a *app) importInto(cmd *cobra.Command, args []string, kinds ...archive.Kind) error {
-	a.set.flags = cmd.Flags()
-	if a.set.archive.warc == "" {
-		return &usageError{"no archive to write to", "--warc FILE"}
+func (n *network) importInto(cmd *cobra.Command, args []string, kinds ...archive.Kind) error {
+	n.opts.Use(cmd.Flags())
+	if n.opts.Archive.WARC == "" {
+		return failure.Hinted("no archive to write to", "--warc FILE")
 	}
 	for _, name := range args {
 		kind, err := archive.KindOf(name)
@@ -33,29 +34,29 @@ func (a *app) importInto(cmd *cobra.Command, args []string, kinds ...archive.Kin
 			err = fmt.Errorf("it is a %s", kind)
 		}
 		if err != nil {
-			return fileError(fmt.Errorf("%s: %w", name, err))
+			return failure.File(fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	ctx, err := a.openArchives(cmd.Context(), nil, false)
+	ctx, err := n.openArchives(cmd.Context(), nil, false)
 	if err != nil {
 		return err
 	}
-	v := &a.archives
-	m := archive.New(v.writer, v.seen, func(err error) { a.say("%s", fetch.Printable(err.Error())) })
-	if a.set.resume {
+	v := &n.archives
+	m := archive.New(v.writer, v.seen, func(err error) { n.say("%s", fetch.Printable(err.Error())) })
+	if n.opts.Output.Continue {
 		for _, name := range v.writer.Files() {
 			if err := eachWARC(name, func(_ string, file io.ReaderAt) error { return m.Known(ctx, file) }); err != nil {
-				return fileError(err)
+				return failure.File(err)
 			}
 		}
 	}
 	for _, name := range args {
 		if err := importOne(ctx, m, name); err != nil {
-			return fileError(err)
+			return failure.File(err)
 		}
 	}
 	r := m.Report()
-	a.say("%d records, %d of them revisits; %d left out, as they were there already", r.Records, r.Revisits, r.Known)
+	n.say("%d records, %d of them revisits; %d left out, as they were there already", r.Records, r.Revisits, r.Known)
 	return nil
 }
 
@@ -75,18 +76,18 @@ func importOne(ctx context.Context, m *archive.Importer, name string) error {
 // pack makes a WACZ file of archives.
 func (a *app) pack(args []string) error {
 	if len(args) < 2 || !isPacked(args[0]) {
-		return &usageError{"the first FILE is the one that is made, and ends in .wacz", "urlget warc pack ALL.wacz ONE.warc.gz TWO.warc.gz"}
+		return failure.Hinted("the first FILE is the one that is made, and ends in .wacz", "urlget warc pack ALL.wacz ONE.warc.gz TWO.warc.gz")
 	}
 	out, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
 	if err := packInto(out, args[1:]); err != nil {
 		out.Close()
 		os.Remove(args[0])
-		return fileError(err)
+		return failure.File(err)
 	}
-	return fileError(out.Close())
+	return failure.File(out.Close())
 }
 
 func packInto(out io.Writer, names []string) error {
@@ -108,27 +109,17 @@ func packInto(out io.Writer, names []string) error {
 
 // extract saves what is in an archive, or some of it.
 func (a *app) extract(cmd *cobra.Command, args []string) error {
-	a.set.flags = cmd.Flags()
-	name := args[0]
-	var urls []uri.URI
-	var ids []string
-	for _, text := range args[1:] {
-		u, err := uri.ParseLoose(text)
-		switch {
-		case err != nil || !u.IsAbs():
-			return usage("%s is neither a URL nor the identifier of a record", text)
-		case archive.IsRecordID(u):
-			ids = append(ids, text)
-		default:
-			urls = append(urls, u)
-		}
+	a.opts.Use(cmd.Flags())
+	urls, ids, err := recordsNamed(args[1:])
+	if err != nil {
+		return err
 	}
 	if ids != nil {
-		if err := a.printRecords(name, ids); err != nil || urls == nil {
+		if err := a.printRecords(args[0], ids); err != nil || urls == nil {
 			return err
 		}
 	}
-	a.set.archive.replay, a.set.archive.only = []string{name}, true
+	a.opts.Archive.Replay, a.opts.Archive.ReplayOnly = args[:1], true
 	ctx, err := a.openArchives(cmd.Context(), nil, false)
 	if err != nil {
 		return err
@@ -136,27 +127,57 @@ func (a *app) extract(cmd *cobra.Command, args []string) error {
 	if a.client, err = a.newClient(); err != nil {
 		return err
 	}
-	root, err := openRoot(cmp.Or(a.set.dir, "."))
+	all := urls == nil
+	if all {
+		if urls, err = a.archivedURLs(); err != nil {
+			return err
+		}
+	}
+	return a.extractURLs(ctx, urls, all)
+}
+
+// recordsNamed tells URLs from identifiers of records.
+func recordsNamed(args []string) (urls []uri.URI, ids []string, err error) {
+	for _, text := range args {
+		u, err := uri.ParseLoose(text)
+		switch {
+		case err != nil || !u.IsAbs():
+			return nil, nil, failure.Usagef("%s is neither a URL nor the identifier of a record", text)
+		case archive.IsRecordID(u):
+			ids = append(ids, text)
+		default:
+			urls = append(urls, u)
+		}
+	}
+	return urls, ids, nil
+}
+
+// archivedURLs returns the URLs that the archive has.
+func (a *app) archivedURLs() (urls []uri.URI, err error) {
+	list, more, err := a.archives.replay.URLs(func(string) bool { return true }, maxCounted)
 	if err != nil {
-		return fileError(err)
+		return nil, failure.File(err)
+	}
+	if more {
+		a.say("the archive has more than %d URLs; the first are saved", maxCounted)
+	}
+	for _, text := range list {
+		if u, err := uri.Parse(text); err == nil {
+			urls = append(urls, u)
+		}
+	}
+	return urls, nil
+}
+
+// extractURLs saves URLs of the archive. If they are all of it, only damage and errors of the local
+// system are failures.
+func (a *app) extractURLs(ctx context.Context, urls []uri.URI, all bool) error {
+	root, err := openRoot(cmp.Or(a.opts.Output.Dir, "."))
+	if err != nil {
+		return failure.File(err)
 	}
 	defer root.Close()
 	d := &download.Downloader{Client: a.client, Root: root}
-	all := urls == nil
-	if all {
-		list, more, err := a.archives.replay.URLs(func(string) bool { return true }, maxCounted)
-		if err != nil {
-			return fileError(err)
-		}
-		if more {
-			a.say("the archive has more than %d URLs; the first are saved", maxCounted)
-		}
-		for _, text := range list {
-			if u, err := uri.Parse(text); err == nil {
-				urls = append(urls, u)
-			}
-		}
-	}
 	saved := 0
 	var damage *warc.DamageError
 	for _, u := range urls {
@@ -172,11 +193,11 @@ func (a *app) extract(cmd *cobra.Command, args []string) error {
 		}
 	}
 	a.say("%d files saved, of %d URLs", saved, len(urls))
-	return fileError(d.Flush())
+	return failure.File(d.Flush())
 }
 
 // printRecords prints the blocks of records.
-func (a *app) printRecords(name string, ids []string) error {
+func (rep *reporter) printRecords(name string, ids []string) error {
 	left := make(map[string]bool)
 	for _, id := range ids {
 		left[id] = true
@@ -191,24 +212,24 @@ func (a *app) printRecords(name string, ids []string) error {
 			case errors.As(err, &damage):
 				continue
 			case err != nil:
-				return fileError(err)
+				return failure.File(err)
 			case !left[rec.ID()]:
 				continue
 			}
 			delete(left, rec.ID())
-			var out io.Writer = a.std.out
-			if term.IsTerminal(int(a.std.out.Fd())) {
-				out = &textOnly{w: a.std.out}
+			var out io.Writer = rep.std.out
+			if term.IsTerminal(int(rep.std.out.Fd())) {
+				out = &textOnly{w: rep.std.out}
 			}
 			if _, err := io.Copy(out, rec.Checked()); err != nil {
-				return fileError(err)
+				return failure.File(err)
 			}
 		}
 		return nil
 	})
 	for _, id := range ids {
 		if left[id] && err == nil {
-			a.fail("", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%s has no record %s", name, id)})
+			rep.fail("", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%s has no record %s", name, id)})
 		}
 	}
 	return err

@@ -7,32 +7,33 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 )
 
 // fillIn prompts the user for the answers to a form, if err says that there is one and somebody can
 // be asked. It reports whether j is now worth another attempt.
-func (a *app) fillIn(ctx context.Context, j *job.Job, err error) bool {
+func (g *getter) fillIn(ctx context.Context, j *job.Job, err error) bool {
 	var wanted *fetch.FormError
-	if !errors.As(err, &wanted) || !a.prompt.possible() {
+	if !errors.As(err, &wanted) || !g.prompt.possible() {
 		return false
 	}
-	a.terminal.Lock()
-	defer a.terminal.Unlock()
+	g.terminal.Lock()
+	defer g.terminal.Unlock()
 	form := make(map[string][]string)
 	asked := false
-	a.con.Write([]byte(fetch.Printable(wanted.Form.Title) + "\n"))
+	g.con.Write([]byte(fetch.Printable(wanted.Form.Title) + "\n"))
 	for _, field := range wanted.Form.Fields {
 		if field.Kind == fetch.FieldNote {
-			a.con.Write([]byte(fetch.Printable(field.Name) + "\n"))
+			g.con.Write([]byte(fetch.Printable(field.Name) + "\n"))
 			continue
 		}
 		if given, ok := j.Form[field.Name]; ok {
 			form[field.Name] = given
 			continue
 		}
-		answer, err := a.askField(ctx, field)
+		answer, err := g.askField(ctx, field)
 		if err != nil {
 			return false
 		}
@@ -43,7 +44,7 @@ func (a *app) fillIn(ctx context.Context, j *job.Job, err error) bool {
 }
 
 // askField repeats a question until the answer is valid.
-func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
+func (g *getter) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 	question := fetch.Printable(f.Name)
 	switch f.Kind {
 	case fetch.FieldYesNo:
@@ -61,7 +62,7 @@ func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 		question += " [" + fetch.Printable(strings.Join(f.Default, ", ")) + "]"
 	}
 	for {
-		text, err := a.prompt.ask(ctx, question+": ", f.Kind == fetch.FieldSecret)
+		text, err := g.prompt.ask(ctx, question+": ", f.Kind == fetch.FieldSecret)
 		if err != nil {
 			return nil, err
 		}
@@ -70,13 +71,13 @@ func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 		}
 		switch f.Kind {
 		case fetch.FieldLines:
-			return a.askLines(ctx, text)
+			return g.askLines(ctx, text)
 		case fetch.FieldFile:
 			content, err := os.ReadFile(text)
 			if err == nil {
 				return []string{string(content)}, nil
 			}
-			printError(a.con, a.con.paint, "", "", fileError(err))
+			printError(g.con, g.con.paint, "", "", failure.File(err))
 		case fetch.FieldYesNo:
 			if text = yesNo(text); text != "" {
 				return []string{text}, nil
@@ -92,12 +93,12 @@ func (a *app) askField(ctx context.Context, f fetch.Field) ([]string, error) {
 }
 
 // askLines asks for the lines after the first.
-func (a *app) askLines(ctx context.Context, text string) ([]string, error) {
+func (g *getter) askLines(ctx context.Context, text string) ([]string, error) {
 	var lines []string
 	for text != "." {
 		lines = append(lines, text)
 		var err error
-		if text, err = a.prompt.ask(ctx, "", false); err != nil {
+		if text, err = g.prompt.ask(ctx, "", false); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/internal/manpages"
 )
 
@@ -19,9 +20,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: gendoc DIR")
 		os.Exit(exitUsage)
 	}
-	err := manpages.Write(os.Args[1], (&app{}).command(), manpages.Options{
+	a := newApp(nil, stdio{}, nil)
+	err := manpages.Write(os.Args[1], a.command(), manpages.Options{
 		Version: programVersion(),
-		Groups:  groups,
+		Groups:  func(cmd *cobra.Command) []manpages.Group { return groups(a.table, cmd) },
 		Sections: func(cmd *cobra.Command) string {
 			if cmd.HasParent() {
 				return "\n.SH EXIT STATUS\nAs that of \\fBurlget(1)\\fP, where ENVIRONMENT and FILES are too.\n"
@@ -37,10 +39,10 @@ func main() {
 }
 
 // groups returns the flags of a command as --help has them.
-func groups(cmd *cobra.Command) []manpages.Group {
+func groups(table flags.Table, cmd *cobra.Command) []manpages.Group {
 	var all []manpages.Group
-	for _, g := range groupsOf(cmd.Flags()) {
-		all = append(all, manpages.Group{Title: g.title, Flags: g.flags})
+	for _, g := range table.Groups(cmd.Flags()) {
+		all = append(all, manpages.Group{Title: g.Title, Flags: g.Flags})
 	}
 	return all
 }

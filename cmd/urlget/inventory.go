@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -39,14 +40,14 @@ type inventory struct {
 func archiveURL(name string) (uri.URI, error) {
 	path, err := filepath.Abs(name)
 	if err != nil {
-		return uri.URI{}, fileError(err)
+		return uri.URI{}, failure.File(err)
 	}
 	u, err := uri.File{Path: filepath.ToSlash(path)}.URI()
-	return u, fileError(err)
+	return u, failure.File(err)
 }
 
 // describeArchive prints what there is in an archive.
-func (a *app) describeArchive(name string) error {
+func (rep *reporter) describeArchive(name string) error {
 	return readArchive(name, func(name string, r *warc.Reader) error {
 		u, err := archiveURL(name)
 		if err != nil {
@@ -55,15 +56,15 @@ func (a *app) describeArchive(name string) error {
 		inv := &inventory{Event: "described", URL: u.String(), Time: time.Now().UTC().Format(time.RFC3339Nano), Kind: fetch.KindObject.String(),
 			Types: make(map[string]int), Schemes: make(map[string]int)}
 		if err := inv.take(r); err != nil {
-			return fileError(err)
+			return failure.File(err)
 		}
 		if inv.Records == 0 {
-			return fileError(fmt.Errorf("%s holds no record", name))
+			return failure.File(fmt.Errorf("%s holds no record", name))
 		}
-		if a.set.json {
-			return fileError(json.NewEncoder(a.std.out).Encode(inv))
+		if rep.opts.Report.JSON {
+			return failure.File(json.NewEncoder(rep.std.out).Encode(inv))
 		}
-		return inv.text(a.std.out, name)
+		return inv.text(rep.std.out, name)
 	})
 }
 
@@ -137,7 +138,7 @@ func (inv *inventory) text(w io.Writer, name string) error {
 	if inv.Damaged > 0 {
 		fmt.Fprintf(out, "  damaged places: %d\n", inv.Damaged)
 	}
-	return fileError(out.err)
+	return failure.File(out.err)
 }
 
 // maxCounted bounds how many URLs are told apart.

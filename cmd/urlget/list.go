@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
@@ -21,13 +22,13 @@ import (
 )
 
 // printListing prints the entries of a listing or, if it has none, its text.
-func (a *app) printListing(j *job.Job, resp *fetch.Response) error {
-	a.stdout.Lock()
-	defer a.stdout.Unlock()
-	defer a.con.pause()()
+func (r *reporter) printListing(j *job.Job, resp *fetch.Response) error {
+	r.stdout.Lock()
+	defer r.stdout.Unlock()
+	defer r.con.pause()()
 	if resp.Entries != nil {
 		n := 0
-		err := a.printEntries(j.URL, func(yield func(fetch.Entry, error) bool) {
+		err := r.printEntries(j.URL, func(yield func(fetch.Entry, error) bool) {
 			for e, err := range resp.Entries {
 				n++
 				if !yield(e, err) {
@@ -36,28 +37,28 @@ func (a *app) printListing(j *job.Job, resp *fetch.Response) error {
 			}
 		})
 		if err == nil && n == 0 {
-			a.say("%s: %s", j.URL.Redacted(), emptyWords(resp.URL))
+			r.say("%s: %s", j.URL.Redacted(), emptyWords(resp.URL))
 		}
 		return err
 	}
-	return a.printBody(resp)
+	return r.printBody(resp)
 }
 
 // printAnswer prints content that is for people.
-func (a *app) printAnswer(resp *fetch.Response) error {
-	a.stdout.Lock()
-	defer a.stdout.Unlock()
-	defer a.con.pause()()
-	return a.printBody(resp)
+func (r *reporter) printAnswer(resp *fetch.Response) error {
+	r.stdout.Lock()
+	defer r.stdout.Unlock()
+	defer r.con.pause()()
+	return r.printBody(resp)
 }
 
-func (a *app) printBody(resp *fetch.Response) error {
-	if term.IsTerminal(int(a.std.out.Fd())) {
-		_, err := io.Copy(&textOnly{w: a.std.out}, resp.Body)
-		return fileError(err)
+func (r *reporter) printBody(resp *fetch.Response) error {
+	if term.IsTerminal(int(r.std.out.Fd())) {
+		_, err := io.Copy(&textOnly{w: r.std.out}, resp.Body)
+		return failure.File(err)
 	}
-	_, err := io.Copy(a.std.out, resp.Body)
-	return fileError(err)
+	_, err := io.Copy(r.std.out, resp.Body)
+	return failure.File(err)
 }
 
 // emptyWords says that a listing has no entries, which says nothing by itself.
@@ -70,30 +71,30 @@ func emptyWords(u uri.URI) string {
 }
 
 // printEntries prints the entries of the listing at u: to a terminal as they come.
-func (a *app) printEntries(u uri.URI, entries iter.Seq2[fetch.Entry, error]) error {
-	var out io.Writer = a.std.out
+func (r *reporter) printEntries(u uri.URI, entries iter.Seq2[fetch.Entry, error]) error {
+	var out io.Writer = r.std.out
 	flush := func() error { return nil }
-	if !term.IsTerminal(int(a.std.out.Fd())) {
-		buffered := bufio.NewWriterSize(a.std.out, 32<<10)
+	if !term.IsTerminal(int(r.std.out.Fd())) {
+		buffered := bufio.NewWriterSize(r.std.out, 32<<10)
 		out, flush = buffered, buffered.Flush
 	}
 	var err error
-	if a.set.json {
+	if r.opts.Report.JSON {
 		err = render.EntriesJSON(out, u.Redacted(), entries)
 	} else {
-		err = render.Text(out, entries, &render.TextOptions{Targets: a.set.verbose, Human: a.set.human, Long: a.set.long, Sort: true})
+		err = render.Text(out, entries, &render.TextOptions{Targets: r.opts.Report.Verbose, Human: r.opts.Listing.Human, Long: r.opts.Listing.Long, Sort: true})
 	}
 	if flushErr := flush(); err == nil {
 		err = flushErr
 	}
-	return fileError(err)
+	return failure.File(err)
 }
 
 // listTree prints a listing and those below it, each under its URL. A listing that fails is told,
 // and the others printed.
-func (a *app) listTree(ctx context.Context, j *job.Job) error {
+func (g *getter) listTree(ctx context.Context, j *job.Job) error {
 	begun, count := time.Now(), int64(0)
-	next, stop := iter.Pull2(a.client.Walk(ctx, j.URL.String(), nil))
+	next, stop := iter.Pull2(g.client.Walk(ctx, j.URL.String(), nil))
 	defer stop()
 	m, err, ok := next()
 	for first := true; ok; first = false {
@@ -101,21 +102,21 @@ func (a *app) listTree(ctx context.Context, j *job.Job) error {
 			if first || ctx.Err() != nil {
 				return err // of what the user named, or of everything
 			}
-			a.fail(m.URL.Redacted(), err)
+			g.fail(m.URL.Redacted(), err)
 			m, err, ok = next()
 			continue
 		}
 		from := m.From
-		if !a.set.json {
+		if !g.opts.Report.JSON {
 			title := fetch.Printable(from.Redacted()) + ":\n"
 			if !first {
 				title = "\n" + title
 			}
-			if _, err := io.WriteString(a.std.out, title); err != nil {
-				return fileError(err)
+			if _, err := io.WriteString(g.std.out, title); err != nil {
+				return failure.File(err)
 			}
 		}
-		printErr := a.printEntries(from, func(yield func(fetch.Entry, error) bool) {
+		printErr := g.printEntries(from, func(yield func(fetch.Entry, error) bool) {
 			for more := true; more && ok && err == nil && m.From == from; m, err, ok = next() {
 				count++
 				more = yield(m.Entry, nil)
@@ -125,7 +126,7 @@ func (a *app) listTree(ctx context.Context, j *job.Job) error {
 			return printErr
 		}
 	}
-	a.write(render.Listed(j.URL.Redacted(), count, time.Since(begun)))
+	g.write(render.Listed(j.URL.Redacted(), count, time.Since(begun)))
 	return nil
 }
 

@@ -11,26 +11,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
-
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
-
-// logging is what the flags say of where messages go.
-type logging struct {
-	file, appended string
-	background     bool
-	brief          bool
-}
-
-// addLogFlags defines the flags about messages.
-func addLogFlags(f *pflag.FlagSet, s *settings) {
-	f.BoolVar(&s.log.brief, "no-verbose", false, "print a line for each file, but no progress (also -nv)")
-	f.StringVarP(&s.log.file, "output-file", "o", "", "write messages to the log `FILE`; for content, that is -O")
-	f.StringVarP(&s.log.appended, "append-output", "a", "", "append messages to the log `FILE`")
-	f.BoolVarP(&s.log.background, "background", "b", false, "go on in the background, with a log")
-}
 
 // backgroundLog is where messages of the background go if no file is named.
 const backgroundLog = "urlget-log"
@@ -40,41 +25,42 @@ const inBackground = "URLGET_BACKGROUND"
 
 // openLog makes the log file take the place of standard error. detached reports that another
 // process does the rest.
-func (a *app) openLog(args []string) (detached bool, err error) {
-	l := &a.set.log
-	name, flags := l.file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC
+func (r *reporter) openLog(args []string) (detached bool, err error) {
+	l := &r.opts.Log
+	name, mode := l.File, os.O_WRONLY|os.O_CREATE|os.O_TRUNC
 	switch {
-	case l.file != "" && l.appended != "":
-		return false, usage("-o and -a exclude each other")
-	case l.appended != "":
-		name, flags = l.appended, os.O_WRONLY|os.O_CREATE|os.O_APPEND
+	case l.File != "" && l.Append != "":
+		return false, failure.Usagef("-o and -a exclude each other")
+	case l.Append != "":
+		name, mode = l.Append, os.O_WRONLY|os.O_CREATE|os.O_APPEND
 	}
-	if err := checkLogName(l.file, args); err != nil {
+	if err := checkLogName(l.File, args); err != nil {
 		return false, err
 	}
 	for _, arg := range args {
-		if u, err := uri.ParseLoose(arg); l.background && (err != nil || !u.IsAbs()) {
-			return false, &usageError{fetch.Printable(arg) + ": the URL has no scheme",
-				cmp.Or(a.set.misread(arg), "did you mean "+guessed+"://"+fetch.Printable(strings.TrimLeft(arg, "/"))+" ?")}
+		if u, err := uri.ParseLoose(arg); l.Background && (err != nil || !u.IsAbs()) {
+			return false, failure.Hinted(fetch.Printable(arg)+": the URL has no scheme",
+				cmp.Or(r.opts.Misread(arg), "did you mean "+flags.Guessed+"://"+fetch.Printable(strings.TrimLeft(arg, "/"))+" ?"))
 		}
 	}
 	switch {
-	case !l.background || os.Getenv(inBackground) != "":
+	case !l.Background || os.Getenv(inBackground) != "":
 	case name == "-":
-		return false, usage("-b leaves the terminal: its log is a file, not -")
-	case a.set.ask:
-		return false, usage("--ask-password: in the background there is no terminal to ask for the password at")
+		return false, failure.Usagef("-b leaves the terminal: its log is a file, not -")
+	case r.opts.Login.Ask:
+		return false, failure.Usagef("--ask-password: in the background there is no terminal to ask for the password at")
 	default:
-		return true, a.detach(name)
+		return true, r.detach(name)
 	}
 	os.Unsetenv(inBackground)
-	if name == "" || name == "-" || l.background {
+	if name == "" || name == "-" || l.Background {
 		return false, nil
 	}
-	if a.logFile, err = os.OpenFile(name, flags, 0o666); err != nil {
-		return false, fileError(err)
+	file, err := os.OpenFile(name, mode, 0o666)
+	if err != nil {
+		return false, failure.File(err)
 	}
-	a.std.err, a.con.w, a.con.screen = a.logFile, a.logFile, nil
+	r.std.err, r.con.w, r.con.screen = file, file, nil
 	return false, nil
 }
 
@@ -86,45 +72,45 @@ func checkLogName(log string, urls []string) error {
 			continue
 		}
 		if filepath.Base(log) == name || path.Ext(name) != "" && filepath.Ext(log) == path.Ext(name) {
-			return &usageError{"-o names a log, and " + fetch.Printable(log) + " looks like content", "-O " + log + " saves the content there"}
+			return failure.Hinted("-o names a log, and "+fetch.Printable(log)+" looks like content", "-O "+log+" saves the content there")
 		}
 	}
 	return nil
 }
 
 // detach starts the command once more, on its own and with its messages in a log.
-func (a *app) detach(name string) error {
-	l := &a.set.log
+func (r *reporter) detach(name string) error {
+	l := &r.opts.Log
 	program, err := os.Executable()
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	if l.appended != "" {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	mode := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if l.Append != "" {
+		mode = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	}
 	var log *os.File
 	if name != "" {
-		log, err = os.OpenFile(name, flags, 0o666)
+		log, err = os.OpenFile(name, mode, 0o666)
 	} else {
 		log, err = newLog()
 	}
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
 	defer log.Close()
 	null, err := os.Open(os.DevNull)
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
 	defer null.Close()
 	p, err := os.StartProcess(program, os.Args, &os.ProcAttr{
 		Files: []*os.File{null, log, log}, Env: append(os.Environ(), inBackground+"=1"), Sys: ownSession()})
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
-	fmt.Fprintf(a.std.err, "going on in the background as process %d; messages are in %s\n", p.Pid, fetch.Printable(log.Name()))
-	return fileError(p.Release())
+	fmt.Fprintf(r.std.err, "going on in the background as process %d; messages are in %s\n", p.Pid, fetch.Printable(log.Name()))
+	return failure.File(p.Release())
 }
 
 // newLog makes a log of a name that is free.

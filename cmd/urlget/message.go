@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/message"
@@ -18,7 +20,7 @@ import (
 )
 
 // compose prints the message that a mailto URL proposes.
-func (a *app) compose(u uri.URI) error {
+func (r *reporter) compose(u uri.URI) error {
 	draft, err := composeDraft(u)
 	if wrong := (*uri.Error)(nil); errors.As(err, &wrong) {
 		return &fetch.Error{Op: "compose", Code: fetch.ErrURL, Err: errors.New(wrong.Reason)}
@@ -26,46 +28,19 @@ func (a *app) compose(u uri.URI) error {
 	if err != nil {
 		return err
 	}
-	var out io.Writer = a.std.out
-	if a.set.output != "-" && term.IsTerminal(int(a.std.out.Fd())) {
-		out = &textOnly{w: a.std.out}
+	var out io.Writer = r.std.out
+	if r.opts.Output.Document != "-" && term.IsTerminal(int(r.std.out.Fd())) {
+		out = &textOnly{w: r.std.out}
 	}
 	_, err = out.Write(draft)
-	return fileError(err)
+	return failure.File(err)
 }
-
-// checkMessageFlags reports contradictions among the flags for messages.
-func (s *settings) checkMessageFlags() error {
-	chosen := 0
-	for _, flag := range []bool{s.compose, s.parts, s.part > 0, s.text} {
-		if flag {
-			chosen++
-		}
-	}
-	prints := s.compose || s.parts
-	switch {
-	case chosen == 0:
-		return nil
-	case chosen > 1:
-		return usage("--compose, --parts, --part and --text exclude each other")
-	case s.resume || s.newer || s.keep || s.rng != "":
-		return usage("-c, -N, -nc and --range are about what a URL names, not about what is made of a message")
-	case prints && (s.output != "" && s.output != "-" || s.dir != "" || s.checksum != ""):
-		return usage("--compose and --parts print on standard output; -O, -P and --checksum are for files")
-	case s.compose && s.json:
-		return usage("--compose and --json both want standard output")
-	}
-	return nil
-}
-
-// extracts reports whether part of a message is wanted instead of the message.
-func (s *settings) extracts() bool { return s.part > 0 || s.text }
 
 // extract replaces a message by what --part or --text ask for. Url is what the user named. The
 // response is left without a validator with which to request the rest, because its bytes are not
 // those on the server.
-func (s *settings) extract(url uri.URI, resp *fetch.Response) error {
-	if !s.extracts() {
+func extract(o *flags.Options, url uri.URI, resp *fetch.Response) error {
+	if !o.Mail.Extracts() {
 		return nil
 	}
 	if err := checkMessage(&resp.Meta); err != nil {
@@ -73,11 +48,11 @@ func (s *settings) extract(url uri.URI, resp *fetch.Response) error {
 	}
 	name := strings.TrimSuffix(download.Name(url, &resp.Meta), ".eml")
 	var content io.Reader
-	if s.text {
+	if o.Mail.Text {
 		content = message.Text(resp.Body)
 		resp.ContentType, resp.Name = "text/plain; charset=utf-8", name+".txt"
 	} else {
-		p, err := message.OpenPart(resp.Body, int(s.part))
+		p, err := message.OpenPart(resp.Body, int(o.Mail.Part))
 		if err != nil {
 			return messageError(err)
 		}

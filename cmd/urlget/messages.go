@@ -7,6 +7,7 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/render"
 )
@@ -20,7 +21,7 @@ func (s *session) lines(ctx context.Context, terminal bool) error {
 	var line []byte
 	for {
 		select {
-		case chunk, ok := <-s.app.input.read():
+		case chunk, ok := <-s.get.input.read():
 			if !ok {
 				if len(line) > 0 {
 					if err := s.send(line); err != nil {
@@ -61,8 +62,8 @@ func (s *session) send(line []byte) error {
 
 // frames prints an event for each message that arrives until the server closes the connection.
 func (s *session) frames(arrived chan<- struct{}) error {
-	w := s.app.events
-	if s.out != io.Writer(s.app.std.out) {
+	w := s.get.events
+	if s.out != io.Writer(s.get.std.out) {
 		w = render.NewEventWriter(s.out)
 	}
 	for {
@@ -78,7 +79,7 @@ func (s *session) frames(arrived chan<- struct{}) error {
 		default:
 		}
 		if err := w.Write(render.Received(s.url, m)); err != nil {
-			return fileError(err)
+			return failure.File(err)
 		}
 	}
 }

@@ -28,10 +28,10 @@ func TestLinesAreBounded(t *testing.T) {
 			}
 		}
 	}()
-	s := &session{app: &app{input: input{from: r}}, messages: mute{}}
+	s := &session{get: &getter{network: &network{input: input{from: r}}}, messages: mute{}}
 	if err := s.lines(t.Context(), false); !errors.Is(err, fetch.ErrRequest) {
 		t.Error(err)
 	}
-	for range s.app.input.read() {
+	for range s.get.input.read() {
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
@@ -20,31 +21,32 @@ import (
 
 // metalink retrieves the files that a Metalink document describes, or the resource itself from the
 // mirrors that its server names. Where there is nothing of the kind, ok is false.
-func (a *app) metalink(ctx context.Context, j *job.Job) (e ended, ok bool) {
-	files, from, err := a.describedBy(ctx, j)
+func (g *getter) metalink(ctx context.Context, t *task) (e outcome, ok bool) {
+	j := t.Job
+	files, from, err := g.describedBy(ctx, j)
 	switch {
 	case err != nil:
 		return failed(err), true
 	case len(files) == 0:
-		return ended{}, false
+		return outcome{}, false
 	case len(files) > 1 && j.Output != "" && !strings.HasSuffix(j.Output, "/"):
-		return failed(&usageError{fmt.Sprintf("-O names one file, and the Metalink document has %d", len(files)), "-P DIR saves them below a directory"}), true
+		return failed(failure.Hinted(fmt.Sprintf("-O names one file, and the Metalink document has %d", len(files)), "-P DIR saves them below a directory")), true
 	}
-	var last ended
+	var last outcome
 	var saved []*job.Result
-	last.tell = func() {
+	last.report = func() {
 		for _, res := range saved {
-			a.report(j, res)
+			g.report(j, res)
 		}
 	}
 	for i := range files {
-		res := a.fromSources(ctx, j, &files[i], from)
+		res := g.fromSources(ctx, t, &files[i], from)
 		if res.Err == nil {
 			saved, last.res = append(saved, res), res
 			continue
 		}
 		if last.err != nil {
-			a.fail(j.URL.Redacted(), last.err)
+			g.fail(j.URL.Redacted(), last.err)
 		}
 		last.err = res.Err
 		if ctx.Err() != nil {
@@ -59,10 +61,10 @@ func (a *app) metalink(ctx context.Context, j *job.Job) (e ended, ok bool) {
 const maxDescription = time.Minute
 
 // describedBy asks for the URL of j, and returns the files that the answer describes.
-func (a *app) describedBy(ctx context.Context, j *job.Job) (files []metalink.File, from uri.URI, err error) {
+func (g *getter) describedBy(ctx context.Context, j *job.Job) (files []metalink.File, from uri.URI, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxDescription)
 	defer cancel()
-	files, resp, err := a.described(ctx, &fetch.Request{URL: j.URL, From: j.From})
+	files, resp, err := g.described(ctx, &fetch.Request{URL: j.URL, From: j.From})
 	if err != nil || files != nil {
 		return files, resp.URL, err
 	}
@@ -72,7 +74,7 @@ func (a *app) describedBy(ctx context.Context, j *job.Job) (files []metalink.Fil
 	}
 	f.Name, f.Size = download.Name(j.URL, &resp.Meta), resp.Size
 	for _, d := range f.Descriptions {
-		more, about, err := a.described(ctx, &fetch.Request{URL: d.URL, From: resp.URL})
+		more, about, err := g.described(ctx, &fetch.Request{URL: d.URL, From: resp.URL})
 		switch {
 		case err == nil && more == nil:
 			err = &fetch.Error{Op: "get", URL: about.URL.Redacted(), Code: fetch.ErrProtocol, Err: errors.New("it is no Metalink document")}
@@ -85,18 +87,18 @@ func (a *app) describedBy(ctx context.Context, j *job.Job) (files []metalink.Fil
 		if ctx.Err() != nil {
 			return nil, resp.URL, err
 		}
-		a.say("%s: %s; it is not used", d.URL.Redacted(), render.Message(inWords(err)))
+		g.say("%s: %s; it is not used", d.URL.Redacted(), render.Message(inWords(err)))
 	}
 	return []metalink.File{*f}, resp.URL, nil
 }
 
 // described makes a request. If the answer is a Metalink document, it returns the files; the body is
 // closed in any case.
-func (a *app) described(ctx context.Context, req *fetch.Request) (files []metalink.File, resp *fetch.Response, err error) {
-	opts := &download.Options{Tries: a.runner().Tries, MaxRetryWait: a.runner().MaxRetryWait}
+func (g *getter) described(ctx context.Context, req *fetch.Request) (files []metalink.File, resp *fetch.Response, err error) {
+	opts := &download.Options{Tries: g.runner().Tries, MaxRetryWait: g.runner().MaxRetryWait}
 	resp = &fetch.Response{URL: req.URL}
 	err = download.Retry(ctx, opts, func() error {
-		got, err := a.client.Do(ctx, req)
+		got, err := g.client.Do(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -114,26 +116,26 @@ func (a *app) described(ctx context.Context, req *fetch.Request) (files []metali
 }
 
 // fromSources saves one file.
-func (a *app) fromSources(ctx context.Context, j *job.Job, file *metalink.File, from uri.URI) *job.Result {
-	named := *j
+func (g *getter) fromSources(ctx context.Context, t *task, file *metalink.File, from uri.URI) *job.Result {
+	j, named := t.Job, *t.Job
 	named.Output = cmp.Or(j.Output, file.Name)
-	t := a.con.begin(path.Base(named.Output))
-	defer t.end()
-	ctx = following(ctx, t)
-	hooks := a.hooks(ctx, &named, t)
+	shown := g.con.begin(path.Base(named.Output))
+	defer shown.end()
+	ctx = following(ctx, shown)
+	hooks := g.hooks(ctx, &task{Job: &named, number: t.number, place: t.place}, shown)
 	url := j.URL.Redacted()
 	res := &job.Result{URL: url, Op: j.Op, Started: time.Now(), Size: -1}
 	opts := &download.Sources{From: from, Dropped: func(u uri.URI, err error) {
-		a.say("%s: %s; it is not asked again", u.Redacted(), render.Message(inWords(err)))
+		g.say("%s: %s; it is not asked again", u.Redacted(), render.Message(inWords(err)))
 	}}
-	r := a.runner()
+	r := g.runner()
 	opts.Options = download.Options{Exists: j.Exists, Tries: r.Tries, MaxRetryWait: r.MaxRetryWait, Segments: j.Segments, Checksum: j.Checksum,
 		SHA256: r.SHA256, Progress: hooks.Progress, Retry: hooks.Retry, Reuse: hooks.Reuse, Restart: hooks.Restart}
 	name := strings.TrimPrefix(j.Output, "./")
 	if dir, ok := strings.CutSuffix(name, "/"); ok {
 		opts.Dir, name = dir, ""
 	}
-	got, err := a.files.DoSources(ctx, file, name, opts)
+	got, err := g.files.DoSources(ctx, file, name, opts)
 	res.Elapsed = time.Since(res.Started)
 	if err != nil {
 		res.Outcome, res.Err, res.Class = job.Failed, err, fetch.CodeOf(err)

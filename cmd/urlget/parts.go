@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/message"
@@ -27,15 +28,15 @@ type partRecord struct {
 }
 
 // printParts prints the parts of a message.
-func (a *app) printParts(j *job.Job, resp *fetch.Response) error {
+func (r *reporter) printParts(j *job.Job, resp *fetch.Response) error {
 	if err := checkMessage(&resp.Meta); err != nil {
 		return err
 	}
-	defer a.con.pause()()
-	out := bufio.NewWriter(a.std.out)
+	defer r.con.pause()()
+	out := bufio.NewWriter(r.std.out)
 	table := partTable{w: out}
 	add := table.add
-	if a.set.json {
+	if r.opts.Report.JSON {
 		enc := json.NewEncoder(out)
 		add = func(r partRecord) error {
 			r.Event, r.URL, r.Time = "part", j.URL.Redacted(), time.Now().UTC().Format(time.RFC3339Nano)
@@ -45,7 +46,7 @@ func (a *app) printParts(j *job.Job, resp *fetch.Response) error {
 	err := eachPart(resp.Body, add)
 	for _, flush := range []func() error{table.flush, out.Flush} {
 		if e := flush(); err == nil {
-			err = fileError(e)
+			err = failure.File(e)
 		}
 	}
 	return err
@@ -63,7 +64,7 @@ func eachPart(r io.Reader, do func(partRecord) error) error {
 		}
 		if err := do(partRecord{Number: p.Number, ContentType: p.ContentType, Size: size, Name: p.Name,
 			ContentID: p.ContentID, Attachment: p.Attachment}); err != nil {
-			return fileError(err)
+			return failure.File(err)
 		}
 	}
 	return nil

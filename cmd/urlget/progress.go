@@ -25,16 +25,6 @@ const (
 	plainTime  = 5 * time.Second        // between reports in plain lines
 )
 
-// The ways to show transfers.
-const (
-	progressBar progressMode = iota
-	progressPlain
-	progressJSON // the events on standard error
-	progressNone
-)
-
-type progressMode uint8
-
 // A display is the lines at the bottom of a terminal that show the progress of a run's transfers.
 // Its fields are guarded by the console's lock.
 type display struct {

@@ -5,10 +5,10 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"strings"
 
 	"golang.org/x/term"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 )
 
@@ -20,9 +20,6 @@ type prompt struct {
 
 // possible reports whether there is somebody to ask.
 func (p prompt) possible() bool { return term.IsTerminal(int(p.messages.Fd())) }
-
-// maxAnswer bounds an answer, in bytes.
-const maxAnswer = 64 << 10
 
 // ask prints a question and returns the answer, which is not echoed if it is secret. Without a
 // terminal, the error is of class fetch.ErrAuth.
@@ -51,7 +48,7 @@ func (p prompt) ask(ctx context.Context, question string, secret bool) (string, 
 		return "", fetch.ErrAuth
 	}
 	defer term.Restore(fd, state)
-	read := func() (string, error) { return readLine(tty) }
+	read := func() (string, error) { return flags.ReadLine(tty) }
 	if secret {
 		t := term.NewTerminal(struct {
 			io.Reader
@@ -81,23 +78,4 @@ func (p prompt) ask(ctx context.Context, question string, secret bool) (string, 
 		io.WriteString(p.messages, "\r\n")
 		return "", context.Cause(ctx)
 	}
-}
-
-// readLine reads a line byte by byte, because what follows it is for others. If it returns an
-// error, the line may be incomplete.
-func readLine(r io.Reader) (string, error) {
-	var line []byte
-	var b [1]byte
-	for len(line) < maxAnswer {
-		n, err := r.Read(b[:])
-		switch {
-		case n == 1 && b[0] == '\n':
-			return strings.TrimSuffix(string(line), "\r"), nil
-		case n == 1:
-			line = append(line, b[0])
-		case err != nil:
-			return string(line), err
-		}
-	}
-	return "", io.ErrShortBuffer
 }

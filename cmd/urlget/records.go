@@ -16,6 +16,7 @@ import (
 	"github.com/urlget/urlget/archive/capture"
 	"github.com/urlget/urlget/archive/wacz"
 	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -33,10 +34,10 @@ func (a *app) orArchives(alone func(name string) error, each func(*cobra.Command
 		case n == 0:
 			return each(cmd, args)
 		case n < len(args):
-			a.set.archive.replay, a.set.archive.only = append(a.set.archive.replay, args[:n]...), true
+			a.opts.Archive.Replay, a.opts.Archive.ReplayOnly = append(a.opts.Archive.Replay, args[:n]...), true
 			return each(cmd, args[n:])
 		case alone == nil:
-			return &usageError{"no URL of what is in " + args[0], cmd.CommandPath() + " " + args[0] + " URL; urlget ls " + args[0] + " lists them"}
+			return failure.Hinted("no URL of what is in "+args[0], cmd.CommandPath()+" "+args[0]+" URL; urlget ls "+args[0]+" lists them")
 		}
 		a.openEvents()
 		for _, name := range args {
@@ -69,7 +70,7 @@ func isPacked(name string) bool { return strings.HasSuffix(name, ".wacz") }
 func eachWARC(name string, f func(name string, file io.ReaderAt) error) error {
 	file, err := os.Open(name)
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
 	defer file.Close()
 	if !isPacked(name) {
@@ -77,11 +78,11 @@ func eachWARC(name string, f func(name string, file io.ReaderAt) error) error {
 	}
 	info, err := file.Stat()
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
 	packed, err := wacz.NewReader(file, info.Size())
 	if err != nil {
-		return fileError(fmt.Errorf("%s: %w", name, err))
+		return failure.File(fmt.Errorf("%s: %w", name, err))
 	}
 	for _, inner := range packed.Files() {
 		if err := f(name+"/"+inner.Name, inner); err != nil {
@@ -96,7 +97,7 @@ func readArchive(name string, f func(name string, r *warc.Reader) error) error {
 	return eachWARC(name, func(name string, file io.ReaderAt) error {
 		r, err := warc.NewReader(file)
 		if err != nil {
-			return fileError(fmt.Errorf("%s: %w", name, err))
+			return failure.File(fmt.Errorf("%s: %w", name, err))
 		}
 		defer r.Close()
 		return f(name, r)
@@ -104,13 +105,13 @@ func readArchive(name string, f func(name string, r *warc.Reader) error) error {
 }
 
 // listArchive lists the records of an archive. Damaged places are among them.
-func (a *app) listArchive(name string) error {
+func (rep *reporter) listArchive(name string) error {
 	return readArchive(name, func(name string, r *warc.Reader) error {
 		u, err := archiveURL(name)
 		if err != nil {
 			return err
 		}
-		return a.printEntries(u, recordsOf(r, a.set.long))
+		return rep.printEntries(u, recordsOf(r, rep.opts.Listing.Long))
 	})
 }
 

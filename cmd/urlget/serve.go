@@ -17,31 +17,16 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	browse "github.com/urlget/urlget/serve"
 )
 
-// serveSettings are what flags say of the pages that are served.
-type serveSettings struct {
-	listen, bookmarks string
-	open, terminal    bool
-}
-
-// serveFlags are the flags of other commands that serve has too: how the network is reached, whom
-// to trust, what is recorded.
-var serveFlags = strings.Fields(`quiet user-agent proxy no-proxy socks5 proxy-tunnel gateway no-default-gateways netrc netrc-file
-	no-netrc config no-config http1 http2 http3 ftp-active ftp-account ftp-tls ftp-pipelining ftp-guess-type tofu news-server newest since
-	starttls allow-plaintext-login mailbox identity known-hosts no-ssh-config nfs-user nfs-mount-port driver timeout connect-timeout read-timeout insecure
-	no-check-certificate ca-certificate certificate pinned private-key max-size max-redirect resolve inet4-only inet6-only
-	bind-address limit-rate allow-port allow-redirect allow-private warc warc-file warc-max-size warc-cdx warc-dedup
-	no-warc-compression replay replay-only`)
-
 // serveCommand returns the command that shows URLs in the browser.
 func (a *app) serveCommand() *cobra.Command {
-	var own serveSettings
 	cmd := &cobra.Command{
 		Use:   "serve [flags] [DIR | FILE.warc.gz... | URL]",
 		Short: "Show what URLs name in the browser, whatever their scheme",
@@ -54,71 +39,52 @@ in. It listens on this machine alone, and ends with Ctrl-C.`,
   urlget serve ~/mirror
   urlget serve --replay-only site.warc.gz`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd, args, own) },
+		RunE: a.serve,
 	}
-	a.defineNamed(cmd, func(f *pflag.FlagSet, _ *settings) {
-		f.StringVar(&own.listen, "listen", "127.0.0.1:0", "listen at `ADDRESS` of this machine; port 0 is any that is free")
-		f.BoolVar(&own.open, "open", false, "open the address in the browser")
-		f.BoolVar(&own.terminal, "terminal", false, "let pages open sessions (telnet, rlogin, tn3270), each after a click")
-		f.StringVar(&own.bookmarks, "bookmarks", "", "keep bookmarks in `FILE`, not in ~/.config/urlget/bookmarks")
-	}, addServeFlags)
+	a.define(cmd, flags.Serve)
 	return cmd
 }
 
-// addServeFlags defines those of serveFlags.
-func addServeFlags(f *pflag.FlagSet, s *settings) {
-	for _, add := range []func(*pflag.FlagSet, *settings){addFlags, addNetworkFlags, addPolicyFlags, addArchiveFlags} {
-		all := pflag.NewFlagSet("", pflag.ContinueOnError)
-		all.SortFlags = false
-		add(all, s)
-		all.VisitAll(func(flag *pflag.Flag) {
-			if slices.Contains(serveFlags, flag.Name) {
-				f.AddFlag(flag)
-			}
-		})
-	}
-}
-
 // serve shows pages until it is interrupted.
-func (a *app) serve(cmd *cobra.Command, args []string, own serveSettings) error {
-	a.set.flags = cmd.Flags()
+func (a *app) serve(cmd *cobra.Command, args []string) error {
+	a.opts.Use(cmd.Flags())
 	if err := a.configure(cmd); err != nil {
 		return err
 	}
-	addr, err := loopback(own.listen)
+	addr, err := loopback(a.opts.Serve.Listen)
 	if err != nil {
 		return err
 	}
-	opts := browse.Options{Bookmarks: own.bookmarks}
+	opts := browse.Options{Bookmarks: a.opts.Serve.Bookmarks}
 	if opts.Bookmarks == "" {
 		opts.Bookmarks = defaultBookmarks()
 	}
 	for _, arg := range args {
 		switch {
 		case isArchive(arg):
-			a.set.archive.replay = append(a.set.archive.replay, arg)
+			a.opts.Archive.Replay = append(a.opts.Archive.Replay, arg)
 		case !opts.Start.IsZero():
-			return usage("%q is one argument too many", arg)
+			return failure.Usagef("%q is one argument too many", arg)
 		default:
 			if opts.Start, err = beginning(arg); err != nil {
 				return err
 			}
 		}
 	}
-	if own.terminal && a.set.archive.only {
-		return usage("--terminal opens sessions, and --replay-only sends nothing")
+	if a.opts.Serve.Terminal && a.opts.Archive.ReplayOnly {
+		return failure.Usagef("--terminal opens sessions, and --replay-only sends nothing")
 	}
-	if a.set.insecure && !a.set.quiet {
+	if a.opts.Trust.Insecure && !a.opts.Report.Quiet {
 		a.con.warn("certificates are not checked (--insecure)")
 	}
 	a.inOrder, a.prompt = true, prompt{} // who is asked sits before the browser
-	a.set.driver.web.Compressed = true   // pages are rewritten, which those that are coded cannot be
+	a.opts.Driver.Web.Compressed = true  // pages are rewritten, which those that are coded cannot be
 	ctx, err := a.openArchives(cmd.Context(), args, false)
 	if err != nil {
 		return err
 	}
-	opts.Archive, opts.ArchiveOnly = a.archives.replay, a.set.archive.only
-	clients, err := a.serveClients(own.terminal)
+	opts.Archive, opts.ArchiveOnly = a.archives.replay, a.opts.Archive.ReplayOnly
+	clients, err := a.serveClients(a.opts.Serve.Terminal)
 	if err != nil {
 		return err
 	}
@@ -131,9 +97,9 @@ func (a *app) serve(cmd *cobra.Command, args []string, own serveSettings) error 
 
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
-	return a.serveOn(ctx, l, opts, own.open)
+	return a.serveOn(ctx, l, opts, a.opts.Serve.Open)
 }
 
 // serveClients are the clients of the pages.
@@ -141,14 +107,14 @@ type serveClients struct{ own, foreign, sessions *fetch.Client }
 
 // serveClients returns the client of the user, that of strangers, which has no logins, and that of
 // sessions, if there are any.
-func (a *app) serveClients(terminal bool) (c serveClients, err error) {
-	opts, err := a.options()
+func (n *network) serveClients(terminal bool) (c serveClients, err error) {
+	opts, err := n.options()
 	if err != nil {
 		return c, err
 	}
 	opts.Recorder = joined(opts.Recorder, browse.Recorder)
-	if r := a.archives.replay; r != nil { // in place of the one that knows a single time
-		opts.Middleware = append(opts.Middleware[:len(opts.Middleware)-1:len(opts.Middleware)-1], browse.Archived(r, a.set.archive.only))
+	if r := n.archives.replay; r != nil { // in place of the one that knows a single time
+		opts.Middleware = append(opts.Middleware[:len(opts.Middleware)-1:len(opts.Middleware)-1], browse.Archived(r, n.opts.Archive.ReplayOnly))
 	}
 	theirs := *opts
 	theirs.Credentials = nil
@@ -156,19 +122,19 @@ func (a *app) serveClients(terminal bool) (c serveClients, err error) {
 		theirs.TLS = opts.TLS.Clone()
 		theirs.TLS.Certificates = nil
 	}
-	if a.config.sectioned() { // fields that the user sends are next to the first
+	if n.config.Sectioned() { // fields that the user sends are next to the first
 		theirs.Middleware = slices.Delete(slices.Clone(opts.Middleware), 1, 2)
 	}
 	opts.Credentials = ownLogins{opts.Credentials}
-	c.own = a.clientWith(opts)
+	c.own = n.clientWith(opts)
 	theirs.Places = c.own // a page on a private host leads to private hosts
-	c.foreign = a.clientWith(&theirs)
+	c.foreign = n.clientWith(&theirs)
 	if terminal {
 		live, policy := theirs, *theirs.Policy
 		policy.AllowSessions = true // the pages ask
 		live.Policy, live.Timeouts.Idle = &policy, -1
-		a.set.driver.termType = "xterm" // which is what the pages do best
-		c.sessions = a.clientWith(&live)
+		n.opts.Driver.TermType = "xterm" // which is what the pages do best
+		c.sessions = n.clientWith(&live)
 	}
 	return c, nil
 }
@@ -202,10 +168,10 @@ func loopback(text string) (string, error) {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || strings.Trim(port, "0123456789") != "" || port == "" {
-		return "", usage("--listen: want ADDRESS:PORT, as in 127.0.0.1:8080, not %q", text)
+		return "", failure.Usagef("--listen: want ADDRESS:PORT, as in 127.0.0.1:8080, not %q", text)
 	}
 	if !ip.IsLoopback() {
-		return "", &usageError{"--listen: " + host + " is not on this machine alone, and what is served is for its user", "ssh -L reaches it from elsewhere"}
+		return "", failure.Hinted("--listen: "+host+" is not on this machine alone, and what is served is for its user", "ssh -L reaches it from elsewhere")
 	}
 	return net.JoinHostPort(host, port), nil
 }
@@ -215,7 +181,7 @@ func beginning(arg string) (uri.URI, error) {
 	if _, err := os.Stat(arg); err == nil {
 		path, err := filepath.Abs(arg)
 		if err != nil {
-			return uri.URI{}, fileError(err)
+			return uri.URI{}, failure.File(err)
 		}
 		return uri.File{Path: filepath.ToSlash(path)}.URI()
 	}
@@ -224,7 +190,7 @@ func beginning(arg string) (uri.URI, error) {
 		return u, err
 	}
 	if !u.IsAbs() {
-		return u, &usageError{fmt.Sprintf("%q is no directory, no archive and no URL", arg), ""}
+		return u, failure.Hinted(fmt.Sprintf("%q is no directory, no archive and no URL", arg), "")
 	}
 	return u, nil
 }
@@ -244,7 +210,7 @@ func defaultBookmarks() string {
 }
 
 // serveOn serves on l until ctx ends.
-func (a *app) serveOn(ctx context.Context, l net.Listener, opts browse.Options, open bool) error {
+func (n *network) serveOn(ctx context.Context, l net.Listener, opts browse.Options, open bool) error {
 	host := l.Addr().String()
 	_, port, _ := net.SplitHostPort(host)
 	opts.Hosts = []string{host, net.JoinHostPort("localhost", port)}
@@ -263,13 +229,13 @@ func (a *app) serveOn(ctx context.Context, l net.Listener, opts browse.Options, 
 		close(stopped)
 	})
 	address := handler.Address(host)
-	if _, err := fmt.Fprintln(a.std.out, address); err != nil {
+	if _, err := fmt.Fprintln(n.std.out, address); err != nil {
 		l.Close()
-		return fileError(err)
+		return failure.File(err)
 	}
 	if open {
 		if err := openBrowser(ctx, handler.AddressOnce(host)); err != nil {
-			a.say("the browser cannot be started: %v", err)
+			n.say("the browser cannot be started: %v", err)
 		}
 	}
 	err := server.Serve(l)
@@ -279,7 +245,7 @@ func (a *app) serveOn(ctx context.Context, l net.Listener, opts browse.Options, 
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
-	return fileError(err)
+	return failure.File(err)
 }
 
 // openBrowser opens an address with what the system has for it.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
@@ -23,41 +24,41 @@ const escape = 0x1d
 // session attaches the terminal to an interactive service. If standard input is not a terminal, it
 // is sent, and what arrives is printed until the server closes the connection or, after the end of
 // the input, has been silent for the time given by -T. What arrives goes where -O says.
-func (a *app) session(ctx context.Context, j *job.Job) error {
-	terminal := a.input.terminal()
-	if !terminal && a.input.absent() {
+func (g *getter) session(ctx context.Context, j *job.Job) error {
+	terminal := g.input.terminal()
+	if !terminal && g.input.absent() {
 		return &fetch.Error{Code: fetch.ErrInteractive, Err: errors.New("there is neither a terminal nor input to send"),
 			Hint: "run it from a terminal, or pipe the input into it"}
 	}
-	client, idle, err := a.sessionClient(terminal)
+	client, idle, err := g.sessionClient(terminal)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	a.about = j.URL
-	opened, messages, err := a.openSession(ctx, client, j)
+	g.about = j.URL
+	opened, messages, err := g.openSession(ctx, client, j)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
-	out, end, err := a.sessionOutput(terminal)
+	out, end, err := g.sessionOutput(terminal)
 	if err != nil {
 		return err
 	}
-	s := &session{app: a, conn: opened, out: out, idle: idle}
-	if a.events != nil {
+	s := &session{get: g, conn: opened, out: out, idle: idle}
+	if g.events != nil {
 		s.url = j.URL.Redacted()
 	}
 	switch {
 	case messages != nil:
 		s.messages = messages
 		if terminal {
-			a.say("connected to %s; each line is a message, and ^D ends the session", fetch.Printable(j.URL.Host()))
+			g.say("connected to %s; each line is a message, and ^D ends the session", fetch.Printable(j.URL.Host()))
 		}
 		begun := time.Now()
 		err := end(s.run(ctx, func(ctx context.Context) error { return s.lines(ctx, terminal) }))
 		if err == nil {
-			a.write(render.Closed(s.url, time.Since(begun)))
+			g.write(render.Closed(s.url, time.Since(begun)))
 		}
 		return err
 	case !terminal:
@@ -68,14 +69,14 @@ func (a *app) session(ctx context.Context, j *job.Job) error {
 		if _, ok := j.URL.Password(); ok {
 			advice += " and a password"
 		}
-		a.say("%s", fetch.Printable(advice))
+		g.say("%s", fetch.Printable(advice))
 	}
-	a.say("connected to %s, escape character is ^]", fetch.Printable(j.URL.Host()))
+	g.say("connected to %s, escape character is ^]", fetch.Printable(j.URL.Host()))
 	return end(s.attach(ctx))
 }
 
 // openSession opens the session of j. Messages is nil if it does not consist of them.
-func (a *app) openSession(ctx context.Context, client *fetch.Client, j *job.Job) (io.ReadWriteCloser, fetch.Messenger, error) {
+func (g *getter) openSession(ctx context.Context, client *fetch.Client, j *job.Job) (io.ReadWriteCloser, fetch.Messenger, error) {
 	req, err := j.Request()
 	if err != nil {
 		return nil, nil, err
@@ -89,8 +90,8 @@ func (a *app) openSession(ctx context.Context, client *fetch.Client, j *job.Job)
 	switch {
 	case !ok:
 		err = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("there is no session")}
-	case !framed && a.events != nil:
-		err = usage("--json has no form for this session")
+	case !framed && g.events != nil:
+		err = failure.Usagef("--json has no form for this session")
 	}
 	if err != nil {
 		resp.Body.Close()
@@ -101,22 +102,22 @@ func (a *app) openSession(ctx context.Context, client *fetch.Client, j *job.Job)
 
 // sessionClient returns a client whose connections may be silent, because people need time to
 // think, and how long the server may be silent.
-func (a *app) sessionClient(terminal bool) (*fetch.Client, time.Duration, error) {
-	idle := max(a.set.timeouts().Idle, 0)
-	if !terminal && idle == 0 && !a.set.given("timeout") && !a.set.given("read-timeout") {
+func (g *getter) sessionClient(terminal bool) (*fetch.Client, time.Duration, error) {
+	idle := max(timeouts(g.opts).Idle, 0)
+	if !terminal && idle == 0 && !g.opts.Given("timeout") && !g.opts.Given("read-timeout") {
 		idle = 60 * time.Second
 	}
-	opts, err := a.options()
+	opts, err := g.options()
 	if err != nil {
 		return nil, 0, err
 	}
 	opts.Timeouts.Idle = -1
-	return a.clientWith(opts), idle, nil
+	return g.clientWith(opts), idle, nil
 }
 
 // A session is an open interactive service.
 type session struct {
-	app      *app
+	get      *getter
 	conn     io.ReadWriteCloser
 	messages fetch.Messenger // what conn consists of; nil for plain bytes
 	url      string          // for the events of messages; "" if they are printed as they are
@@ -225,7 +226,7 @@ func (s *session) receive(arrived chan<- struct{}) error {
 			_, writeErr := s.out.Write(buf[:n])
 			s.gate.Unlock()
 			if writeErr != nil {
-				return fileError(writeErr)
+				return failure.File(writeErr)
 			}
 		}
 		if err == io.EOF {
@@ -241,7 +242,7 @@ func (s *session) receive(arrived chan<- struct{}) error {
 func (s *session) pipe(ctx context.Context) error {
 	for {
 		select {
-		case chunk, ok := <-s.app.input.read():
+		case chunk, ok := <-s.get.input.read():
 			if !ok {
 				return nil
 			}
@@ -265,10 +266,10 @@ func (s *session) sendError(err error) error {
 
 // attach hands the terminal over to the session and always takes it back.
 func (s *session) attach(ctx context.Context) error {
-	fd := int(s.app.std.in.Fd())
+	fd := int(s.get.std.in.Fd())
 	state, err := term.MakeRaw(fd)
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
 	defer term.Restore(fd, state)
 	screen, _ := s.conn.(fetch.Terminal)
@@ -277,8 +278,8 @@ func (s *session) attach(ctx context.Context) error {
 	}
 	err = s.run(ctx, func(ctx context.Context) error { return s.typing(ctx, fd, state, screen) })
 	term.Restore(fd, state)
-	s.app.say("")
-	s.app.say("connection closed")
+	s.get.say("")
+	s.get.say("connection closed")
 	return err
 }
 
@@ -286,7 +287,7 @@ func (s *session) attach(ctx context.Context) error {
 // is called.
 func (s *session) followSize(screen fetch.Terminal) (stop func()) {
 	tell := func() {
-		if columns, rows, err := term.GetSize(int(s.app.std.in.Fd())); err == nil {
+		if columns, rows, err := term.GetSize(int(s.get.std.in.Fd())); err == nil {
 			screen.Resize(columns, rows)
 		}
 	}
@@ -298,7 +299,7 @@ func (s *session) followSize(screen fetch.Terminal) (stop func()) {
 func (s *session) typing(ctx context.Context, fd int, state *term.State, screen fetch.Terminal) error {
 	for {
 		select {
-		case chunk, ok := <-s.app.input.read():
+		case chunk, ok := <-s.get.input.read():
 			if !ok {
 				return errClosed
 			}
@@ -328,10 +329,10 @@ func (s *session) command(ctx context.Context, fd int, state *term.State, screen
 	term.Restore(fd, state)
 	defer term.MakeRaw(fd)
 	for {
-		fmt.Fprint(s.app.con, "\nurlget (close, break, status, or nothing to go on)> ")
+		fmt.Fprint(s.get.con, "\nurlget (close, break, status, or nothing to go on)> ")
 		for !bytes.ContainsAny(typed, "\r\n") {
 			select {
-			case chunk, ok := <-s.app.input.read():
+			case chunk, ok := <-s.get.input.read():
 				if !ok {
 					return errClosed
 				}
@@ -348,16 +349,16 @@ func (s *session) command(ctx context.Context, fd int, state *term.State, screen
 		case strings.HasPrefix("close", word), strings.HasPrefix("quit", word):
 			return errClosed
 		case screen == nil && (strings.HasPrefix("break", word) || strings.HasPrefix("send break", word)):
-			s.app.say("this protocol has no break")
+			s.get.say("this protocol has no break")
 		case strings.HasPrefix("break", word), strings.HasPrefix("send break", word):
 			if err := screen.Break(); err != nil {
 				return s.sendError(err)
 			}
 			return nil
 		case strings.HasPrefix("status", word):
-			s.app.say("%s", s.status(screen))
+			s.get.say("%s", s.status(screen))
 		default:
-			s.app.say("%s?", fetch.Printable(word))
+			s.get.say("%s?", fetch.Printable(word))
 		}
 	}
 }

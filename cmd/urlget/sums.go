@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
@@ -25,29 +26,29 @@ type sumFile struct {
 }
 
 // checksums decides what --checksum means: ALGO:HEX, ALGO=HEX, or a file or URL of checksums.
-func (a *app) checksums(j *job.Job) {
-	text := a.set.checksum
+func (g *getter) checksums(j *job.Job) {
+	text := g.opts.Output.Checksum
 	if algo, digits, ok := strings.Cut(text, "="); ok && !strings.ContainsAny(algo, ":/") {
 		text = algo + ":" + digits
 	}
 	if algo, digits, ok := strings.Cut(text, ":"); ok {
 		text = strings.ReplaceAll(strings.ToLower(algo), "-", "") + ":" + digits
 	}
-	_, err := os.Stat(a.set.checksum)
+	_, err := os.Stat(g.opts.Output.Checksum)
 	if download.CheckChecksum(text) != nil && (err == nil || strings.Contains(text, "://")) {
-		a.sums, text = &sumFile{name: a.set.checksum}, ""
+		g.sums, text = &sumFile{name: g.opts.Output.Checksum}, ""
 	}
 	j.Checksum = text
 }
 
 // checksum finds the checksum of what j is about in the file of --checksum.
-func (a *app) checksum(ctx context.Context, j *job.Job) error {
-	s := a.sums
+func (g *getter) checksum(ctx context.Context, j *job.Job) error {
+	s := g.sums
 	if s == nil {
 		return nil
 	}
 	if s.lines == nil {
-		content, err := a.readSums(ctx, s.name)
+		content, err := g.readSums(ctx, s.name)
 		if err != nil {
 			return err
 		}
@@ -65,17 +66,17 @@ func (a *app) checksum(ctx context.Context, j *job.Job) error {
 	return nil
 }
 
-func (a *app) readSums(ctx context.Context, name string) ([]byte, error) {
+func (g *getter) readSums(ctx context.Context, name string) ([]byte, error) {
 	if !strings.Contains(name, "://") {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, fileError(err)
+			return nil, failure.File(err)
 		}
 		defer f.Close()
 		content, err := io.ReadAll(io.LimitReader(f, maxSums+1))
-		return content, fileError(err)
+		return content, failure.File(err)
 	}
-	resp, err := a.client.Get(ctx, name)
+	resp, err := g.client.Get(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -9,12 +9,12 @@ import (
 
 func TestTranscriptFile(t *testing.T) {
 	t.Parallel()
-	if w := (&transcript{}).writer(); w != nil {
+	if w := (&transcript{}).writer(""); w != nil {
 		t.Errorf("without a name: %v, want nil, or the driver would write", w)
 	}
 	name := filepath.Join(t.TempDir(), "kept")
-	kept := &transcript{name: name}
-	w := kept.writer()
+	kept := &transcript{}
+	w := kept.writer(name)
 	if _, err := os.Stat(name); !os.IsNotExist(err) {
 		t.Errorf("before anything was said: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
@@ -65,19 +66,19 @@ func treeVisitOf(ctx context.Context) treeVisit {
 }
 
 // showTree lets the display show a mirror that is made with opts, if there is one.
-func (a *app) showTree(opts *mirror.Options) {
-	if a.con.tty == nil && !a.con.plain && a.events == nil && a.set.progress != progressJSON {
+func (g *getter) showTree(opts *mirror.Options) {
+	if g.con.tty == nil && !g.con.plain && g.events == nil && g.opts.Report.Progress != flags.ProgressJSON {
 		return
 	}
-	a.con.mu.Lock()
-	a.con.tree = &treeCount{}
-	a.con.mu.Unlock()
-	layout := a.set.tree.layout()
-	opts.Crawl.Waiting = func(waiting int64) { a.con.counts(func(n *treeCount) { n.waiting = waiting }) }
+	g.con.mu.Lock()
+	g.con.tree = &treeCount{}
+	g.con.mu.Unlock()
+	layout := g.opts.Tree.Layout()
+	opts.Crawl.Waiting = func(waiting int64) { g.con.counts(func(n *treeCount) { n.waiting = waiting }) }
 	opts.Begin = func(ctx context.Context, u uri.URI) (context.Context, func()) {
-		t := a.con.begin(filepath.FromSlash(layout.Path(u)))
+		t := g.con.begin(filepath.FromSlash(layout.Path(u)))
 		t.change(func() { t.host = u.Host() })
-		v := treeVisit{t, a.progress(&job.Job{URL: u}, t)}
+		v := treeVisit{t, g.progress(&job.Job{URL: u}, t)}
 		return following(context.WithValue(ctx, treeVisitKey{}, v), t), t.end
 	}
 	opts.Progress = func(ctx context.Context, path string, done, total int64) {

@@ -7,16 +7,16 @@ import (
 )
 
 // treeSchedule returns how much of a tree is retrieved at once.
-func (a *app) treeSchedule() schedule.Options {
-	m := &a.set.many
+func (g *getter) treeSchedule(seeds []seed) schedule.Options {
+	m := &g.opts.Many
 	most := 0
-	for _, s := range a.seeds {
-		most = max(most, m.hostLimit(s.url.Scheme()))
+	for _, s := range seeds {
+		most = max(most, hostLimit(m, s.url.Scheme()))
 	}
 	return schedule.Options{
-		Parallel:    int(m.jobs),
-		Host:        schedule.Limits{Parallel: most, Delay: time.Duration(m.wait)},
-		RandomDelay: m.randomWait,
-		MaxPause:    time.Duration(a.set.retryWait),
+		Parallel:    int(m.Jobs),
+		Host:        schedule.Limits{Parallel: most, Delay: time.Duration(m.Wait)},
+		RandomDelay: m.RandomWait,
+		MaxPause:    time.Duration(g.opts.Network.RetryWait),
 	}
 }

@@ -473,7 +473,7 @@ func TestHelpReportsAFullDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	status := run(t.Context(), []string{"--help"}, stdio{in: r, out: full, err: w})
+	status := execute(t.Context(), []string{"--help"}, stdio{in: r, out: full, err: w})
 	w.Close()
 	io.Copy(&b, r)
 	if status != 3 || !strings.Contains(b.String(), "the disk is full") {

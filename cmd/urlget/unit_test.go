@@ -6,11 +6,10 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 )
 
@@ -52,11 +51,11 @@ func TestExitStatus(t *testing.T) {
 		}
 	}
 	for err, want := range map[error]int{
-		nil:                         0,
-		errors.New("odd"):           1,
-		usage("wrong"):              2,
-		fileError(fs.ErrNotExist):   3,
-		error(fetch.ErrInterrupted): 130,
+		nil:                          0,
+		errors.New("odd"):            1,
+		failure.Usagef("wrong"):      2,
+		failure.File(fs.ErrNotExist): 3,
+		error(fetch.ErrInterrupted):  130,
 	} {
 		if got := exitStatus(err); got != want {
 			t.Errorf("%v: %d, want %d", err, got, want)
@@ -74,7 +73,7 @@ func TestPrintError(t *testing.T) {
 	}{
 		{"http://h/b", redirected, "urlget: http://h/b: not found (404 No\\nt \\x1bhere)\nhint: look\\nelsewhere\n"},
 		{"http://h/a", redirected, "urlget: http://h/a: http://h/b: not found (404 No\\nt \\x1bhere)\nhint: look\\nelsewhere\n"},
-		{"", usage("no URL"), "urlget: no URL\n"},
+		{"", failure.Usagef("no URL"), "urlget: no URL\n"},
 		{"x\x1b", errors.New("a\nb"), "urlget: x\\x1b: a\\nb\n"},
 	}
 	for _, tt := range tests {
@@ -82,83 +81,6 @@ func TestPrintError(t *testing.T) {
 		printError(&b, false, "", tt.subject, tt.err)
 		if b.String() != tt.want {
 			t.Errorf("got  %q\nwant %q", b.String(), tt.want)
-		}
-	}
-}
-
-func TestSplitShort(t *testing.T) {
-	t.Parallel()
-	flags := (&app{}).command().Flags()
-	tests := []struct{ args, want string }{
-		{"-nc u", "--no-clobber u"},
-		{"-qnc u", "--no-clobber -q u"},
-		{"-qO- u", "-qO- u"},
-		{"-qO -nc u", "-qO -nc u"},
-		{"-O -nc -nc u", "-O -nc --no-clobber u"},
-		{"-Onc u", "-Onc u"},
-		{"--output-document -nc u", "--output-document -nc u"},
-		{"--output-document=x -nc u", "--output-document=x --no-clobber u"},
-		{"--quiet -nc u", "--quiet --no-clobber u"},
-		{"-q -- -nc", "-q -- -nc"},
-		{"- -nc", "- --no-clobber"},
-		{"-i - -nc", "-i - --no-clobber"},
-		{"-O", "-O"},
-		{"ls -q u", "ls -q u"},
-	}
-	for _, tt := range tests {
-		got, err := splitShort(strings.Fields(tt.args), flags)
-		if err != nil || !slices.Equal(got, strings.Fields(tt.want)) {
-			t.Errorf("%s: %q, %v; want %s", tt.args, got, err, tt.want)
-		}
-	}
-	for _, args := range []string{"-n u", "-nx", "-qnx", "-ncq"} {
-		if got, err := splitShort(strings.Fields(args), flags); err == nil {
-			t.Errorf("%s: %q", args, got)
-		}
-	}
-}
-
-func TestSeconds(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]time.Duration{"0": 0, "5": 5 * time.Second, "0.5": 500 * time.Millisecond, "2m": 2 * time.Minute} {
-		var s seconds
-		if err := s.Set(text); err != nil || time.Duration(s) != want {
-			t.Errorf("%q: %v, %v", text, time.Duration(s), err)
-		}
-	}
-	for _, text := range []string{"", "x", "-1", "-1s", "NaN", "Inf", "1e300", "1 s"} {
-		var s seconds
-		if err := s.Set(text); err == nil {
-			t.Errorf("%q: %v", text, time.Duration(s))
-		}
-	}
-}
-
-func TestSize(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]size{"1": 1, "10k": 10 << 10, "1.5M": 3 << 19, "2g": 2 << 30, "1T": 1 << 40} {
-		var s size
-		if err := s.Set(text); err != nil || s != want {
-			t.Errorf("%q: %d, %v", text, s, err)
-		}
-	}
-	for _, text := range []string{"", "k", "0", "-1", "0.1", "NaN", "1e30", "5x", "9999999t"} {
-		var s size
-		if err := s.Set(text); err == nil {
-			t.Errorf("%q: %d", text, s)
-		}
-	}
-}
-
-func TestPorts(t *testing.T) {
-	t.Parallel()
-	var p ports
-	if err := errors.Join(p.Set("25"), p.Set("110,143")); err != nil || !slices.Equal(p, []uint16{25, 110, 143}) {
-		t.Errorf("%v, %v", p, err)
-	}
-	for _, text := range []string{"", "0", "65536", "-1", "a", "1,"} {
-		if err := new(ports).Set(text); err == nil {
-			t.Errorf("%q: no error", text)
 		}
 	}
 }
@@ -184,36 +106,6 @@ func TestParseResolve(t *testing.T) {
 	}
 }
 
-func TestParseRange(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]fetch.Range{
-		"0-0": {Offset: 0, Length: 1}, "5-9": {Offset: 5, Length: 5}, "7-": {Offset: 7}, "0-": {},
-		"-5": {Offset: -5}, "5": {Offset: 5},
-	} {
-		if got, err := parseRange(text); err != nil || got != want {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "-", "-0", "--5", "+5", "5-4", "a-b", "1-2-3", "99999999999999999999-", "-99999999999999999999"} {
-		if got, err := parseRange(text); err == nil {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-}
-
-func TestParseRanges(t *testing.T) {
-	t.Parallel()
-	got, err := parseRanges("0-10, 12-15,-3")
-	if want := []fetch.Range{{Length: 11}, {Offset: 12, Length: 4}, {Offset: -3}}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %v", got, err)
-	}
-	for _, text := range []string{"1-2,", ",", "1-2;3-4"} {
-		if got, err := parseRanges(text); err == nil {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-}
-
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -228,13 +120,13 @@ func TestTimeouts(t *testing.T) {
 		{"-T 5 --read-timeout 0", fetch.Timeouts{Connect: 5e9, Reply: -1, Idle: -1}},
 	}
 	for _, tt := range tests {
-		a := &app{}
-		flags := a.command().Flags()
-		if err := flags.Parse(strings.Fields(tt.args)); err != nil {
+		a := newApp(nil, stdio{}, nil)
+		set := a.command().Flags()
+		if err := set.Parse(strings.Fields(tt.args)); err != nil {
 			t.Fatal(err)
 		}
-		a.set.flags = flags
-		if got := a.set.timeouts(); got != tt.want {
+		a.opts.Use(set)
+		if got := timeouts(a.opts); got != tt.want {
 			t.Errorf("%s: %+v", tt.args, got)
 		}
 	}

@@ -17,43 +17,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 )
-
-// listFlags is what the flags say of the list of URLs.
-type listFlags struct {
-	file  string // a URL, or "-" for standard input
-	html  bool   // it is a page
-	base  string // what its relative references are relative to
-	begin uri.URI
-}
-
-// addListingFlags defines the flags about the list of URLs.
-func addListingFlags(f *pflag.FlagSet, s *settings) {
-	f.VarP((*once)(&s.list.file), "input-file", "i", "read URLs from `FILE`, a URL or \"-\" (standard input), one a line, or from the links of a page")
-	f.BoolVar(&s.list.html, "force-html", false, "read the list as an HTML page, whatever its name")
-	f.StringVarP(&s.list.base, "base", "B", "", "resolve what is relative in the list against `URL`")
-}
-
-// check finds flags that contradict each other.
-func (l *listFlags) check() error {
-	if l.file == "" && (l.html || l.base != "") {
-		return &usageError{"--force-html and --base are about a list: they need -i", "wget's -F is --force-html here: -F NAME=VALUE answers a form"}
-	}
-	if l.base == "" {
-		return nil
-	}
-	var err error
-	if l.begin, err = uri.ParseLoose(l.base); err != nil || !l.begin.IsAbs() {
-		return usage("--base: %s is no absolute URL", fetch.Printable(l.begin.Redacted()))
-	}
-	return nil
-}
 
 // A given is something to do as the user gave it.
 type given struct {
@@ -77,33 +46,33 @@ type list struct {
 }
 
 // openList opens the list; nil if there is none.
-func (a *app) openList(ctx context.Context, offline bool) (*list, error) {
-	s := &a.set.list
-	l := &list{name: s.file, base: s.begin, line: s.begin, page: s.html}
-	u, err := uri.ParseLoose(s.file)
+func (g *getter) openList(ctx context.Context, offline bool) (*list, error) {
+	s := &g.opts.List
+	l := &list{name: s.File, base: s.Begin, line: s.Begin, page: s.HTML}
+	u, err := uri.ParseLoose(s.File)
 	switch {
-	case s.file == "":
+	case s.File == "":
 		return nil, nil
-	case s.file == "-":
-		l.name, l.body = "standard input", io.NopCloser(a.std.in)
+	case s.File == "-":
+		l.name, l.body = "standard input", io.NopCloser(g.std.in)
 		return l, nil
-	case strings.Contains(s.file, ":/") && err == nil && u.IsAbs() && !exists(s.file):
+	case strings.Contains(s.File, ":/") && err == nil && u.IsAbs() && !exists(s.File):
 		if offline {
-			return nil, usage("-i %s would have to be retrieved, and explain sends nothing", fetch.Printable(u.Redacted()))
+			return nil, failure.Usagef("-i %s would have to be retrieved, and explain sends nothing", fetch.Printable(u.Redacted()))
 		}
-		a.typed.add(u)
-		return l, l.retrieve(ctx, a.client, u)
+		g.typed.add(u)
+		return l, l.retrieve(ctx, g.client, u)
 	}
-	f, err := os.Open(s.file)
+	f, err := os.Open(s.File)
 	if err != nil {
-		return nil, fileError(err)
+		return nil, failure.File(err)
 	}
 	l.body = f
-	switch strings.ToLower(path.Ext(s.file)) {
+	switch strings.ToLower(path.Ext(s.File)) {
 	case ".html", ".htm", ".xhtml":
 		l.page = true
 	}
-	if abs, err := filepath.Abs(s.file); err == nil && l.base.IsZero() {
+	if abs, err := filepath.Abs(s.File); err == nil && l.base.IsZero() {
 		l.base, _ = uri.File{Path: filepath.ToSlash(abs)}.URI()
 	}
 	return l, nil
@@ -141,10 +110,10 @@ func (l *list) each(retrievable func(string) bool, pass func(given) bool) error 
 	for line, err := range job.Lines(in) {
 		place := fmt.Sprintf("%s:%d", l.name, line.Number)
 		if errors.Is(err, job.ErrLongLine) {
-			err = usage("%s: %v", place, err)
+			err = failure.Usagef("%s: %v", place, err)
 		}
 		if err != nil {
-			return fileError(err)
+			return failure.File(err)
 		}
 		g := given{text: line.Text, from: l.from, place: place}
 		if ref, err := uri.ParseRef(g.text); err == nil && !ref.IsAbs() && !l.line.IsZero() && g.text[0] != '{' {
@@ -274,7 +243,7 @@ func wantedKind(t reflect.Type) string {
 }
 
 // lineJob returns the job of a line of JSON: what the flags say, and what the line says besides.
-func (a *app) lineJob(template *job.Job, g given) (*job.Job, error) {
+func (gt *getter) lineJob(template *job.Job, g given) (*job.Job, error) {
 	var keys map[string]json.RawMessage
 	type plain job.Job
 	j := plain(*template)
@@ -289,22 +258,22 @@ func (a *app) lineJob(template *job.Job, g given) (*job.Job, error) {
 		err = json.Unmarshal([]byte(g.text), &keys)
 	}
 	if err != nil {
-		return nil, usage("not a line of JSON with a url: %s", jsonMistake(err))
+		return nil, failure.Usagef("not a line of JSON with a url: %s", jsonMistake(err))
 	}
 	for key := range keys {
 		switch {
 		case !g.from.IsZero() && !slices.Contains(remoteFields, key):
-			return nil, usage("%q is not for a list that a server sent", key)
+			return nil, failure.Usagef("%q is not for a list that a server sent", key)
 		case slices.Contains([]string{"op", "from", "depth", "attempt"}, key):
-			return nil, usage("%q is not for a list", key)
-		case a.set.tree.on() && key != "url":
-			return nil, usage("%q is for single files: of what a tree begins at, only the URL counts", key)
+			return nil, failure.Usagef("%q is not for a list", key)
+		case gt.opts.Tree.On() && key != "url":
+			return nil, failure.Usagef("%q is for single files: of what a tree begins at, only the URL counts", key)
 		}
 	}
 	if j.Output == "-" && template.Output != "-" {
-		return nil, usage("\"output\" names a file; urlget cat prints")
+		return nil, failure.Usagef("\"output\" names a file; urlget cat prints")
 	}
-	if base := a.set.list.begin; !j.URL.IsAbs() && j.URL.String() != "" && !base.IsZero() {
+	if base := gt.opts.List.Begin; !j.URL.IsAbs() && j.URL.String() != "" && !base.IsZero() {
 		j.URL = base.Resolve(j.URL)
 	}
 	if j.Form == nil {
@@ -313,9 +282,9 @@ func (a *app) lineJob(template *job.Job, g given) (*job.Job, error) {
 	j.Header = append(slices.Clone(template.Header), j.Header...)
 	done := job.Job(j)
 	if wrong := (*job.FieldError)(nil); errors.As(done.Validate(), &wrong) {
-		err := usage("%s: %s", wrong.Field, wrong.Reason)
+		err := failure.Usagef("%s: %s", wrong.Field, wrong.Reason)
 		if wrong.Field == "output" {
-			err.hint = "files of a list are below the directory of -P, as in \"sub/name\""
+			err.Hint = "files of a list are below the directory of -P, as in \"sub/name\""
 		}
 		return nil, err
 	}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/cmd/urlget/internal/config"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 )
 
 // The linker sets these for a release: go build -ldflags "-X main.version=v1.2.0". In other builds
@@ -26,28 +28,27 @@ func (a *app) versionCommand() *cobra.Command {
 		Long: `Print the version on the first line, and the commit it was built from on the
 second, if both are known. With -v, the version of Go, those of all modules and
 what the configuration file says follow.`,
-		Args:              func(_ *cobra.Command, args []string) error { return noArguments(args) },
+		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(*cobra.Command, []string) error { return a.printVersion() },
 	}
-	cmd.Flags().BoolVarP(&a.set.verbose, "verbose", "v", false, "print the version of Go and of all modules too")
+	a.table.Define(cmd.Flags(), flags.Version)
 	return cmd
 }
 
-func (a *app) printVersion() error {
-	text := describeBuild(buildInfo(), a.set.verbose)
-	if a.set.verbose {
-		c, err := a.set.readConfig()
+func (n *network) printVersion() error {
+	text := describeBuild(buildInfo(), n.opts.Report.Verbose)
+	if n.opts.Report.Verbose {
+		file, err := config.Read(&n.opts.Config, n.table)
 		if err != nil {
 			return err
 		}
-		c.counted = c.global
-		for _, line := range c.describe(uri.URI{}) {
+		for _, line := range file.DescribeAll() {
 			text += "config " + line + "\n"
 		}
 	}
-	_, err := a.std.out.WriteString(text)
-	return fileError(err)
+	_, err := n.std.out.WriteString(text)
+	return failure.File(err)
 }
 
 // programVersion returns the version of the program.

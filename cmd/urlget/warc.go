@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/urlget/urlget/archive"
 	"github.com/urlget/urlget/archive/wacz"
 	"github.com/urlget/urlget/archive/warc"
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 )
 
@@ -31,17 +32,26 @@ func (a *app) warcCommand() *cobra.Command {
   urlget warc import --warc FILE FROM...   and of mailboxes and mirrors
   urlget warc extract FILE [URL|ID]...     save what is in it as files
   urlget warc pack ALL.wacz FILE...        pack archives with an index (WACZ)`,
-		Args: func(_ *cobra.Command, args []string) error { return noArguments(args) },
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			return &usageError{"what is to be done with an archive?", "urlget warc verify FILE"}
+			return failure.Hinted("what is to be done with an archive?", "urlget warc verify FILE")
 		},
 	}
-	files := func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usage("no FILE")
-		}
-		return nil
+	cmd.AddCommand(a.readingCommands()...)
+	cmd.AddCommand(a.writingCommands()...)
+	return cmd
+}
+
+// needFile is for commands that need an argument.
+func needFile(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return failure.Usagef("no FILE")
 	}
+	return nil
+}
+
+// readingCommands returns the commands that look at each archive.
+func (a *app) readingCommands() []*cobra.Command {
 	each := func(do func(string) error) func(*cobra.Command, []string) error {
 		return func(_ *cobra.Command, args []string) error {
 			for _, name := range args {
@@ -52,56 +62,57 @@ func (a *app) warcCommand() *cobra.Command {
 			return nil
 		}
 	}
-	cmd.AddCommand(&cobra.Command{
+	return []*cobra.Command{{
 		Use:   "verify FILE...",
 		Short: "Check structure and digests of archives",
-		Args:  files,
+		Args:  needFile,
 		RunE:  each(a.verify),
-	}, &cobra.Command{
+	}, {
 		Use:   "index FILE...",
 		Short: "Write the index of an archive beside it (CDXJ)",
-		Args:  files,
+		Args:  needFile,
 		RunE:  each(a.index),
-	})
+	}}
+}
+
+// writingCommands returns the commands that make something of archives.
+func (a *app) writingCommands() []*cobra.Command {
 	into := &cobra.Command{
 		Use:   "import --warc FILE FROM...",
 		Short: "Put archives, mailboxes (mbox, Maildir) and mirrors into an archive",
-		Args:  files,
+		Args:  needFile,
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.importInto(cmd, args) },
 	}
 	merge := &cobra.Command{
 		Use:   "merge --warc FILE FROM...",
 		Short: "Make one archive of several, without what they have twice",
-		Args:  files,
+		Args:  needFile,
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.importInto(cmd, args, archive.WARC) },
 	}
 	for _, c := range []*cobra.Command{into, merge} {
-		a.defineNamed(c, addWarcFlags, addGoOnFlag)
+		a.define(c, flags.Merge)
 	}
 	extract := &cobra.Command{
 		Use:   "extract FILE [URL|ID]...",
 		Short: "Save what is in an archive as files, or print records by identifier",
-		Args:  files,
+		Args:  needFile,
 		RunE:  a.extract,
 	}
-	a.defineNamed(extract, func(f *pflag.FlagSet, s *settings) {
-		f.StringVarP(&s.dir, "directory-prefix", "P", "", "save files below `DIR`")
-	})
+	a.define(extract, flags.Extract)
 	pack := &cobra.Command{
 		Use:   "pack ALL.wacz FILE...",
 		Short: "Pack archives with an index and a list of pages (WACZ)",
-		Args:  files,
+		Args:  needFile,
 		RunE:  func(_ *cobra.Command, args []string) error { return a.pack(args) },
 	}
-	cmd.AddCommand(into, merge, extract, pack)
-	return cmd
+	return []*cobra.Command{into, merge, extract, pack}
 }
 
 // index writes the index of an archive beside it.
 func (a *app) index(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
 	defer f.Close()
 	base := name
@@ -110,23 +121,23 @@ func (a *app) index(name string) error {
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(name), ".cdxj-*")
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
 	defer os.Remove(tmp.Name())
 	defer tmp.Close()
 	out := bufio.NewWriter(tmp)
 	if err := warc.WriteIndex(out, f, filepath.Base(name)); err != nil {
-		return fileError(fmt.Errorf("%s: %w", name, err))
+		return failure.File(fmt.Errorf("%s: %w", name, err))
 	}
 	if err := errors.Join(out.Flush(), tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
-	return fileError(os.Rename(tmp.Name(), base+".cdxj"))
+	return failure.File(os.Rename(tmp.Name(), base+".cdxj"))
 }
 
 // verify prints what is wrong with an archive, and how much there is in it.
-func (a *app) verify(name string) error {
-	out := &writer{w: a.std.out}
+func (r *reporter) verify(name string) error {
+	out := &writer{w: r.std.out}
 	if isPacked(name) {
 		if err := verifyPacked(out, name); err != nil {
 			return err
@@ -139,12 +150,12 @@ func (a *app) verify(name string) error {
 func verifyPacked(out io.Writer, name string) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return fileError(err)
+		return failure.File(err)
 	}
 	packed, err := wacz.NewReader(f, info.Size())
 	problems := 0
@@ -156,7 +167,7 @@ func verifyPacked(out io.Writer, name string) error {
 	}
 	switch {
 	case err != nil:
-		return fileError(fmt.Errorf("%s: %w", name, err))
+		return failure.File(fmt.Errorf("%s: %w", name, err))
 	case problems > 0:
 		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%d problems in %s", problems, name)}
 	}
@@ -170,7 +181,7 @@ func verifyWARC(out *writer, name string, file io.ReaderAt) error {
 		fmt.Fprintf(out, "%s: byte %d: %s\n", shown, p.Offset, fetch.Printable(p.Text))
 	})
 	if err != nil {
-		return fileError(fmt.Errorf("%s: %w", name, err))
+		return failure.File(fmt.Errorf("%s: %w", name, err))
 	}
 	fmt.Fprintf(out, "%s: %d records, %s of content, %d problems\n", shown, s.Records, sizeText(s.Content), problems)
 	if s.Elsewhere > 0 {
@@ -178,9 +189,9 @@ func verifyWARC(out *writer, name string, file io.ReaderAt) error {
 	}
 	switch {
 	case out.err != nil:
-		return fileError(out.err)
+		return failure.File(out.err)
 	case s.Records == 0:
-		return fileError(fmt.Errorf("%s holds no record", name))
+		return failure.File(fmt.Errorf("%s holds no record", name))
 	case problems > 0:
 		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%d problems in %s", problems, name)}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -22,7 +24,7 @@ var otherWords = map[string]string{
 
 // checkFirstWord refuses a first argument that is neither a URL nor a file nor a command, before
 // the other ones are retrieved.
-func (s *settings) checkFirstWord(root *cobra.Command, args []string) error {
+func (a *app) checkFirstWord(root *cobra.Command, args []string) error {
 	if len(args) == 0 || !isWord(args[0]) {
 		return nil
 	}
@@ -30,18 +32,18 @@ func (s *settings) checkFirstWord(root *cobra.Command, args []string) error {
 	if _, err := os.Lstat(word); err == nil {
 		return nil // the hint will be its URL
 	}
-	wrong := &usageError{text: `"` + word + `" is neither a command nor a URL`}
+	wrong := &failure.Usage{Text: `"` + word + `" is neither a command nor a URL`}
 	names := commandNames(root)
 	near := uri.NearestScheme(word, names)
 	switch {
 	case otherWords[word] != "":
-		wrong.hint = "here it is " + otherWords[word]
-	case s.misread(word) != "":
-		wrong.hint = s.misread(word)
+		wrong.Hint = "here it is " + otherWords[word]
+	case a.opts.Misread(word) != "":
+		wrong.Hint = a.opts.Misread(word)
 	case near != "":
-		wrong.hint = "did you mean urlget " + near + " ?"
+		wrong.Hint = "did you mean urlget " + near + " ?"
 	default:
-		wrong.hint = "if it is a host: " + guessed + "://" + word + "/ ; the commands are " + strings.Join(names, ", ")
+		wrong.Hint = "if it is a host: " + flags.Guessed + "://" + word + "/ ; the commands are " + strings.Join(names, ", ")
 	}
 	return wrong
 }

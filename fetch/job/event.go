@@ -26,7 +26,7 @@ func (r *Result) Event(path string) render.Event {
 	case Listed:
 		ev = render.Listed(r.URL, r.Entries, r.Elapsed)
 	case Failed:
-		ev = render.Failed(r.URL, r.Err, render.ExitStatus(fetch.CodeOf(r.Err)))
+		ev = render.Failed(r.URL, r.Err, ExitStatus(fetch.CodeOf(r.Err)))
 		return ev
 	}
 	ev.FinalURL, ev.Status = r.FinalURL, r.Status

@@ -1,6 +1,7 @@
 package floorplan
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -13,8 +14,7 @@ import (
 	"testing"
 )
 
-// schemes are the names that the command must not know but in flags.go, where it sets the options
-// of drivers. "file" and "data" are not among them, because they are words.
+// schemes are the names that the command must not know except in schemes.go. "file" and "data" are not among them, because they are words.
 var schemes = strings.Fields(`afs cid cso dict finger ftp ftps ftpes gemini gopher gophers
 	http https imap imaps irc ldap ldapi ldaps mailserver mailto mid news nex nfs ni nntp nntps ph pop pop3 pop3s pops prospero rlogin
 	rtsp sftp smb snews spartan ssh telnet telnets tftp tn3270 urn wais whois z39.50 z39.50r z39.50s`)
@@ -24,11 +24,12 @@ var schemePrefix = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://`)
 func TestTheCommandNamesNoSchemes(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../cmd/urlget/*.go")
-	if err != nil {
-		t.Fatal(err)
+	parts, partsErr := filepath.Glob("../../cmd/urlget/internal/*/*.go")
+	if err := errors.Join(err, partsErr); err != nil || len(parts) == 0 {
+		t.Fatal(len(parts), err)
 	}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") || filepath.Base(file) == "flags.go" {
+	for _, file := range append(files, parts...) {
+		if strings.HasSuffix(file, "_test.go") || filepath.Base(file) == "schemes.go" {
 			continue
 		}
 		problems, err := named(file, nil)
@@ -63,7 +64,7 @@ func named(file string, src any) (problems []string, err error) {
 		}
 		text = strings.ToLower(text)
 		if slices.Contains(schemes, strings.TrimSuffix(text, ":")) || schemePrefix.MatchString(text) {
-			problems = append(problems, fmt.Sprintf("%v: %s names a scheme; only flags.go may do that",
+			problems = append(problems, fmt.Sprintf("%v: %s names a scheme; only schemes.go may do that",
 				fset.Position(lit.Pos()), lit.Value))
 		}
 		return true

@@ -1,4 +1,4 @@
-package render
+package job
 
 import "github.com/urlget/urlget/fetch"
 

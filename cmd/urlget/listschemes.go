@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
 )
 
@@ -19,23 +20,23 @@ type schemeRecord struct {
 }
 
 // schemes prints the table of schemes.
-func (a *app) schemes() error {
-	client, err := a.newClient()
+func (n *network) schemes() error {
+	client, err := n.newClient()
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	if a.set.json {
-		enc := json.NewEncoder(a.std.out)
+	if n.opts.Report.JSON {
+		enc := json.NewEncoder(n.std.out)
 		for _, s := range client.Schemes() {
 			if err := enc.Encode(schemeRecord{s.Name, s.Port, operations(s), string(s.State()), s.Summary}); err != nil {
-				return fileError(err)
+				return failure.File(err)
 			}
 		}
 		return nil
 	}
-	_, err = io.WriteString(a.std.out, schemeTable(client.Schemes()))
-	return fileError(err)
+	_, err = io.WriteString(n.std.out, schemeTable(client.Schemes()))
+	return failure.File(err)
 }
 
 func schemeTable(all []fetch.Scheme) string {

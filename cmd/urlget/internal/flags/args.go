@@ -1,31 +1,33 @@
-package main
+package flags
 
 import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 )
 
-// splitShort rewrites wget's two-letter flags, such as -nc, for pflag, which supports only single
-// letters: "-qnc" becomes "-q --no-clobber". Values of flags are left alone.
-func splitShort(args []string, flags *pflag.FlagSet) ([]string, error) {
+// Split rewrites wget's two-letter flags, such as -nc, for pflag, which supports only single
+// letters: "-qnc" becomes "-q --no-clobber". Values of set are left alone.
+func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 	out := make([]string, 0, len(args)+1)
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if arg == "--" {
 			return append(out, args[i:]...), nil
 		}
-		if meant := withHyphens(arg, flags); meant != arg {
-			return nil, &usageError{arg + " begins with a dash that is no hyphen", "did you mean " + meant + " ?"}
+		if meant := withHyphens(arg, set); meant != arg {
+			return nil, failure.Hinted(arg+" begins with a dash that is no hyphen", "did you mean "+meant+" ?")
 		}
 		takesNext := false
 		if name, ok := strings.CutPrefix(arg, "--"); ok {
-			f := flags.Lookup(name) // nil if it is written --name=value
+			f := set.Lookup(name) // nil if it is written --name=value
 			takesNext = f != nil && f.NoOptDefVal == ""
 		} else if len(arg) > 1 && arg[0] == '-' {
 			var extra string
 			var err error
-			if arg, extra, takesNext, err = splitCluster(arg, flags); err != nil {
+			if arg, extra, takesNext, err = t.splitCluster(arg, set); err != nil {
 				return nil, err
 			}
 			if extra != "" {
@@ -45,7 +47,7 @@ func splitShort(args []string, flags *pflag.FlagSet) ([]string, error) {
 
 // splitCluster examines the letters of one argument. It returns the argument without a two-letter
 // flag, the long form of that flag, and whether the next argument is a value.
-func splitCluster(arg string, flags *pflag.FlagSet) (rest, long string, takesNext bool, err error) {
+func (t Table) splitCluster(arg string, set *pflag.FlagSet) (rest, long string, takesNext bool, err error) {
 	if letters := arg[1:]; len(letters) > 1 && strings.Contains(letters, "s") && strings.Trim(letters, "fsSLJO") == "" {
 		if strings.Contains(letters, "O") {
 			return "-qO", "", true, nil // which needs a name here
@@ -54,23 +56,23 @@ func splitCluster(arg string, flags *pflag.FlagSet) (rest, long string, takesNex
 	}
 	for j := 1; j < len(arg); j++ {
 		if arg[j] == 'n' {
-			long, ok := twoLetters[arg[j+1:]]
-			if !ok {
-				if err := unknownFlag("-"+arg[j:], flags); err != nil {
+			long := t.pair(arg[j:])
+			if long == "" {
+				if err := t.Unknown("-"+arg[j:], set); err != nil {
 					return "", "", false, err
 				}
-				return "", "", false, usage("unknown flag -%s", arg[j:])
+				return "", "", false, failure.Usagef("unknown flag -%s", arg[j:])
 			}
 			return arg[:j], long, false, nil
 		}
-		f := flags.ShorthandLookup(arg[j : j+1])
+		f := set.ShorthandLookup(arg[j : j+1])
 		if digits := arg[j+1:]; f != nil && f.Name == "force-directories" && digits != "" && strings.Trim(digits, "0123456789") == "" {
 			return arg[:j], "--segments=" + digits, false, nil // as aria2 has it
 		}
 		if f != nil && f.NoOptDefVal == "" {
 			if value := arg[j+1:]; f.Name == "output-document" && value != "" && strings.Trim(value, "JLRSfs") == "" {
-				return "", "", false, &usageError{"-O" + value + " looks like flags of curl",
-					"curl's -O is the default here; -O ./" + value + " saves as " + value}
+				return "", "", false, failure.Hinted("-O"+value+" looks like flags of curl",
+					"curl's -O is the default here; -O ./"+value+" saves as "+value)
 			}
 			return arg, "", j == len(arg)-1, nil
 		}
@@ -82,19 +84,24 @@ func splitCluster(arg string, flags *pflag.FlagSet) (rest, long string, takesNex
 const dashes = "\u2010\u2011\u2012\u2013\u2014\u2212"
 
 // withHyphens returns an argument that begins with such a dash as the flag that was meant.
-func withHyphens(arg string, flags *pflag.FlagSet) string {
+func withHyphens(arg string, set *pflag.FlagSet) string {
 	rest := strings.TrimLeft(arg, "-"+dashes)
 	if rest == "" || !strings.ContainsAny(arg[:len(arg)-len(rest)], dashes) {
 		return arg
 	}
 	name, _, _ := strings.Cut(rest, "=")
-	if flags.Lookup(name) != nil && len(name) > 1 {
+	if set.Lookup(name) != nil && len(name) > 1 {
 		return "--" + rest
 	}
 	return "-" + rest
 }
 
-// twoLetters are wget's flags of two letters, of which the first is an n.
-var twoLetters = map[string]string{
-	"c": "--no-clobber", "v": "--no-verbose", "p": "--no-parent", "H": "--no-host-directories", "d": "--no-directories",
+// pair returns the long form of wget's flag of two letters; "" if there is none.
+func (t Table) pair(letters string) string {
+	for f := range t.All() {
+		if f.Pair == letters {
+			return "--" + f.Name
+		}
+	}
+	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/netrc"
 	"github.com/urlget/urlget/fetch/uri"
@@ -18,14 +19,14 @@ func TestForeignChallengesGetNoLogins(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := uri.MustParse("http://h.example/x")
-	a := &app{}
-	a.set.user, a.set.password, a.set.hasPassword = "u", "p", true
-	a.typed.add(u)
-	flags := &flagLogin{app: a}
+	n := &network{reporter: &reporter{opts: flags.New()}}
+	n.opts.Login.User, n.opts.Login.Password, n.opts.Login.HasPassword = "u", "p", true
+	n.typed.add(u)
+	byFlag := &flagLogin{net: n}
 	for name, source := range map[string]fetch.Credentials{
-		"flags": flags,
-		"netrc": &netrcLogin{a, netrc.New(file), flags},
-		"serve": ownLogins{flags},
+		"flags": byFlag,
+		"netrc": &netrcLogin{n, netrc.New(file), byFlag},
+		"serve": ownLogins{byFlag},
 	} {
 		for _, from := range []uri.URI{{}, u, uri.MustParse("http://evil.example/")} {
 			ch := fetch.Challenge{URL: u, From: from, Attempt: 1}

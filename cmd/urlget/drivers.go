@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols"
+	"github.com/urlget/urlget/protocols/external"
+	"github.com/urlget/urlget/protocols/imap"
+	"github.com/urlget/urlget/protocols/ldap"
+	"github.com/urlget/urlget/protocols/mailto"
+	"github.com/urlget/urlget/protocols/mid"
+	"github.com/urlget/urlget/protocols/pop"
+	"github.com/urlget/urlget/protocols/sftp"
+	"github.com/urlget/urlget/protocols/telnet"
+	"github.com/urlget/urlget/protocols/ws"
+	"github.com/urlget/urlget/protocols/z3950"
+)
+
+// minConns is how many connections with one server every driver makes if they are needed.
+const minConns = 4
+
+// composeDraft returns the message that a URL proposes.
+func composeDraft(u uri.URI) ([]byte, error) { return mailto.Draft(u) }
+
+// driverConfig returns the options of the drivers.
+func (n *network) driverConfig() protocols.Config {
+	d, p := &n.opts.Driver, n.prompt
+	piped := !n.input.terminal() // then sessions are sent text, whose lines end on the network with CR LF
+	web := &d.Web
+	web.MaxIdle = d.Conns
+	if n.jar != nil {
+		web.Jar = n.jar
+	}
+	d.SSH.User = n.opts.Login.User
+	d.SSH.TrustKey = func(ctx context.Context, key sftp.HostKey) (bool, error) {
+		if !p.possible() {
+			return false, nil
+		}
+		answer, err := p.ask(ctx, "The SSH server "+key.Host+" is not known. Its key is\n"+key.Fingerprint+" ("+key.Type+").\nTrust it from now on (yes/no)? ", false)
+		return strings.EqualFold(strings.TrimSpace(answer), "yes"), err
+	}
+	d.SSH.Passphrase = func(ctx context.Context, file string) (string, error) {
+		return p.ask(ctx, "Passphrase of "+fetch.Printable(file)+": ", true)
+	}
+	if d.Conns > minConns {
+		d.FTP.MaxConns, d.News.MaxConns = d.Conns, d.Conns
+	}
+	return protocols.Config{
+		External: &external.Options{Programs: d.Programs},
+		FTP:      &d.FTP,
+		Gemini:   &d.Gemini,
+		Gopher:   &d.Gopher,
+		HTTP:     web,
+		HTTP3:    d.HTTP3,
+		IMAP:     &imap.Options{StartTLS: d.News.StartTLS, AllowPlaintext: d.News.AllowPlaintext},
+		LDAP:     &ldap.Options{StartTLS: d.News.StartTLS, AllowPlaintext: d.News.AllowPlaintext},
+		Mailto:   &mailto.Options{Mailboxes: d.Mailboxes},
+		Mid:      &mid.Options{Mailboxes: d.Mailboxes},
+		NFS:      &d.NFS,
+		NNTP:     &d.News,
+		Z3950:    &z3950.Options{AllowPlaintext: d.News.AllowPlaintext},
+		POP:      &pop.Options{StartTLS: d.News.StartTLS, AllowPlaintext: d.News.AllowPlaintext},
+		SFTP:     &d.SSH,
+		WAIS:     &d.WAIS,
+		WS:       &ws.Options{Jar: web.Jar},
+		Telnet:   &telnet.Options{CRLF: piped, Login: d.Login, TermType: d.TermType, Transcript: n.transcript.writer(d.Transcript)},
+	}
+}

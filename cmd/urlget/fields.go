@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/config"
+	"github.com/urlget/urlget/fetch"
+)
+
+// addFields is a middleware: each request gets the fields of the sections of the configuration file
+// for its own URL, so that none of them travels with a redirect to another host.
+func (n *network) addFields(next fetch.Driver) fetch.Driver {
+	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+		return next.Open(ctx, n.withFields(req))
+	})
+}
+
+// withFields returns the request with those fields. What the command line gives comes first.
+func (n *network) withFields(req *fetch.Request) *fetch.Request {
+	return n.config.WithFields(req, n.opts.Request.Agent != "" && n.typedFlag("user-agent"))
+}
+
+// configure sets the flags that the configuration file gives and the command line does not.
+func (n *network) configure(cmd *cobra.Command) error {
+	n.opts.Use(cmd.Flags())
+	file, err := config.Read(&n.opts.Config, n.table)
+	if err != nil {
+		return err
+	}
+	n.config = file
+	return file.Apply(cmd, n.opts)
+}
+
+// typedFlag reports whether a flag is from the command line, not from the configuration file.
+func (n *network) typedFlag(name string) bool { return n.opts.Given(name) && !n.config.Applied(name) }

@@ -1,0 +1,315 @@
+// Package config reads the configuration file of the command: one long flag a line, first those for
+// all URLs, then those for some, below a host or a scheme in brackets.
+package config
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// maxConfig bounds the configuration file in bytes.
+const maxConfig = 1 << 20
+
+// A File is a configuration file. The methods of a nil one do nothing.
+type File struct {
+	path     string // "" if there is no file
+	global   []line
+	sections []section
+	applied  []line // of global, those that the command line left standing
+}
+
+// A line is one flag.
+type line struct {
+	number      int
+	name, value string
+	given       bool // there is a value
+}
+
+// A section is for the URLs of a host or of a scheme.
+type section struct {
+	host, scheme string // one of them
+	title        string // as it is written
+	lines        []line
+}
+
+// locate returns the file to read, and whether the user named it.
+func locate(o *flags.Config) (path string, named bool) {
+	switch env := os.Getenv("URLGET_CONFIG"); {
+	case o.None:
+		return "", false
+	case o.File != "":
+		return o.File, true
+	case env != "":
+		return env, true
+	}
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", false
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "urlget", "config"), false
+}
+
+// Read reads the configuration file, if there is one.
+func Read(o *flags.Config, table flags.Table) (*File, error) {
+	path, named := locate(o)
+	if path == "" {
+		return &File{}, nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return &File{}, nil
+	}
+	if err != nil {
+		return nil, failure.File(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, failure.File(err)
+	}
+	c := &File{path: path}
+	if err := c.parse(io.LimitReader(f, maxConfig+1), table); err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return c, c.checkSecrets(table)
+	}
+	return c, nil
+}
+
+// wrong is an error about a line. It does not repeat the line, which may hold a secret.
+func (c *File) wrong(number int, format string, args ...any) error {
+	return failure.Usagef("%s:%d: %s", c.path, number, fmt.Sprintf(format, args...))
+}
+
+func (c *File) parse(r io.Reader, table flags.Table) error {
+	lines := bufio.NewScanner(r)
+	size, n := 0, 1
+	for ; lines.Scan(); n++ {
+		if size += len(lines.Bytes()) + 1; size > maxConfig {
+			return c.wrong(n, "the file has more than %d bytes", maxConfig)
+		}
+		text := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff")) // with which some editors begin
+		switch {
+		case text == "" || text[0] == '#':
+		case strings.ContainsRune(text, 0):
+			return c.wrong(n, "there is a NUL in it")
+		case text[0] == '[':
+			s, ok := parseSection(text)
+			if !ok {
+				return c.wrong(n, "want [HOST] or [SCHEME:]")
+			}
+			c.sections = append(c.sections, s)
+		default:
+			l := parseLine(text)
+			l.number = n
+			if c.sections == nil {
+				c.global = append(c.global, l)
+				continue
+			}
+			if !table.Find(l.name).PerURL {
+				return c.wrong(n, "--%s is for all URLs and goes above the first [section]", fetch.Printable(l.name))
+			}
+			last := &c.sections[len(c.sections)-1]
+			last.lines = append(last.lines, l)
+		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return c.wrong(n, "the line is too long")
+	} else if err != nil {
+		return failure.File(err)
+	}
+	return nil
+}
+
+// parseLine reads "name", "name value", "name = value" and the same with dashes before it.
+func parseLine(text string) line {
+	text = strings.TrimPrefix(text, "--")
+	i := strings.IndexAny(text, " \t=")
+	if i < 0 {
+		return line{name: text}
+	}
+	value := strings.TrimSpace(text[i:])
+	value = strings.TrimSpace(strings.TrimPrefix(value, "="))
+	return line{name: text[:i], value: value, given: true}
+}
+
+func parseSection(text string) (section, bool) {
+	name, ok := strings.CutSuffix(strings.TrimPrefix(text, "["), "]")
+	s := section{title: text}
+	if scheme, isScheme := strings.CutSuffix(name, ":"); isScheme && !strings.Contains(scheme, ":") {
+		u, err := uri.Parse(name + "x")
+		s.scheme = u.Scheme()
+		return s, ok && err == nil && s.scheme != ""
+	}
+	if strings.Contains(name, ":") && !strings.HasPrefix(name, "[") {
+		name = "[" + name + "]" // an IPv6 address
+	}
+	u, err := uri.ParseLoose("//" + name)
+	s.host = u.Host()
+	return s, ok && err == nil && s.host != "" && u.Port(0) == 0 && u.Path() == ""
+}
+
+// matches reports whether the section is for u.
+func (s *section) matches(u uri.URI) bool {
+	if s.scheme != "" {
+		return u.Scheme() == s.scheme
+	}
+	return u.Host() == s.host
+}
+
+// checkSecrets refuses a file that others may read if there is a password in it.
+func (c *File) checkSecrets(table flags.Table) error {
+	for _, l := range c.all() {
+		if l.secret(table) {
+			return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s:%d: there is a secret in it, and others may read the file", c.path, l.number),
+				Hint: "chmod 600 " + c.path}
+		}
+	}
+	return nil
+}
+
+// HasSecrets reports whether there is a login in the file.
+func (c *File) HasSecrets(table flags.Table) bool {
+	return c != nil && slices.ContainsFunc(c.all(), func(l line) bool { return l.secret(table) })
+}
+
+// all returns the lines, with those of sections.
+func (c *File) all() []line {
+	all := slices.Clone(c.global)
+	for _, s := range c.sections {
+		all = append(all, s.lines...)
+	}
+	return all
+}
+
+func (l *line) secret(table flags.Table) bool {
+	secret := table.Find(l.name).Secret
+	return secret != nil && secret(l.value)
+}
+
+// Apply sets the flags that the file gives and the command line does not.
+func (c *File) Apply(cmd *cobra.Command, o *flags.Options) error {
+	set, table := cmd.Flags(), o.Table()
+	onLine := make(map[string]bool)
+	set.Visit(func(f *pflag.Flag) { onLine[f.Name] = true })
+	typed := func(name string) bool { return onLine[name] }
+	has := func(name string) bool {
+		return typed(name) || slices.ContainsFunc(c.global, func(l line) bool { return l.name == name && truth(l.value) != "false" })
+	}
+	for _, l := range c.global {
+		f := set.Lookup(l.name)
+		switch {
+		case table.Find(l.name).CommandLine:
+			return c.wrong(l.number, "--%s is for the command line", l.name)
+		case f == nil && cmd.Root().Flags().Lookup(l.name) == nil:
+			return c.unknown(l, cmd.Root().Flags())
+		case f == nil || typed(l.name) || o.GivesWay(l.name, typed, has):
+			continue
+		case !l.given && f.NoOptDefVal == "":
+			return c.wrong(l.number, "--%s needs a value", l.name)
+		case !l.given:
+			l.value = f.NoOptDefVal
+		case f.Value.Type() == "bool":
+			if l.value = truth(l.value); l.value != "true" && l.value != "false" {
+				return c.wrong(l.number, "--%s: want yes or no, or nothing for yes", l.name)
+			}
+		}
+		if err := set.Set(l.name, l.value); err != nil {
+			return c.wrong(l.number, "--%s: %v", l.name, withoutValue(err))
+		}
+		c.applied = append(c.applied, l)
+	}
+	return c.checkSections()
+}
+
+// truth returns the value of a switch as people write it in files of settings.
+func truth(word string) string {
+	switch word {
+	case "yes", "on":
+		return "true"
+	case "no", "off":
+		return "false"
+	}
+	return word
+}
+
+// unknown is the error for what is no flag.
+func (c *File) unknown(l line, set *pflag.FlagSet) error {
+	if letter, ok := strings.CutPrefix(l.name, "-"); ok && len(letter) == 1 && set.ShorthandLookup(letter) != nil {
+		return failure.Hinted(fmt.Sprintf("%s:%d: flags have their long names here, and not -%s", c.path, l.number, letter),
+			"did you mean --"+set.ShorthandLookup(letter).Name+"?")
+	}
+	err := failure.Usagef("%s:%d: there is no --%s", c.path, l.number, fetch.Printable(l.name))
+	if near := flags.Nearest(l.name, set); near != "" {
+		err.Hint = "did you mean --" + near + "?"
+	}
+	return err
+}
+
+// withoutValue returns the reason in an error of pflag, which repeats the value.
+func withoutValue(err error) error {
+	if cause := errors.Unwrap(err); cause != nil {
+		err = cause
+	}
+	if wrong := (*strconv.NumError)(nil); errors.As(err, &wrong) {
+		return wrong.Err
+	}
+	return err
+}
+
+// Blame adds to a mistake in the use of flags that some of them are from the file.
+func (c *File) Blame(err error) error {
+	if wrong := (*failure.Usage)(nil); c != nil && len(c.applied) > 0 && errors.As(err, &wrong) && wrong.Hint == "" {
+		return failure.Hinted(wrong.Text, "what "+c.path+" says counts too; --no-config leaves it out")
+	}
+	return err
+}
+
+// Describe tells which lines count for u: as FILE:LINE and the flag. A zero u means those for all.
+func (c *File) Describe(u uri.URI) []string {
+	var list []string
+	for _, l := range c.applied {
+		list = append(list, fmt.Sprintf("%s:%d --%s", c.path, l.number, l.name))
+	}
+	for _, s := range c.sections {
+		for _, l := range s.lines {
+			if u.IsZero() || s.matches(u) {
+				list = append(list, fmt.Sprintf("%s:%d %s --%s", c.path, l.number, s.title, l.name))
+			}
+		}
+	}
+	return list
+}
+
+// DescribeAll returns all lines, as Describe does.
+func (c *File) DescribeAll() []string {
+	c.applied = c.global
+	return c.Describe(uri.URI{})
+}
+
+// Applied reports whether a flag is from the file, not from the command line.
+func (c *File) Applied(name string) bool {
+	return slices.ContainsFunc(c.applied, func(l line) bool { return l.name == name })
+}

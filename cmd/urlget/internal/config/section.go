@@ -1,0 +1,184 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/textproto"
+	"strings"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Sectioned reports whether there is a section.
+func (c *File) Sectioned() bool { return c != nil && c.sections != nil }
+
+// checkSections finds mistakes in the values of sections, and reads the files that they name.
+func (c *File) checkSections() error {
+	for _, s := range c.sections {
+		if err := c.checkLogin(s); err != nil {
+			return err
+		}
+		for i := range s.lines {
+			l := &s.lines[i]
+			switch {
+			case !l.given && l.name != "no-proxy":
+				return c.wrong(l.number, "--%s needs a value", l.name)
+			case l.given && l.name == "no-proxy":
+				return c.wrong(l.number, "--no-proxy has no value in a section")
+			case l.name == "header":
+				if err := checkField(l.value); err != nil {
+					return c.wrong(l.number, "%v", err)
+				}
+			case l.name == "proxy":
+				if _, err := flags.ProxyURL(l.value, false); err != nil {
+					return c.wrong(l.number, "%v", err)
+				}
+			case l.name == "password-file":
+				password, err := flags.FirstLine(l.value)
+				if err != nil {
+					return failure.File(err)
+				}
+				l.name, l.value = "password", password
+			}
+		}
+	}
+	return nil
+}
+
+// checkLogin refuses half a login.
+func (c *File) checkLogin(s section) error {
+	user, password := 0, false
+	for _, l := range s.lines {
+		switch l.name {
+		case "user":
+			user = l.number
+			password = password || strings.Contains(l.value, ":")
+		case "password", "password-file":
+			password = true
+		}
+	}
+	switch {
+	case user > 0 && !password:
+		return c.wrong(user, "--user needs a password in the same section")
+	case user == 0 && password:
+		return c.wrong(s.lines[0].number, "a password needs --user in the same section")
+	}
+	return nil
+}
+
+// checkField finds what is wrong with a header field of a section.
+func checkField(field string) error {
+	j := job.Job{Header: []string{field}}
+	if wrong := (*job.FieldError)(nil); errors.As(j.Validate(), &wrong) {
+		return errors.New("--header: " + wrong.Reason)
+	}
+	return nil
+}
+
+// find returns the value of a flag in the last section that is for u and has it.
+func (c *File) find(u uri.URI, name string) (string, bool) {
+	value, ok := "", false
+	for _, s := range c.sections {
+		if !s.matches(u) {
+			continue
+		}
+		for _, l := range s.lines {
+			if l.name == name {
+				value, ok = l.value, true
+			}
+		}
+	}
+	return value, ok
+}
+
+// fields returns the header fields that sections give for u.
+func (c *File) fields(u uri.URI) textproto.MIMEHeader {
+	h := make(textproto.MIMEHeader)
+	for _, s := range c.sections {
+		if !s.matches(u) {
+			continue
+		}
+		for _, l := range s.lines {
+			switch l.name {
+			case "header":
+				name, value, _ := strings.Cut(l.value, ":")
+				h.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+			case "user-agent":
+				h.Set("User-Agent", l.value)
+			case "referer":
+				h.Set("Referer", l.value)
+			}
+		}
+	}
+	return h
+}
+
+// WithFields returns the request with the fields of the sections for its URL; the same one if there
+// are none. What the command line gives comes first: keepAgent says that it names the user agent.
+func (c *File) WithFields(req *fetch.Request, keepAgent bool) *fetch.Request {
+	if !c.Sectioned() {
+		return req
+	}
+	fields := c.fields(req.URL)
+	if keepAgent {
+		delete(fields, "User-Agent")
+	}
+	if len(fields) == 0 {
+		return req
+	}
+	maps.Copy(fields, req.Header)
+	dup := *req
+	dup.Header = fields
+	return &dup
+}
+
+// Proxy lets sections choose the proxy, and others in their place.
+func (c *File) Proxy(others func(uri.URI) (uri.URI, error)) func(uri.URI) (uri.URI, error) {
+	return func(u uri.URI) (uri.URI, error) {
+		if _, ok := c.find(u, "no-proxy"); ok {
+			return uri.URI{}, nil
+		}
+		if text, ok := c.find(u, "proxy"); ok {
+			return flags.ProxyURL(text, false)
+		}
+		return others(u)
+	}
+}
+
+// Logins answers from the sections of the file, once.
+type Logins struct{ File *File }
+
+// Credential implements fetch.Credentials.
+func (l Logins) Credential(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
+	user, password, ok := l.login(ch)
+	if !ok || ch.Attempt > 1 {
+		return fetch.Credential{}, fetch.ErrAuth
+	}
+	return fetch.Credential{User: user, Password: password}, nil
+}
+
+func (l Logins) login(ch fetch.Challenge) (user, password string, ok bool) {
+	if ch.Foreign {
+		return "", "", false
+	}
+	c := l.File
+	user, hasUser := c.find(ch.URL, "user")
+	user, password, _ = strings.Cut(user, ":")
+	if p, given := c.find(ch.URL, "password"); given {
+		password = p
+	}
+	return user, password, hasUser && password != "" && (ch.User == "" || ch.User == user)
+}
+
+// Source names the file, if it has a login for ch.
+func (l Logins) Source(ch fetch.Challenge) string {
+	if _, _, ok := l.login(ch); ok {
+		return l.File.path
+	}
+	return ""
+}

@@ -1,0 +1,107 @@
+package flags
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+)
+
+// rootFlags returns the table, and the flags of the command without a subcommand.
+func rootFlags() (Table, *pflag.FlagSet) {
+	table := New().Table()
+	set := pflag.NewFlagSet("urlget", pflag.ContinueOnError)
+	table.Define(set, Root)
+	return table, set
+}
+
+func TestForeignFlagsAreNotOurs(t *testing.T) {
+	t.Parallel()
+	table, set := rootFlags()
+	known := func(name string) bool {
+		if long, ok := strings.CutPrefix(name, "--"); ok {
+			return set.Lookup(long) != nil
+		}
+		return len(name) == 2 && set.ShorthandLookup(name[1:]) != nil
+	}
+	seen := make(map[string]bool)
+	for _, f := range table.Foreign() {
+		for _, name := range strings.Fields(f.Names) {
+			if strings.HasSuffix(name, "*") {
+				continue // some of a family may be ours, which come first
+			}
+			if known(name) {
+				t.Errorf("%s of %s is a flag here", name, f.Of)
+			}
+			if seen[f.Of+name] {
+				t.Errorf("%s of %s stands there twice", name, f.Of)
+			}
+			seen[f.Of+name] = true
+		}
+		for _, word := range strings.Fields(f.Here) {
+			if strings.HasPrefix(word, "-") && !known(word) {
+				t.Errorf("the advice for %s, %s, is no flag here", f.Names, word)
+			}
+		}
+	}
+}
+
+func TestUnknownFlags(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ arg, want string }{
+		{"--remote-time", "it is one of curl's; files have the time of the server without it"},
+		{"--output", "it is one of curl's; here it is -O FILE"},
+		{"--output-documnet", "did you mean --output-document?"},
+		{"--no-clobebr", "did you mean --no-clobber?"},
+		{"--retry-connrefused", "it is one of curl's and wget's; what may pass is tried again without it"},
+		{"-k1M", "aria2's -k is not needed: --segments decides how files are split"},
+		{"--xyzzy", ""},
+		{"-W", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.arg, func(t *testing.T) {
+			t.Parallel()
+			table := New().Table()
+			cmd := &cobra.Command{Use: "urlget"}
+			table.Define(cmd.Flags(), Root)
+			err := table.Mistake(cmd, cmd.ParseFlags([]string{tt.arg, "x"}))
+			wrong, ok := err.(*failure.Usage)
+			if !ok {
+				t.Fatalf("%T: %v", err, err)
+			}
+			if want := tt.want; want == "" && !strings.Contains(wrong.Hint, "--help lists the flags") || want != "" && wrong.Hint != want {
+				t.Errorf("hint %q, want %q", wrong.Hint, want)
+			}
+		})
+	}
+}
+
+// TestForeignFlagsAreKnown holds the table against the lists of long flags that wget 1.21, curl
+// 7.88 and aria2 1.36 print: each is a flag here too, or the error says what it is here.
+func TestForeignFlagsAreKnown(t *testing.T) {
+	t.Parallel()
+	table, set := rootFlags()
+	for _, tool := range []string{"wget", "curl", "aria2"} {
+		text, err := os.ReadFile("../../testdata/foreign/" + tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := strings.Fields(string(text))
+		if len(names) < 100 {
+			t.Errorf("%s has only %d flags", tool, len(names))
+		}
+		for _, name := range names {
+			if set.Lookup(name[2:]) != nil || name == "--help" || name == "--version" {
+				continue
+			}
+			wrong, ok := table.Unknown(name, set).(*failure.Usage)
+			if !ok || strings.HasPrefix(wrong.Hint, "did you mean") {
+				t.Errorf("%s of %s is not known: %v", name, tool, wrong)
+			}
+		}
+	}
+}

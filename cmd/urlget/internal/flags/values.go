@@ -1,0 +1,534 @@
+package flags
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/external"
+	"github.com/urlget/urlget/protocols/nfs"
+)
+
+// endless is what a flag may take in place of a number where 0 means that there is no end.
+const endless = "inf"
+
+// Seconds is the duration of a flag: a number of seconds, as in wget and curl, or with a unit
+// ("90", "0.5", "2m"). 0 and "inf" mean no limit.
+type Seconds time.Duration
+
+func (s *Seconds) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(time.Duration(*s).Seconds(), 'f', -1, 64)
+}
+
+func (s *Seconds) Type() string { return "seconds" }
+
+func (s *Seconds) Set(text string) error {
+	if text == endless {
+		*s = 0
+		return nil
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		if !(n >= 0 && n <= math.MaxInt64/1e9) {
+			return errors.New("out of range")
+		}
+		*s = Seconds(n * float64(time.Second))
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return errors.New("want a number of seconds")
+	}
+	*s = Seconds(d)
+	return nil
+}
+
+// Size is the number of bytes of a flag, with the suffix "k", "m", "g" or "t" for powers of 1024,
+// also as "kB" and "KiB". "inf" means no limit, as does the zero value.
+type Size int64
+
+func (s *Size) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(*s), 10)
+}
+
+func (s *Size) Type() string { return "size" }
+
+func (s *Size) Set(text string) error {
+	if text == endless {
+		*s = 0
+		return nil
+	}
+	lower := strings.ToLower(text)
+	if short, ok := strings.CutSuffix(lower, "b"); ok {
+		lower = strings.TrimSuffix(short, "i")
+	}
+	Number, unit := lower, 1.0
+	if lower != "" {
+		if i := strings.IndexByte("kmgt", lower[len(lower)-1]); i >= 0 {
+			Number, unit = lower[:len(lower)-1], float64(int64(1)<<(10*(i+1)))
+		}
+	}
+	n, err := strconv.ParseFloat(Number, 64)
+	if err != nil || !(n > 0 && n*unit >= 1 && n*unit < math.MaxInt64) {
+		return errors.New("want a number of bytes such as 5000, 64k or 2m")
+	}
+	*s = Size(n * unit)
+	return nil
+}
+
+// Several are the values of a flag that may be given again.
+type Several []string
+
+func (s *Several) String() string { return strings.Join(*s, ",") }
+func (s *Several) Type() string   { return "text" }
+
+func (s *Several) Set(text string) error {
+	*s = append(*s, text)
+	return nil
+}
+
+// Count is a flag's number of times, from least on. "inf" is the value that means no end.
+type Count struct {
+	n           *int
+	least, none int
+}
+
+func (c *Count) String() string {
+	if c.n == nil {
+		return ""
+	}
+	return strconv.Itoa(*c.n)
+}
+
+func (c *Count) Type() string { return "number" }
+
+func (c *Count) Set(text string) error {
+	if text == endless {
+		*c.n = c.none
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if errors.Is(err, strconv.ErrRange) {
+		return err
+	}
+	if err != nil || n < c.least {
+		return fmt.Errorf("want a number from %d, or inf", c.least)
+	}
+	*c.n = n
+	return nil
+}
+
+// Ports is the list of ports of a flag that may be given several times.
+type Ports []uint16
+
+func (p *Ports) String() string { return "" }
+
+func (p *Ports) Type() string { return "port" }
+
+func (p *Ports) Set(text string) error {
+	for _, word := range strings.Split(text, ",") {
+		n, err := strconv.ParseUint(word, 10, 16)
+		if err != nil || n == 0 {
+			return errors.New("want a port from 1 to 65535")
+		}
+		*p = append(*p, uint16(n))
+	}
+	return nil
+}
+
+// Number is the positive number of a flag.
+type Number int
+
+func (n *Number) String() string {
+	if *n == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*n))
+}
+
+func (n *Number) Type() string { return "number" }
+
+func (n *Number) Set(text string) error {
+	v, err := strconv.Atoi(text)
+	if err != nil || v < 1 {
+		return errors.New("want a number from 1")
+	}
+	*n = Number(v)
+	return nil
+}
+
+// Date is the point in time of a flag, in the format of RFC 3339. A date alone means the beginning
+// of that day in local time.
+type Date time.Time
+
+func (d *Date) String() string {
+	if t := time.Time(*d); !t.IsZero() {
+		return t.Format(time.RFC3339)
+	}
+	return ""
+}
+
+func (d *Date) Type() string { return "date" }
+
+func (d *Date) Set(text string) error {
+	t, err := time.ParseInLocation(time.DateOnly, text, time.Local)
+	if err != nil {
+		t, err = time.Parse(time.RFC3339, strings.ToUpper(text))
+	}
+	if err != nil {
+		return errors.New("want a date such as 2026-01-31 or 2026-01-31T12:00:00Z")
+	}
+	*d = Date(t)
+	return nil
+}
+
+// LineEnds is the value of --text-line-ends.
+type LineEnds fetch.LineEnds
+
+func (l *LineEnds) String() string { return string(*l) }
+func (l *LineEnds) Type() string   { return "how" }
+
+func (l *LineEnds) Set(text string) error {
+	switch text {
+	case "lf", "crlf":
+		*l = LineEnds(text)
+	case "as-is":
+		*l = LineEnds(fetch.LineEndsAsIs)
+	default:
+		return errors.New("want lf, crlf or as-is")
+	}
+	return nil
+}
+
+// Once is the value of a flag that cannot be given twice, as the last one would be all that counts.
+type Once string
+
+func (o *Once) String() string { return string(*o) }
+func (o *Once) Type() string   { return "string" }
+
+func (o *Once) Set(text string) error {
+	if *o != "" {
+		return errors.New("it is given twice, and only one can be read")
+	}
+	*o = Once(text)
+	return nil
+}
+
+// NFSUser is the value of --nfs-user: a user, and the groups that the user is in.
+type NFSUser nfs.Options
+
+func (u *NFSUser) String() string { return "" }
+func (u *NFSUser) Type() string   { return "user" }
+
+// Set parses a user such as 1000, 1000:100 or 1000:100,27.
+func (u *NFSUser) Set(text string) error {
+	uid, gids, grouped := strings.Cut(text, ":")
+	all := []string{uid}
+	if grouped {
+		all = append(all, strings.Split(gids, ",")...)
+	}
+	ids := make([]uint32, len(all))
+	for i, id := range all {
+		n, err := strconv.ParseUint(id, 10, 32)
+		if err != nil {
+			return errors.New("want numbers such as 1000 or 1000:100,27")
+		}
+		ids[i] = uint32(n)
+	}
+	u.User = &nfs.User{UID: ids[0], GID: ids[0]}
+	if grouped {
+		u.User.GID, u.User.GIDs = ids[1], ids[2:]
+	}
+	return nil
+}
+
+// Programs is the value of --driver.
+type Programs map[string]string
+
+func (p *Programs) String() string { return "" }
+func (p *Programs) Type() string   { return "scheme=program" }
+
+func (p *Programs) Set(text string) error {
+	scheme, program, ok := strings.Cut(text, "=")
+	if scheme = strings.ToLower(scheme); !ok || program == "" || !strings.HasPrefix(scheme, external.Prefix) {
+		return errors.New("want " + external.Prefix + "SCHEME=PROGRAM")
+	}
+	if *p == nil {
+		*p = make(Programs)
+	}
+	(*p)[scheme] = program
+	return nil
+}
+
+// Redirects is the value of --allow-redirect, which may be given several times.
+type Redirects []string
+
+func (r *Redirects) String() string { return "" }
+func (r *Redirects) Type() string   { return "scheme" }
+
+func (r *Redirects) Set(text string) error {
+	for _, word := range strings.Split(strings.ToLower(text), ",") {
+		if u, err := uri.Parse(word + ":x"); err != nil || u.Scheme() != word {
+			return errors.New("want a scheme such as gopher")
+		}
+		if word == "data" {
+			return errors.New("redirects to data are never followed")
+		}
+		*r = append(*r, word)
+	}
+	return nil
+}
+
+// A Choice is the value of a flag that takes one of some words, which are in the order of the
+// constants that they stand for.
+type Choice[T ~uint8] struct {
+	value *T
+	words []string
+}
+
+func (c *Choice[T]) String() string { return c.words[*c.value] }
+func (c *Choice[T]) Type() string   { return "mode" }
+
+func (c *Choice[T]) Set(text string) error {
+	i := slices.Index(c.words, text)
+	if i < 0 {
+		last := len(c.words) - 1
+		return errors.New("want " + strings.Join(c.words[:last], ", ") + " or " + c.words[last])
+	}
+	*c.value = T(i)
+	return nil
+}
+
+// Segments is the value of --segments.
+type Segments int
+
+func (s *Segments) String() string {
+	switch *s {
+	case 0:
+		return ""
+	case download.AutoSegments:
+		return "auto"
+	}
+	return strconv.Itoa(int(*s))
+}
+
+func (s *Segments) Type() string { return "number" }
+
+func (s *Segments) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	switch {
+	case text == "auto":
+		*s = download.AutoSegments
+	case err != nil || n < 1:
+		return errors.New("want a number from 1, or auto")
+	default:
+		*s = Segments(n)
+	}
+	return nil
+}
+
+// Level is the value of --level.
+type Level string
+
+func (l *Level) String() string { return string(*l) }
+func (l *Level) Type() string   { return "number" }
+
+func (l *Level) Set(text string) error {
+	if n, err := strconv.Atoi(text); text != endless && (err != nil || n < 0) {
+		return errors.New("want a number from 0, or inf")
+	}
+	*l = Level(text)
+	return nil
+}
+
+// Texts is the value of a flag that may be given several times, and under several names.
+type Texts []string
+
+func (t *Texts) String() string { return strings.Join(*t, "&") }
+func (t *Texts) Type() string   { return "text" }
+
+func (t *Texts) Set(text string) error {
+	*t = append(*t, text)
+	return nil
+}
+
+// FormFlag collects the values of --form or --form-file. What is wrong with one is found later, by
+// what does not repeat it: it may be a secret.
+type FormFlag struct {
+	to   *[]Answer
+	file bool
+}
+
+func (f *FormFlag) String() string {
+	if f.to == nil || len(*f.to) == 0 {
+		return ""
+	}
+	return (*f.to)[len(*f.to)-1].Text
+}
+func (f *FormFlag) Type() string { return "field" }
+
+func (f *FormFlag) Set(text string) error {
+	*f.to = append(*f.to, Answer{text, f.file})
+	return nil
+}
+
+// An Answer is a value of --form or, if it is a file's, of --form-file.
+type Answer struct {
+	Text string
+	File bool
+}
+
+// Pins are the digests of public keys, one of which every server must have. A pin is written as
+// curl has it, sha256//BASE64, several divided by semicolons, or as sha256: and hexadecimal digits.
+type Pins [][sha256.Size]byte
+
+func (p *Pins) String() string { return "" }
+func (p *Pins) Type() string   { return "hash" }
+
+func (p *Pins) Set(text string) error {
+	for _, word := range strings.Split(text, ";") {
+		var digest []byte
+		err := errors.New("none")
+		if digits, ok := strings.CutPrefix(word, "sha256//"); ok {
+			digest, err = base64.StdEncoding.DecodeString(digits)
+		} else if digits, ok := strings.CutPrefix(word, "sha256:"); ok {
+			digest, err = hex.DecodeString(digits)
+		}
+		if err != nil || len(digest) != sha256.Size {
+			return errors.New("want the digest of a public key, as in sha256//BASE64 or sha256:HEX")
+		}
+		*p = append(*p, [sha256.Size]byte(digest))
+	}
+	return nil
+}
+
+// Verify is for tls.Config.VerifyConnection. It comes on top of the check of the certificate.
+func (p Pins) Verify(state tls.ConnectionState) error {
+	digest := sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo)
+	if !slices.Contains(p, digest) {
+		return errors.New("the server's public key is not the pinned one, but sha256//" + base64.StdEncoding.EncodeToString(digest[:]))
+	}
+	return nil
+}
+
+// When to use colour.
+const (
+	ColorAuto ColorMode = iota
+	ColorAlways
+	ColorNever
+)
+
+type ColorMode uint8
+
+// The ways to show transfers.
+const (
+	ProgressBar ProgressMode = iota
+	ProgressPlain
+	ProgressJSON // the events on standard error
+	ProgressNone
+)
+
+type ProgressMode uint8
+
+func (c *Choice[T]) options() []string { return c.words }
+
+// ParseRanges reads ranges with commas between them.
+func ParseRanges(text string) ([]fetch.Range, error) {
+	var list []fetch.Range
+	for word := range strings.SplitSeq(text, ",") {
+		r, err := parseRange(strings.TrimSpace(word))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// parseRange reads A-B, the first and the last byte, A- or A, all from A on, or -N, the last N
+// bytes.
+func parseRange(text string) (fetch.Range, error) {
+	wrong := errors.New("not a range")
+	first, last, _ := strings.Cut(text, "-")
+	a, errA := strconv.ParseUint(first, 10, 62)
+	b, errB := strconv.ParseUint(last, 10, 62)
+	switch {
+	case first == "" && errB == nil && b > 0:
+		return fetch.Range{Offset: -int64(b)}, nil
+	case errA != nil:
+		return fetch.Range{}, wrong
+	case last == "":
+		return fetch.Range{Offset: int64(a)}, nil
+	case errB != nil || b < a:
+		return fetch.Range{}, wrong
+	}
+	return fetch.Range{Offset: int64(a), Length: int64(b-a) + 1}, nil
+}
+
+// wrongValue describes the wrong value of a flag.
+func wrongValue(e *pflag.InvalidValueError) string {
+	want := e.Unwrap().Error()
+	switch {
+	case errors.Is(e, strconv.ErrRange):
+		want = "the number is too large"
+	case errors.Is(e, strconv.ErrSyntax):
+		want = "want a number"
+	}
+	return fmt.Sprintf("--%s: %s: %q", e.GetFlag().Name, want, e.GetValue())
+}
+
+// FirstLine returns the first line of a file, without its line ending.
+func FirstLine(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	line, err := ReadLine(f)
+	if err == io.EOF {
+		err = nil
+	}
+	return line, err
+}
+
+// maxAnswer bounds an answer, in bytes.
+const maxAnswer = 64 << 10
+
+// ReadLine reads a line byte by byte, because what follows it is for others. If it returns an
+// error, the line may be incomplete.
+func ReadLine(r io.Reader) (string, error) {
+	var line []byte
+	var b [1]byte
+	for len(line) < maxAnswer {
+		n, err := r.Read(b[:])
+		switch {
+		case n == 1 && b[0] == '\n':
+			return strings.TrimSuffix(string(line), "\r"), nil
+		case n == 1:
+			line = append(line, b[0])
+		case err != nil:
+			return string(line), err
+		}
+	}
+	return "", io.ErrShortBuffer
+}

@@ -1,0 +1,122 @@
+package flags
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	table := New().Table()
+	set := pflag.NewFlagSet("urlget", pflag.ContinueOnError)
+	table.Define(set, Root)
+	tests := []struct{ args, want string }{
+		{"-nc u", "--no-clobber u"},
+		{"-qnc u", "--no-clobber -q u"},
+		{"-qO- u", "-qO- u"},
+		{"-qO -nc u", "-qO -nc u"},
+		{"-O -nc -nc u", "-O -nc --no-clobber u"},
+		{"-Onc u", "-Onc u"},
+		{"--output-document -nc u", "--output-document -nc u"},
+		{"--output-document=x -nc u", "--output-document=x --no-clobber u"},
+		{"--quiet -nc u", "--quiet --no-clobber u"},
+		{"-q -- -nc", "-q -- -nc"},
+		{"- -nc", "- --no-clobber"},
+		{"-i - -nc", "-i - --no-clobber"},
+		{"-O", "-O"},
+		{"ls -q u", "ls -q u"},
+	}
+	for _, tt := range tests {
+		got, err := table.Split(strings.Fields(tt.args), set)
+		if err != nil || !slices.Equal(got, strings.Fields(tt.want)) {
+			t.Errorf("%s: %q, %v; want %s", tt.args, got, err, tt.want)
+		}
+	}
+	for _, args := range []string{"-n u", "-nx", "-qnx", "-ncq"} {
+		if got, err := table.Split(strings.Fields(args), set); err == nil {
+			t.Errorf("%s: %q", args, got)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"0": 0, "5": 5 * time.Second, "0.5": 500 * time.Millisecond, "2m": 2 * time.Minute} {
+		var s Seconds
+		if err := s.Set(text); err != nil || time.Duration(s) != want {
+			t.Errorf("%q: %v, %v", text, time.Duration(s), err)
+		}
+	}
+	for _, text := range []string{"", "x", "-1", "-1s", "NaN", "Inf", "1e300", "1 s"} {
+		var s Seconds
+		if err := s.Set(text); err == nil {
+			t.Errorf("%q: %v", text, time.Duration(s))
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Size{"1": 1, "10k": 10 << 10, "1.5M": 3 << 19, "2g": 2 << 30, "1T": 1 << 40} {
+		var s Size
+		if err := s.Set(text); err != nil || s != want {
+			t.Errorf("%q: %d, %v", text, s, err)
+		}
+	}
+	for _, text := range []string{"", "k", "0", "-1", "0.1", "NaN", "1e30", "5x", "9999999t"} {
+		var s Size
+		if err := s.Set(text); err == nil {
+			t.Errorf("%q: %d", text, s)
+		}
+	}
+}
+
+func TestPorts(t *testing.T) {
+	t.Parallel()
+	var p Ports
+	if err := errors.Join(p.Set("25"), p.Set("110,143")); err != nil || !slices.Equal(p, []uint16{25, 110, 143}) {
+		t.Errorf("%v, %v", p, err)
+	}
+	for _, text := range []string{"", "0", "65536", "-1", "a", "1,"} {
+		if err := new(Ports).Set(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+func TestParseRange(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]fetch.Range{
+		"0-0": {Offset: 0, Length: 1}, "5-9": {Offset: 5, Length: 5}, "7-": {Offset: 7}, "0-": {},
+		"-5": {Offset: -5}, "5": {Offset: 5},
+	} {
+		if got, err := parseRange(text); err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "-", "-0", "--5", "+5", "5-4", "a-b", "1-2-3", "99999999999999999999-", "-99999999999999999999"} {
+		if got, err := parseRange(text); err == nil {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestParseRanges(t *testing.T) {
+	t.Parallel()
+	got, err := ParseRanges("0-10, 12-15,-3")
+	if want := []fetch.Range{{Length: 11}, {Offset: 12, Length: 4}, {Offset: -3}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, text := range []string{"1-2,", ",", "1-2;3-4"} {
+		if got, err := ParseRanges(text); err == nil {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
