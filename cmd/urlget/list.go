@@ -126,7 +126,7 @@ func (g *getter) listTree(ctx context.Context, j *job.Job) error {
 			return printErr
 		}
 	}
-	g.write(render.Listed(j.URL.Redacted(), count, time.Since(begun)))
+	g.write((&job.Result{Outcome: job.Listed, URL: j.URL.Redacted(), Entries: count, Elapsed: time.Since(begun)}).Event(""))
 	return nil
 }
 

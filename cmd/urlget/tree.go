@@ -165,41 +165,21 @@ func (g *getter) reportVisit(e mirror.Event, place string, number int) {
 	if e.Path != "" {
 		path = filepath.Join(cmp.Or(g.out.dir, "."), filepath.FromSlash(e.Path))
 	}
-	emit := func(ev render.Event) {
-		ev.Status = e.Status
-		if ev.Name == "saved" && e.Elapsed > 0 {
-			ev.Rate = math.Round(float64(e.Received) / e.Elapsed.Seconds())
-		}
-		g.emit(ev)
-	}
-	said := func() {
-		if g.opts.Report.Verbose {
-			g.say("%s: %s", url, strings.ReplaceAll(string(e.Outcome), "_", " "))
-		}
-	}
+	res := &job.Result{URL: url, Outcome: e.Outcome, Status: e.Status, Size: e.Size, Received: e.Received, Elapsed: e.Elapsed}
 	switch e.Outcome {
-	case job.Saved:
-		emit(render.Saved(url, path, e.Size, "", e.Elapsed))
-		g.say("saved %s (%s)", fetch.Printable(path), sizeText(e.Size))
 	case mirror.Deleted:
-		g.emit(render.Deleted(url, path))
+		g.emit(render.Event{Name: "deleted", URL: url, Path: path})
 		g.say("deleted %s, which is gone", fetch.Printable(path))
 		return
-	case job.Listed:
-		emit(render.Listed(url, 0, e.Elapsed))
-	case job.Unchanged:
-		emit(render.Unchanged(url, path, e.Elapsed))
-		said()
-	case job.NoContent:
-		emit(render.Skipped(url, "", "no_content", e.Elapsed))
-		said()
+	case job.Saved:
+		g.say("saved %s (%s)", fetch.Printable(path), sizeText(e.Size))
+	case job.Listed, job.Unchanged, job.NoContent:
 	default:
-		reason := "not_wanted"
-		if path != "" {
-			reason = "exists"
-		}
-		emit(render.Skipped(url, path, reason, e.Elapsed))
-		said()
+		res.Outcome = job.Skipped
+	}
+	g.emit(res.Event(path))
+	if g.opts.Report.Verbose && e.Outcome != job.Saved && e.Outcome != job.Listed {
+		g.say("%s: %s", url, strings.ReplaceAll(string(e.Outcome), "_", " "))
 	}
 	g.tally.add(&job.Result{Outcome: e.Outcome})
 }

@@ -10,25 +10,29 @@ import (
 // Event returns the event that ends the job, by which programs learn of it (docs/json.md). path is
 // where its file is, as they know it. For fetch.OpStat and for Taken there is none.
 func (r *Result) Event(path string) render.Event {
-	var ev render.Event
+	ev := render.Event{Name: string(r.Outcome), URL: r.URL, Path: path, Seconds: r.Elapsed.Seconds(), FinalURL: r.FinalURL, Status: r.Status}
 	switch r.Outcome {
 	case Saved:
-		ev = render.Saved(r.URL, path, r.Size, r.SHA256, r.Elapsed)
-		if r.Elapsed > 0 {
+		if size := r.Size; size >= 0 {
+			ev.Bytes = &size
+		}
+		if ev.SHA256 = r.SHA256; r.Elapsed > 0 {
 			ev.Rate = math.Round(float64(r.Received) / r.Elapsed.Seconds())
 		}
 	case Unchanged:
-		ev = render.Unchanged(r.URL, path, r.Elapsed)
 	case Skipped:
-		ev = render.Skipped(r.URL, path, "exists", r.Elapsed)
+		ev.Reason = "exists"
+		if path == "" {
+			ev.Reason = "not_wanted" // in a tree
+		}
 	case NoContent:
-		ev = render.Skipped(r.URL, "", "no_content", r.Elapsed)
+		ev.Name, ev.Path, ev.Reason = string(Skipped), "", "no_content"
 	case Listed:
-		ev = render.Listed(r.URL, r.Entries, r.Elapsed)
+		ev.Path, ev.Entries = "", r.Entries
 	case Failed:
-		ev = render.Failed(r.URL, r.Err, ExitStatus(fetch.CodeOf(r.Err)))
-		return ev
+		return render.Failed(r.URL, r.Err, ExitStatus(fetch.CodeOf(r.Err)))
+	default:
+		return render.Event{FinalURL: r.FinalURL, Status: r.Status}
 	}
-	ev.FinalURL, ev.Status = r.FinalURL, r.Status
 	return ev
 }

@@ -98,32 +98,6 @@ func Retry(url string, attempt int, wait time.Duration, err error) Event {
 	return Event{Name: "retry", URL: url, Attempt: attempt, Wait: wait.Seconds(), Error: Message(err)}
 }
 
-// Saved is the event that a file is complete. sum is its SHA-256 in hex, or "".
-func Saved(url, path string, bytes int64, sum string, took time.Duration) Event {
-	return Event{Name: "saved", URL: url, Path: path, Bytes: known(bytes), SHA256: sum, Seconds: took.Seconds()}
-}
-
-// Unchanged is the event that what is at path is the resource, or as new.
-func Unchanged(url, path string, took time.Duration) Event {
-	return Event{Name: "unchanged", URL: url, Path: path, Seconds: took.Seconds()}
-}
-
-// Skipped is the event that nothing was saved, for a reason: "exists" if there is a file at path,
-// "no_content" if the server says that there is no content, "not_wanted" for what is only looked
-// at.
-func Skipped(url, path, reason string, took time.Duration) Event {
-	return Event{Name: "skipped", URL: url, Path: path, Reason: reason, Seconds: took.Seconds()}
-}
-
-// Deleted is the event that the file of a mirror at path was removed, as it is gone from its
-// server.
-func Deleted(url, path string) Event { return Event{Name: "deleted", URL: url, Path: path} }
-
-// Listed is the event that the listing at url, of so many entries, was followed to its end.
-func Listed(url string, entries int64, took time.Duration) Event {
-	return Event{Name: "listed", URL: url, Entries: entries, Seconds: took.Seconds()}
-}
-
 // Failed is the event that the work on url ended with err, which stands for an exit status.
 func Failed(url string, err error, exit int) Event {
 	ev := Event{Name: "failed", URL: url, Class: string(fetch.CodeOf(err)), Exit: exit, Message: Message(err)}

@@ -225,10 +225,6 @@ func TestEvents(t *testing.T) {
 		{render.Progress(u, 0, -1), `{"event":"progress","url":"http://h/x?a&b","bytes":0}`},
 		{render.Progress(u, 3, 5), `{"event":"progress","url":"http://h/x?a&b","bytes":3,"size":5}`},
 		{render.Retry(u, 2, 1500*time.Millisecond, failure), `{"event":"retry","url":"http://h/x?a&b","attempt":2,"wait":1.5,"error":"not found (404 Not\\x1b Found)"}`},
-		{render.Deleted(u, "x"), `{"event":"deleted","url":"http://h/x?a&b","path":"x"}`},
-		{render.Unchanged(u, "x", time.Second), `{"event":"unchanged","url":"http://h/x?a&b","path":"x","seconds":1}`},
-		{render.Skipped(u, "x", "exists", time.Second), `{"event":"skipped","url":"http://h/x?a&b","path":"x","seconds":1,"reason":"exists"}`},
-		{render.Saved(u, "x", 5, "ab", 2*time.Second), `{"event":"saved","url":"http://h/x?a&b","bytes":5,"path":"x","sha256":"ab","seconds":2}`},
 		{render.Failed(u, failure, 8), `{"event":"failed","url":"http://h/x?a&b","status":404,"reply":"404 Not\\x1b Found","class":"not_found","exit":8,"message":"not found (404 Not\\x1b Found)"}`},
 		{render.Failed(u, errors.New("a\nb"), 1), `{"event":"failed","url":"http://h/x?a&b","exit":1,"message":"a\\nb"}`},
 	}
