@@ -9,6 +9,7 @@ import (
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -21,7 +22,7 @@ var errNoFile = errors.New("it is no file")
 func Extract(ctx context.Context, d *download.Downloader, u uri.URI) (saved bool, err error) {
 	var layout mirror.Layout
 	text := slices.Contains([]string{"http", "gopher", "gemini", "spartan", "nex"}, crawl.Family(u))
-	_, err = d.Do(ctx, &fetch.Request{URL: u}, layout.Path(u), &download.Options{Exists: download.Overwrite, Tries: 1,
+	_, err = d.Do(ctx, &fetch.Request{URL: u}, layout.Path(u), &download.Options{Exists: download.Overwrite, Retry: retry.Policy{Tries: 1},
 		Response: func(resp *fetch.Response) error {
 			if resp.Kind == fetch.KindListing && !text || crawl.Key(resp.URL) != crawl.Key(u) {
 				return errNoFile

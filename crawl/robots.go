@@ -2,21 +2,25 @@ package crawl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/urlget/urlget/crawl/robots"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-const (
-	maxRules    = 1000 // servers whose rules are in memory
-	robotsTries = 3
-	robotsPause = time.Second // after the first try; it doubles
-)
+const maxRules = 1000 // servers whose rules are in memory
+
+// robotsRetry is the policy for robots.txt files. A server that asks for a longer pause than a minute
+// is asked again after that.
+var robotsRetry = retry.Policy{Tries: 3, Wait: time.Second, MaxWait: time.Minute, Jitter: retry.NoJitter,
+	Transient: func(err error) (time.Duration, bool) {
+		after, ok := fetch.Transient(err)
+		return min(after, time.Minute), ok
+	}}
 
 // Robots has the rules of servers. They are asked for when they are needed, and again after a day.
 type Robots struct {
@@ -142,7 +146,6 @@ func RobotsPath(u uri.URI) string {
 // ask retrieves a robots.txt. That there is none, or that we may not have it, allows everything;
 // that the server fails or cannot be reached forbids it.
 func (c *Robots) ask(ctx context.Context, where, from uri.URI) (*robots.Rules, error) {
-	pause := robotsPause
 	for try := 1; ; try++ {
 		rules, err := c.askOnce(ctx, where, from)
 		switch fetch.CodeOf(err) {
@@ -154,20 +157,15 @@ func (c *Robots) ask(ctx context.Context, where, from uri.URI) (*robots.Rules, e
 		if err == nil {
 			return rules, nil
 		}
-		own := (*fetch.Error)(nil)
-		passes := errors.As(err, &own) && own.Retry
-		if try == robotsTries || !passes || ctx.Err() != nil {
-			return nil, &fetch.Error{Op: "get", URL: where.Redacted(), Code: fetch.CodeOf(err), Retry: passes,
+		pause, again := robotsRetry.Next(try, err)
+		if !again || ctx.Err() != nil {
+			_, transient := fetch.Transient(err)
+			return nil, &fetch.Error{Op: "get", URL: where.Redacted(), Code: fetch.CodeOf(err), Retry: transient,
 				Err: fmt.Errorf("nothing may be retrieved without the rules for robots: %w", err)}
 		}
-		timer := time.NewTimer(max(pause, min(own.RetryAfter, time.Minute)))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if retry.Sleep(ctx, pause) != nil {
 			return nil, fetch.ContextError(ctx)
 		}
-		pause *= 2
 	}
 }
 

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -359,37 +359,28 @@ type tries struct {
 
 func (r *Resource) newTries() *tries { return &tries{resource: r} }
 
-const (
-	maxTries = 5
-	// maxWait is the longest wait that a server may ask for before the next attempt.
-	maxWait = 30 * time.Second
-)
+// resourceRetry is the policy between attempts at a read. The first attempt after a failure is made
+// at once, because a new connection may be all that is needed, and does not count.
+var resourceRetry = retry.Policy{Tries: 4, Wait: 250 * time.Millisecond, MaxWait: 2 * time.Second, Jitter: retry.NoJitter,
+	MaxRetryAfter: 30 * time.Second, Transient: Transient}
 
 // mends reports whether a new response may bring what err prevented.
 func (r *Resource) mends(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Retry && e.RetryAfter <= maxWait && !r.version.Guard().IsZero() && r.ctx.Err() == nil
+	_, ok := resourceRetry.Next(0, err)
+	return ok && !r.version.Guard().IsZero() && r.ctx.Err() == nil
 }
 
 // again waits until another attempt after err is due, or returns the final error.
 func (t *tries) again(err error) error {
+	pause, again := resourceRetry.Next(t.failed, err)
 	t.failed++
-	if t.failed == maxTries || !t.resource.mends(err) {
+	if !again || !t.resource.mends(err) {
 		return err
 	}
-	var e *Error
-	errors.As(err, &e)
-	if t.failed == 1 && e.RetryAfter == 0 {
-		return nil // a new connection may be all that is needed
-	}
-	wait := time.NewTimer(cmp.Or(e.RetryAfter, time.Second/4<<max(0, t.failed-2)))
-	defer wait.Stop()
-	select {
-	case <-wait.C:
+	if pause == 0 {
 		return nil
-	case <-t.resource.ctx.Done():
-		return context.Cause(t.resource.ctx)
 	}
+	return retry.Sleep(t.resource.ctx, pause)
 }
 
 var (

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols"
 )
@@ -49,7 +50,7 @@ func TestManyAtOnce(t *testing.T) {
 			defer d.Flush()
 			url := strings.ReplaceAll(row.url(s), "large.bin", file)
 			get := func(name string) ([]byte, error) {
-				if _, err := d.Get(t.Context(), url, name, &download.Options{Wait: 50 * time.Millisecond}); err != nil {
+				if _, err := d.Get(t.Context(), url, name, &download.Options{Retry: retry.Policy{Wait: 50 * time.Millisecond}}); err != nil {
 					return nil, err
 				}
 				return dir.ReadFile(name)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/integration/faultproxy"
 	"github.com/urlget/urlget/integration/lab"
@@ -182,7 +183,7 @@ func (tr trial) run(t *testing.T) (outcome string, p *faultproxy.Proxy, got []by
 	defer cancel()
 	d := download.Downloader{Client: c, Root: dir}
 	defer d.Flush()
-	res, err := d.Get(ctx, tr.url, "file", &download.Options{Tries: 3, Wait: time.Millisecond, Checksum: tr.checksum})
+	res, err := d.Get(ctx, tr.url, "file", &download.Options{Retry: retry.Policy{Tries: 3, Wait: time.Millisecond}, Checksum: tr.checksum})
 	got, readErr := dir.ReadFile("file")
 	if err != nil {
 		if !errors.Is(readErr, fs.ErrNotExist) {

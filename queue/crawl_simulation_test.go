@@ -17,6 +17,7 @@ import (
 
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
 	"github.com/urlget/urlget/queue/queuetest"
@@ -204,7 +205,7 @@ func (s *site) end(url string) string {
 }
 
 func (s *site) process(ctx context.Context, name string) (crashed bool) {
-	return s.work(ctx, name, queue.Worker{Tries: 30, Crashes: 100, Crawl: true}, func(w *worker) fetch.Scheme {
+	return s.work(ctx, name, queue.Worker{Retry: retry.Policy{Tries: 30}, Crashes: 100, Crawl: true}, func(w *worker) fetch.Scheme {
 		return fetch.Scheme{Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet}, Driver: &crawler{w, s}}
 	})
 }

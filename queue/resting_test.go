@@ -10,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
 )
@@ -45,7 +46,7 @@ func TestBusyHostsKeepAWorkerFromNoOther(t *testing.T) {
 			}
 		}
 		begun := time.Now()
-		at(t, e, moody{}, queue.Worker{Parallel: 4, PerHost: 4, Tries: 1000}, func(ctx context.Context) {
+		at(t, e, moody{}, queue.Worker{Parallel: 4, PerHost: 4, Retry: retry.Policy{Tries: 1000}}, func(ctx context.Context) {
 			n := 0
 			for range e.Results(ctx, 0, true) {
 				if n++; n == jobs {

@@ -22,6 +22,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
 	"github.com/urlget/urlget/queue/queuetest"
@@ -319,7 +320,7 @@ func (s *spool) Discard() {}
 
 // process runs a worker until it ends, and reports whether it crashed.
 func (s *simulation) process(ctx context.Context, name string) (crashed bool) {
-	return s.work(ctx, name, queue.Worker{Tries: 8, Crashes: 12}, func(w *worker) fetch.Scheme {
+	return s.work(ctx, name, queue.Worker{Retry: retry.Policy{Tries: 8}, Crashes: 12}, func(w *worker) fetch.Scheme {
 		return fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: w}
 	})
 }

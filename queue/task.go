@@ -433,11 +433,11 @@ func (t *task) again(ctx context.Context, res *job.Result) {
 	}
 	t.record = r
 	t.Logger.Info("failed", "id", t.sub.ID, "url", t.sub.Job.URL, "failures", r.Failures, "error", r.Error)
-	if r.Failures >= t.Tries {
+	if t.Retry.Tries > 0 && r.Failures >= t.Retry.Tries {
 		t.bury(ctx, t.sub.ID, res.Err, res)
 		return
 	}
-	rest := pause(res, t.record.Failures, rand.N[time.Duration])
+	rest := pause(res, t.record.Failures, t.Retry, rand.N[time.Duration])
 	t.Metrics.retried(t.sub.Job.URL.Scheme(), res)
 	t.giveBack(rest)
 }

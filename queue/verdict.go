@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"syscall"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // backoffs are the pauses before the second try, by the class of the first failure. They double with
@@ -38,15 +40,9 @@ func passes(r *job.Result) bool {
 		errors.Is(r.Err, syscall.ECONNREFUSED))
 }
 
-// pause returns how long to wait after so many failures, the last of which is r: half of it at
-// least, and the rest by chance, so that what failed together does not come together again. random
-// returns a number from 0 to below its argument.
-func pause(r *job.Result, failures int, random func(time.Duration) time.Duration) time.Duration {
-	d, ok := backoffs[r.Class]
-	if !ok {
-		d = defaultBackoff
-	}
-	d = min(d<<min(max(failures-1, 0), 16), maxBackoff)
-	d = d/2 + random(d/2+1)
-	return max(d, min(r.RetryAfter, maxRetryAfter))
+// pause returns how long to wait after so many failures, the last of which is r. Wait is that of
+// the policy of the worker; 0 stands for one that the class of the failure decides.
+func pause(r *job.Result, failures int, p retry.Policy, random func(time.Duration) time.Duration) time.Duration {
+	p = p.Or(retry.Policy{Wait: cmp.Or(backoffs[r.Class], defaultBackoff), MaxWait: maxBackoff, Jitter: retry.HalfJitter, MaxRetryAfter: maxRetryAfter})
+	return p.Pause(max(failures, 1), r.RetryAfter, random)
 }

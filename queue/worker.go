@@ -15,6 +15,7 @@ import (
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // A Worker does the jobs of a queue. Engine, Runner and Store are required; zero fields mean the
@@ -33,10 +34,15 @@ type Worker struct {
 	// defaults are 2 and none.
 	PerHost int
 	Delay   time.Duration
-	// Tries is after how many failures that may pass a job becomes a dead letter, and Crashes after
-	// how many attempts that ended without a word, with their worker; the first attempt of all is not
-	// noted, and does not count. The defaults are 5 and 3.
-	Tries, Crashes int
+	// Retry says after how many transient failures a job becomes a dead letter (5 by default), and
+	// how long it waits in the queue after each: by default, the first pause depends on the class of
+	// the failure, doubles up to 10 minutes, and half of it is random; a server may ask for up to an
+	// hour. Retry.Transient and Retry.Report are not used.
+	Retry retry.Policy
+	// Crashes is the number of attempts that ended without a word, with their worker, after which a
+	// job becomes a dead letter; 3 by default. The first attempt of all is not noted, and does not
+	// count.
+	Crashes int
 	// Grace is how long what is under way may take after the context of Run has ended; 30 s. Less
 	// than 0 means none.
 	Grace time.Duration
@@ -71,7 +77,8 @@ type Attempt struct {
 // Runner returns a runner as a Worker wants it: it goes on where a connection broke, but leaves all
 // longer waits to the queue.
 func Runner(r job.Runner) *job.Runner {
-	r.Tries, r.Wait, r.MaxRetryWait, r.SHA256 = 3, 500*time.Millisecond, time.Millisecond, true
+	r.Retry = retry.Policy{Tries: 3, Wait: 500 * time.Millisecond, MaxRetryAfter: time.Millisecond}
+	r.SHA256 = true
 	return &r
 }
 
@@ -115,7 +122,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	r := &run{Worker: *w, soft: ctx, lobby: newLobby(), handed: map[string]int{}, hand: map[*task]bool{}, deferred: map[string]deferrals{}}
 	r.Parallel = cmp.Or(r.Parallel, 4)
 	r.PerHost = cmp.Or(r.PerHost, 2)
-	r.Tries, r.Crashes = cmp.Or(r.Tries, 5), cmp.Or(r.Crashes, 3)
+	r.Retry.Tries, r.Crashes = cmp.Or(r.Retry.Tries, 5), cmp.Or(r.Crashes, 3)
 	r.Grace, r.Stall = cmp.Or(r.Grace, 30*time.Second), cmp.Or(r.Stall, 5*time.Minute)
 	if r.Name == "" {
 		r.Name, _ = os.Hostname()

@@ -16,6 +16,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/sftp"
@@ -152,7 +153,7 @@ func (a *app) work(ctx context.Context, l *labour) error {
 	name, _ := os.Hostname()
 	w := &queue.Worker{
 		Engine: e, Runner: queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), Store: store,
-		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Parallel: l.jobs, PerHost: l.perHost, Delay: l.wait, Tries: l.tries,
+		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Parallel: l.jobs, PerHost: l.perHost, Delay: l.wait, Retry: retry.Policy{Tries: l.tries},
 		Grace: l.grace, Metrics: &queue.Metrics{}, Logger: logger, Crawl: a.reach.crawl != "", Settle: settle,
 	}
 	if spans != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // A getter retrieves URLs, one at a time or many.
@@ -103,7 +104,7 @@ func (g *getter) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) f
 	if again.Exists == download.Resume || again.Exists == download.Newer {
 		again.Exists = download.NewName
 	}
-	res := (&job.Runner{Downloader: files, Tries: 1}).Run(ctx, again, &job.Hooks{Writer: g.writer})
+	res := (&job.Runner{Downloader: files, Retry: retry.Policy{Tries: 1}}).Run(ctx, again, &job.Hooks{Writer: g.writer})
 	what := "the page of the error"
 	if e.Partial {
 		what = "the beginning of the page of the error"
@@ -184,13 +185,13 @@ func (g *getter) runJob(ctx context.Context, t *task) *job.Result {
 }
 
 func (g *getter) runner() *job.Runner {
-	r := &job.Runner{Downloader: g.files, Tries: g.opts.Network.Tries, MaxRetryWait: time.Duration(g.opts.Network.RetryWait), SHA256: g.opts.Output.SHA256}
+	r := &job.Runner{Downloader: g.files, Retry: retry.Policy{Tries: g.opts.Network.Tries, MaxRetryAfter: time.Duration(g.opts.Network.RetryWait)}, SHA256: g.opts.Output.SHA256}
 	// To the library, 0 is the default; to the user, it is no bound on tries, as wget has it, and no
 	// time at all.
-	if r.Tries == 0 {
-		r.Tries = -1
+	if r.Retry.Tries == 0 {
+		r.Retry.Tries = -1
 	}
-	r.MaxRetryWait = max(r.MaxRetryWait, 1)
+	r.Retry.MaxRetryAfter = max(r.Retry.MaxRetryAfter, 1)
 	return r
 }
 

@@ -95,9 +95,8 @@ func (g *getter) describedBy(ctx context.Context, j *job.Job) (files []metalink.
 // described makes a request. If the answer is a Metalink document, it returns the files; the body is
 // closed in any case.
 func (g *getter) described(ctx context.Context, req *fetch.Request) (files []metalink.File, resp *fetch.Response, err error) {
-	opts := &download.Options{Tries: g.runner().Tries, MaxRetryWait: g.runner().MaxRetryWait}
 	resp = &fetch.Response{URL: req.URL}
-	err = download.Retry(ctx, opts, func() error {
+	err = download.Retry(ctx, g.runner().Retry, func() error {
 		got, err := g.client.Do(ctx, req)
 		if err != nil {
 			return err
@@ -129,8 +128,9 @@ func (g *getter) fromSources(ctx context.Context, t *task, file *metalink.File, 
 		g.say("%s: %s; it is not asked again", u.Redacted(), render.Message(inWords(err)))
 	}}
 	r := g.runner()
-	opts.Options = download.Options{Exists: j.Exists, Tries: r.Tries, MaxRetryWait: r.MaxRetryWait, Segments: j.Segments, Checksum: j.Checksum,
-		SHA256: r.SHA256, Progress: hooks.Progress, Retry: hooks.Retry, Reuse: hooks.Reuse, Restart: hooks.Restart}
+	opts.Options = download.Options{Exists: j.Exists, Retry: r.Retry, Segments: j.Segments, Checksum: j.Checksum,
+		SHA256: r.SHA256, Progress: hooks.Progress, Reuse: hooks.Reuse, Restart: hooks.Restart}
+	opts.Retry.Report = hooks.Retry
 	name := strings.TrimPrefix(j.Output, "./")
 	if dir, ok := strings.CutSuffix(name, "/"); ok {
 		opts.Dir, name = dir, ""

@@ -73,19 +73,18 @@ func (g *getter) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 		return nil, err
 	}
 	opts := &mirror.Options{
-		Crawl:        crawl.Options{Scope: *scope, Schedule: g.treeSchedule(seeds), NoRobots: t.NoRobots, Sitemaps: t.Sitemaps},
-		Layout:       *t.Layout(),
-		State:        t.State,
-		Newer:        t.Mirror || g.opts.Output.Newer,
-		Keep:         g.opts.Output.NoClobber,
-		Delete:       t.Delete,
-		Spider:       t.Spider,
-		Convert:      t.Convert,
-		Originals:    t.Originals,
-		Extend:       t.Extend,
-		Tries:        r.Tries,
-		MaxRetryWait: r.MaxRetryWait,
-		Retry: func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error) {
+		Crawl:     crawl.Options{Scope: *scope, Schedule: g.treeSchedule(seeds), NoRobots: t.NoRobots, Sitemaps: t.Sitemaps},
+		Layout:    *t.Layout(),
+		State:     t.State,
+		Newer:     t.Mirror || g.opts.Output.Newer,
+		Keep:      g.opts.Output.NoClobber,
+		Delete:    t.Delete,
+		Spider:    t.Spider,
+		Convert:   t.Convert,
+		Originals: t.Originals,
+		Extend:    t.Extend,
+		Retry:     r.Retry,
+		Retrying: func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error) {
 			g.reportRetry(treeVisitOf(ctx).transfer, u, failed, wait, err)
 		},
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -51,10 +52,8 @@ type Options struct {
 	// Extend gives pages whose names do not say so the extension ".html".
 	Extend bool
 
-	// Tries, Wait and MaxRetryWait are those of download.Options.
-	Tries        int
-	Wait         time.Duration
-	MaxRetryWait time.Duration
+	// Retry is that of download.Options; Retrying takes the place of Retry.Report.
+	Retry retry.Policy
 
 	// Begin is told of each visit when it begins, and returns the context for it, which the functions
 	// below get, and what to call when it ends. Calls may overlap.
@@ -64,8 +63,9 @@ type Options struct {
 	Progress func(ctx context.Context, path string, done, total int64)
 	// Ended is told of each URL, and of each file that was removed. Calls do not overlap.
 	Ended func(Event)
-	// Retry is told of each try that failed and is followed by another. Calls do not overlap.
-	Retry func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error)
+	// Retrying is called before each pause after which a file is tried again, as Retry.Report is.
+	// Calls do not overlap.
+	Retrying func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error)
 }
 
 // Deleted is the outcome of a file that Options.Delete removed.

@@ -164,7 +164,7 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 	before, errBefore := m.d.Lstat(now.Path)
 	v.Replaced = errBefore == nil
 	req := &fetch.Request{URL: p.URL, From: p.From}
-	opts := &download.Options{Exists: m.exists(), Tries: m.Tries, Wait: m.Wait, MaxRetryWait: m.MaxRetryWait}
+	opts := &download.Options{Exists: m.exists(), Retry: m.Retry}
 	// What an earlier run saved, and nobody changed since, is asked for with the validator that the
 	// server gave it; what a listing tells of needs no request.
 	same := errBefore == nil && old.describes(before)
@@ -226,12 +226,12 @@ func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
 		final, now.Type, now.Validator, parse = resp.URL, resp.ContentType, resp.Validator, resp.Parse
 		return nil
 	}
-	opts.Retry = func(failed int, wait time.Duration, err error) {
+	opts.Retry.Report = func(failed int, wait time.Duration, err error) {
 		p.Busy(err)
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if m.Retry != nil {
-			m.Retry(ctx, p.URL, failed, wait, err)
+		if m.Retrying != nil {
+			m.Retrying(ctx, p.URL, failed, wait, err)
 		}
 	}
 	if m.Progress != nil {

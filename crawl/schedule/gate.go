@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // A gate lets the tasks of one host name, or of one address, begin.
@@ -18,9 +19,11 @@ type gate struct {
 	failures int       // pauses in a row
 }
 
-// firstPause is the pause after the first failure of a host that does not say how long to wait. It
-// doubles with each further one.
-const firstPause = time.Second
+// pauses returns the policy for the pauses of busy hosts, none of which is longer than most. The tasks
+// decide themselves whether they are retried.
+func pauses(most time.Duration) *retry.Policy {
+	return &retry.Policy{Wait: time.Second, MaxWait: most, Jitter: retry.HalfJitter, MaxRetryAfter: most}
+}
 
 // setLimits sets the limits; all is how many tasks there may be of all hosts together.
 func (g *gate) setLimits(l Limits, all int) {
@@ -71,9 +74,8 @@ func pauseFor(err error) (pause time.Duration, ok bool) {
 func (g *gate) busy(now time.Time, asked, most time.Duration, random func(time.Duration) time.Duration) {
 	pause := min(asked, most)
 	if !now.Before(g.until) {
-		bound := min(firstPause<<min(g.failures, 20), most)
-		pause = max(pause, bound/2+random(bound/2+1))
 		g.failures++
+		pause = pauses(most).Pause(g.failures, asked, random)
 		g.most = max(g.most/2, 1)
 	}
 	g.good = 0

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -31,7 +32,7 @@ func TestChecksum(t *testing.T) {
 		} {
 			dir := t.TempDir()
 			d := newLiar(content, reply{cut: 1000}).downloader(t, dir)
-			opts := &download.Options{Checksum: sum, Segments: segments, Wait: 1}
+			opts := &download.Options{Checksum: sum, Segments: segments, Retry: retry.Policy{Wait: 1}}
 			if _, err := d.Get(t.Context(), liarURL, "", opts); err != nil {
 				t.Errorf("%s: %v", sum, err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -76,8 +77,10 @@ func ExampleDownloader_Copy() {
 
 	d := &download.Downloader{Client: client}
 	r, err := d.Copy(context.Background(), &fetch.Request{URL: uri.MustParse("x-poem://example/")}, os.Stdout, &download.Options{
-		Wait:  time.Millisecond,
-		Retry: func(_ int, _ time.Duration, err error) { fmt.Println("...") },
+		Retry: retry.Policy{
+			Wait:   time.Millisecond,
+			Report: func(_ int, _ time.Duration, err error) { fmt.Println("...") },
+		},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -1,9 +1,8 @@
 package download
 
 import (
-	"time"
-
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -45,16 +44,11 @@ type Options struct {
 	// server does not tell the time of the resource, an existing file that would be replaced is left
 	// alone. Newer does so with the existing file itself if Same is "".
 	Same string
-	// Tries is the number of consecutive attempts without any progress; the default is 5. Only
-	// temporary errors are retried (fetch.Error.Retry).
-	Tries int
-	// MaxRetryWait is the longest wait that a server may ask for before a retry
-	// (fetch.Error.RetryAfter); the default is one minute. If it asks for more, the error is final.
-	MaxRetryWait time.Duration
-	// Wait bounds the pause before the first retry. The bound doubles with each further retry, up
-	// to a minute. The pause is a random part of it, but never less than what the server asked for.
-	// 0 means one second.
-	Wait time.Duration
+	// Retry says how often and when temporary errors (fetch.Error.Retry) are retried. By default
+	// there are 5 tries without progress; a pause is a random part of a second, which doubles up to
+	// a minute; and a server may ask for a pause of up to a minute (fetch.Error.RetryAfter). Calls
+	// of Retry.Report do not overlap.
+	Retry retry.Policy
 	// Segments is how many ranges of a large file to retrieve in parallel, if size, validator and
 	// scheme allow it. 0 and 1 mean a single stream,
 	// AutoSegments as many as make it faster.
@@ -82,9 +76,6 @@ type Options struct {
 	// be, unless a name was given. It reads the response and need not close it; nothing is saved.
 	// If Listing is nil, listings are saved like documents, in their native form.
 	Listing func(*fetch.Response) error
-	// Retry is called before waiting to retry, with the number of consecutive failures, the time to
-	// wait, and the error. Calls do not overlap.
-	Retry func(failed int, wait time.Duration, err error)
 	// Reuse is called when bytes from an earlier run have been found to belong to the resource,
 	// with the proof. Calls do not overlap.
 	Reuse func(proof string)

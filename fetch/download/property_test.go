@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -127,7 +128,7 @@ func TestNeverWrong(t *testing.T) {
 		d := w.drawDownloader(t)
 		for run := range 4 {
 			opts := &download.Options{Exists: rapid.SampledFrom([]download.Exists{download.NewName, download.Overwrite, download.Resume}).Draw(t, "exists"),
-				Wait: 1, Segments: rapid.SampledFrom([]int{0, 3}).Draw(t, "segments"), SHA256: rapid.Bool().Draw(t, "digest")}
+				Retry: retry.Policy{Wait: 1}, Segments: rapid.SampledFrom([]int{0, 3}).Draw(t, "segments"), SHA256: rapid.Bool().Draw(t, "digest")}
 			r, err := d.Get(t.Context(), liarURL, "", opts)
 			if err == nil {
 				data, err := w.root.ReadFile(r.Name)
@@ -144,7 +145,7 @@ func TestNeverWrong(t *testing.T) {
 		}
 		w.script = w.drawScript(t)
 		var out bytes.Buffer
-		_, err := d.Copy(t.Context(), &fetch.Request{URL: uri.MustParse(liarURL)}, &out, &download.Options{Wait: 1})
+		_, err := d.Copy(t.Context(), &fetch.Request{URL: uri.MustParse(liarURL)}, &out, &download.Options{Retry: retry.Policy{Wait: 1}})
 		beginning := false
 		for _, s := range w.states {
 			beginning = beginning || bytes.HasPrefix(s, out.Bytes())
@@ -221,7 +222,7 @@ func TestResumeIsWhole(t *testing.T) {
 		w.script = w.drawScript(t)
 		d := w.drawDownloader(t)
 		for run := range 3 {
-			r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Resume, Wait: 1,
+			r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Resume, Retry: retry.Policy{Wait: 1},
 				Segments: rapid.SampledFrom([]int{0, 3}).Draw(t, "segments"), SHA256: rapid.Bool().Draw(t, "digest")})
 			data, missing := w.root.ReadFile("file.bin")
 			switch {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -53,12 +54,12 @@ func TestTheLastBytes(t *testing.T) {
 			req := &fetch.Request{URL: uri.MustParse(liarURL), Range: fetch.Range{Offset: -tt.last}}
 			var got []byte
 			if toFile {
-				if _, err = d.Do(t.Context(), req, "end", &download.Options{Wait: 1}); err == nil {
+				if _, err = d.Do(t.Context(), req, "end", &download.Options{Retry: retry.Policy{Wait: 1}}); err == nil {
 					got, err = os.ReadFile(filepath.Join(dir, "end"))
 				}
 			} else {
 				var b bytes.Buffer
-				_, err = d.Copy(t.Context(), req, &b, &download.Options{Wait: 1})
+				_, err = d.Copy(t.Context(), req, &b, &download.Options{Retry: retry.Policy{Wait: 1}})
 				got = b.Bytes()
 			}
 			want := content[max(0, 1000-tt.last):]

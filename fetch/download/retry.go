@@ -4,26 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
-const (
-	defaultTries = 5
-	defaultWait  = time.Second
-	maxWait      = time.Minute
-
-	defaultMaxRetryWait = time.Minute
-)
+// defaultRetry is used for the zero fields of Options.Retry.
+var defaultRetry = retry.Policy{Tries: 5, Wait: time.Second, MaxWait: time.Minute, MaxRetryAfter: time.Minute, Transient: fetch.Transient}
 
 // A retrier decides whether to retry, and when.
 type retrier struct {
-	tries  int // negative: no limit
-	wait   time.Duration
-	most   time.Duration // the longest wait that a server may ask for; negative: no limit
-	report func(failed int, wait time.Duration, err error)
+	retry.Policy
 	failed int  // consecutive failures
 	begun  bool // some content has arrived
 }
@@ -33,25 +25,13 @@ type retrier struct {
 // back.
 const nameServerTries = 2
 
-func newRetrier(opts *Options) *retrier {
-	r := &retrier{tries: opts.Tries, wait: opts.Wait, most: opts.MaxRetryWait, report: opts.Retry}
-	if r.tries == 0 {
-		r.tries = defaultTries
-	}
-	if r.most == 0 {
-		r.most = defaultMaxRetryWait
-	}
-	if r.wait <= 0 {
-		r.wait = defaultWait
-	}
-	return r
-}
+func newRetrier(p retry.Policy) *retrier { return &retrier{Policy: p.Or(defaultRetry)} }
 
 // Retry calls f until it succeeds or another attempt makes no sense, with the tries and pauses of a
-// download: Tries, Wait, MaxRetryWait and Retry of opts count. It is for requests whose answers are
-// not saved; f must not have handed on anything when it fails.
-func Retry(ctx context.Context, opts *Options, f func() error) error {
-	for r := newRetrier(opts); ; {
+// download. It is for requests whose responses are not saved; f must not have handed on anything
+// when it fails.
+func Retry(ctx context.Context, p retry.Policy, f func() error) error {
+	for r := newRetrier(p); ; {
 		err := f()
 		if err == nil {
 			return nil
@@ -72,42 +52,26 @@ type failedAttempt struct{ error }
 func (r *retrier) again(ctx context.Context, err error) error {
 	r.failed++
 	var e *fetch.Error
-	if !errors.As(err, &e) || !e.Retry || ctx.Err() != nil || r.tries > 0 && r.failed >= r.tries {
+	if !errors.As(err, &e) || ctx.Err() != nil ||
+		e.Reason.Kind == fetch.ReasonNameServer && !r.begun && r.failed >= nameServerTries {
 		return err
 	}
-	if e.Reason.Kind == fetch.ReasonNameServer && !r.begun && r.failed >= nameServerTries {
+	pause, again := r.Next(r.failed, err)
+	switch {
+	case !again && pause > 0:
+		dup := *e
+		dup.Hint = fmt.Sprintf("the server asks to come back in %s", pause.Round(time.Second))
+		return &dup
+	case !again:
 		return err
 	}
-	if r.most > 0 && e.RetryAfter > r.most {
+	if r.Report != nil {
+		r.Report(r.failed, pause, err)
+	}
+	if cause := retry.Sleep(ctx, pause); cause != nil {
 		dup := *e
-		dup.Hint = fmt.Sprintf("the server asks to come back in %s", e.RetryAfter.Round(time.Second))
+		dup.Code, dup.Retry, dup.Err = fetch.CodeOf(fetch.ContextError(ctx)), false, cause
 		return &dup
 	}
-	pause := max(r.backoff(), e.RetryAfter)
-	if r.report != nil {
-		r.report(r.failed, pause, err)
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		dup := *e
-		dup.Code, dup.Retry, dup.Err = fetch.CodeOf(fetch.ContextError(ctx)), false, context.Cause(ctx)
-		return &dup
-	}
-}
-
-// backoff returns a random pause within a bound that doubles with each failure, so that the clients
-// of a server do not all come back at once.
-func (r *retrier) backoff() time.Duration {
-	bound := r.wait
-	for range r.failed - 1 {
-		if bound >= maxWait {
-			break
-		}
-		bound *= 2
-	}
-	return rand.N(max(min(bound, maxWait), 1))
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // Pauses stay below a bound that doubles up to a minute.
@@ -21,14 +22,14 @@ func TestBackoff(t *testing.T) {
 		l := newLiar(nil, busy, busy, busy, busy, busy, busy, busy, busy)
 		var total time.Duration
 		start, bound, n := time.Now(), 2*time.Second, 0
-		_, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", &download.Options{Tries: -1, Wait: 2 * time.Second,
-			Retry: func(failed int, wait time.Duration, err error) {
+		_, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", &download.Options{Retry: retry.Policy{Tries: -1, Wait: 2 * time.Second,
+			Report: func(failed int, wait time.Duration, err error) {
 				if n++; failed != n || wait < 0 || wait >= bound || !errors.Is(err, fetch.ErrBusy) {
 					t.Errorf("try %d as %d: pause %v of %v, %v", n, failed, wait, bound, err)
 				}
 				total += wait
 				bound = min(2*bound, time.Minute)
-			}})
+			}}})
 		if err != nil || n != 8 || time.Since(start) != total {
 			t.Errorf("%v after %d tries and %v, pauses %v", err, n, time.Since(start), total)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -147,7 +148,7 @@ func TestMaxRetryWait(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
 			l := newLiar(nil, reply{err: &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: tt.asked}})
-			_, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", &download.Options{MaxRetryWait: tt.most, Wait: 1})
+			_, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", &download.Options{Retry: retry.Policy{MaxRetryAfter: tt.most, Wait: 1}})
 			if tt.waits {
 				if err != nil || time.Since(start) != tt.asked {
 					t.Errorf("asked for %v of %v: %v after %v", tt.asked, tt.most, err, time.Since(start))

@@ -134,8 +134,8 @@ func (s *scheduler) leave() {
 // work retrieves segments until none is left. If the server does not accept so many connections, it
 // leaves its segment to the other workers.
 func (s *scheduler) work(ctx context.Context, piece *span, resp *fetch.Response) error {
-	retrier := newRetrier(s.transfer.opts)
-	retrier.report = s.retrying
+	retrier := newRetrier(s.transfer.opts.Retry)
+	retrier.Report = s.retrying
 	for ; piece != nil; piece = s.take() {
 		for before := s.rest(piece); before.length() > 0; before = s.rest(piece) {
 			err := s.retrieve(ctx, piece, resp)
@@ -163,7 +163,7 @@ func (s *scheduler) work(ctx context.Context, piece *span, resp *fetch.Response)
 func (s *scheduler) retrying(failed int, wait time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if report := s.transfer.opts.Retry; report != nil {
+	if report := s.transfer.opts.Retry.Report; report != nil {
 		report(failed, wait, err)
 	}
 }

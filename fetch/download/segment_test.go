@@ -17,6 +17,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/middleware"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // TestSegments retrieves in several ranges from servers of all sorts. The order of requests is
@@ -92,7 +93,7 @@ func TestSegmentsResume(t *testing.T) {
 			dir := t.TempDir()
 			l := newLiar(content, reply{cut: 1 << 20}, reply{cut: 1 << 20}, reply{cut: 1 << 20}, reply{cut: 1 << 20})
 			d := l.downloader(t, dir)
-			opts := &download.Options{Exists: download.Resume, Segments: tt.before, Tries: 1}
+			opts := &download.Options{Exists: download.Resume, Segments: tt.before, Retry: retry.Policy{Tries: 1}}
 			if _, err := d.Get(t.Context(), liarURL, "", opts); !errors.Is(err, fetch.ErrTruncated) {
 				t.Fatal(err)
 			}
@@ -143,7 +144,7 @@ func TestSegmentsResumeUnderSuggestedName(t *testing.T) {
 	dir := t.TempDir()
 	l := newLiar(content, reply{cut: 1 << 20, suggest: "x.bin"}, reply{cut: 1 << 20}, reply{cut: 1 << 20}, reply{cut: 1 << 20})
 	d := l.downloader(t, dir)
-	if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Resume, Segments: 4, Tries: 1}); !errors.Is(err, fetch.ErrTruncated) {
+	if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: download.Resume, Segments: 4, Retry: retry.Policy{Tries: 1}}); !errors.Is(err, fetch.ErrTruncated) {
 		t.Fatal(err)
 	}
 	if have := contents(t, dir); have["x.bin.part"] == "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -50,7 +51,7 @@ func TestAnswersToWhatWasSent(t *testing.T) {
 	d := &download.Downloader{Client: client, Root: root}
 	body := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("question")), nil }
 	req := &fetch.Request{URL: uri.MustParse("x-post:a"), GetBody: body}
-	opts := &download.Options{Wait: time.Nanosecond, Segments: 4}
+	opts := &download.Options{Retry: retry.Policy{Wait: time.Nanosecond}, Segments: 4}
 	if _, err := d.Do(t.Context(), req, "a", opts); err != nil {
 		t.Fatal(err)
 	}

@@ -347,12 +347,12 @@ func (p *pieceTransfer) work(ctx context.Context) error {
 
 // bring brings pieces from u until there are none, or it fails as often in a row as is allowed.
 func (p *pieceTransfer) bring(ctx context.Context, u uri.URI) error {
-	retrier := newRetrier(&p.opts.Options)
-	retrier.report = func(failed int, wait time.Duration, err error) {
+	retrier := newRetrier(p.opts.Retry)
+	retrier.Report = func(failed int, wait time.Duration, err error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.opts.Retry != nil {
-			p.opts.Retry(failed, wait, err)
+		if p.opts.Retry.Report != nil {
+			p.opts.Retry.Report(failed, wait, err)
 		}
 	}
 	for {

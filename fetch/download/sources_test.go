@@ -132,7 +132,7 @@ func TestSources(t *testing.T) {
 			m := &mirrors{content: content, asked: map[string]int{}, running: map[string]int{}}
 			var dropped []string
 			opts := &download.Sources{Dropped: func(u uri.URI, _ error) { dropped = append(dropped, u.Host()) }}
-			opts.Tries = 1
+			opts.Retry.Tries = 1
 			res, err := m.downloader(t, dir).DoSources(t.Context(), described(content, tt.piece, tt.hosts...), "", opts)
 			if fetch.CodeOf(err) != tt.err {
 				t.Fatalf("%v, want %q", err, tt.err)
@@ -191,7 +191,7 @@ func TestSourcesGoOnWithGoodPieces(t *testing.T) {
 	m := &mirrors{content: content, asked: map[string]int{}, running: map[string]int{}}
 	d := m.downloader(t, dir)
 	opts := &download.Sources{}
-	opts.Exists, opts.Tries = download.Resume, 1
+	opts.Exists, opts.Retry.Tries = download.Resume, 1
 	if _, err := d.DoSources(t.Context(), described(content, 1<<20, "cut"), "f", opts); err == nil {
 		t.Fatal("half a file is a file")
 	}

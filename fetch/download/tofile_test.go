@@ -15,6 +15,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // What a listing told makes requests needless, and only that.
@@ -195,7 +196,7 @@ func TestRecordComesFirst(t *testing.T) {
 			}
 			return nil
 		})
-		if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: tt.segments, Wait: 1}); err != nil {
+		if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: tt.segments, Retry: retry.Policy{Wait: 1}}); err != nil {
 			t.Errorf("%d bytes: %v", tt.size, err)
 		}
 		if tt.record && records > 2 {

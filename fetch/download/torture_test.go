@@ -14,6 +14,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // A disk lets operations pass until it fails.
@@ -125,7 +126,7 @@ func TestFailingDisk(t *testing.T) {
 					return disk.before(op, name)
 				})
 				opts := s.opts
-				opts.Wait = 1
+				opts.Retry.Wait = 1
 				_, err := d.Get(t.Context(), liarURL, "", &opts)
 				if flushed := d.Flush(); err == nil {
 					err = flushed
@@ -146,7 +147,7 @@ func TestFailingDisk(t *testing.T) {
 
 				d = l.downloader(t, dir)
 				d.Sync = download.SyncNone
-				r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: s.again, Wait: 1})
+				r, err := d.Get(t.Context(), liarURL, "", &download.Options{Exists: s.again, Retry: retry.Policy{Wait: 1}})
 				if err != nil || r.Name != "file.bin" {
 					t.Fatalf("after %q failed with %v, leaving %q: %+v, %v", disk.failed, disk.err, names(after), r, err)
 				}

@@ -53,7 +53,7 @@ type transfer struct {
 }
 
 func newTransfer(c *fetch.Client, req *fetch.Request, opts *Options, s *sums, p *progress, dest destination, w io.Writer) *transfer {
-	t := &transfer{progress: p, client: c, req: req, opts: opts, retrier: newRetrier(opts), sums: s, dest: dest}
+	t := &transfer{progress: p, client: c, req: req, opts: opts, retrier: newRetrier(opts.Retry), sums: s, dest: dest}
 	t.out = &sink{w: w, sums: s, left: -1, count: t.count}
 	return t
 }

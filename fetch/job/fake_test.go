@@ -16,6 +16,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -159,7 +160,7 @@ func (s *shelf) runner(t *testing.T, dir string, opts *fetch.Options) *job.Runne
 		c.Close()
 		root.Close()
 	})
-	return &job.Runner{Downloader: &download.Downloader{Client: c, Root: root, Sync: download.SyncNone}, Tries: 1}
+	return &job.Runner{Downloader: &download.Downloader{Client: c, Root: root, Sync: download.SyncNone}, Retry: retry.Policy{Tries: 1}}
 }
 
 // files returns the files below a directory, with what is in them.

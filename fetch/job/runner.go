@@ -12,6 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/retry"
 )
 
 // A Runner runs jobs. It is safe for concurrent use. After the last job that saves a file, call
@@ -19,12 +20,11 @@ import (
 type Runner struct {
 	// Downloader has the client and, if jobs save files, the directory for them.
 	Downloader *download.Downloader
-	// Tries, Wait, MaxRetryWait and SHA256 are as in download.Options. Metadata and listings are
-	// retried too, a listing only until a hook has been given its first entry.
-	Tries        int
-	Wait         time.Duration
-	MaxRetryWait time.Duration
-	SHA256       bool
+	// Retry and SHA256 are as in download.Options; Hooks.Retry takes the place of Retry.Report.
+	// Metadata and listings are retried too, a listing only until a hook has been given its first
+	// entry.
+	Retry  retry.Policy
+	SHA256 bool
 }
 
 // Hooks observe a job while it runs, and take part in it. Nil functions are not called. Calls for
@@ -133,9 +133,16 @@ func (u *run) saw(resp *fetch.Response) error {
 	return nil
 }
 
+// policy returns the policy of the Runner, with the hook of the job.
+func (u *run) policy() retry.Policy {
+	p := u.Runner.Retry
+	p.Report = u.Hooks.Retry
+	return p
+}
+
 // retry calls f as often as the job's tries and pauses allow.
 func (u *run) retry(ctx context.Context, f func() error) error {
-	return download.Retry(ctx, &download.Options{Tries: u.Tries, Wait: u.Wait, MaxRetryWait: u.MaxRetryWait, Retry: u.Retry}, f)
+	return download.Retry(ctx, u.policy(), f)
 }
 
 func (u *run) stat(ctx context.Context, req *fetch.Request) error {
@@ -255,19 +262,16 @@ func (u *run) counted(entries iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Ent
 func (u *run) get(ctx context.Context, req *fetch.Request) error {
 	dir, name := u.job.file()
 	opts := &download.Options{
-		Dir:          dir,
-		Exists:       u.job.Exists,
-		Known:        u.job.Known,
-		Tries:        u.Tries,
-		Wait:         u.Wait,
-		MaxRetryWait: u.MaxRetryWait,
-		Segments:     u.job.Segments,
-		Checksum:     u.job.Checksum,
-		SHA256:       u.SHA256,
-		Progress:     u.Progress,
-		Retry:        u.Retry,
-		Reuse:        u.Reuse,
-		Restart:      u.Restart,
+		Dir:      dir,
+		Exists:   u.job.Exists,
+		Known:    u.job.Known,
+		Retry:    u.policy(),
+		Segments: u.job.Segments,
+		Checksum: u.job.Checksum,
+		SHA256:   u.SHA256,
+		Progress: u.Progress,
+		Reuse:    u.Reuse,
+		Restart:  u.Restart,
 		Response: func(resp *fetch.Response) error {
 			if err := u.saw(resp); err != nil {
 				return err

@@ -19,6 +19,7 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -380,7 +381,7 @@ func TestTriesAgain(t *testing.T) {
 		busy := s.resources["/busy"].err.(*fetch.Error)
 		s.resources["/b.txt"] = resource{text: "bb", err: busy, fails: 2}
 		r := s.runner(t, t.TempDir(), nil)
-		r.Tries, r.Wait = 3, time.Second
+		r.Retry = retry.Policy{Tries: 3, Wait: time.Second}
 		busy.RetryAfter = 20 * time.Second
 		var waits []time.Duration
 		var progress [][2]int64
@@ -394,7 +395,7 @@ func TestTriesAgain(t *testing.T) {
 		if !slices.Equal(progress, [][2]int64{{2, 2}}) {
 			t.Errorf("progress %v", progress)
 		}
-		r.Tries = 2
+		r.Retry.Tries = 2
 		if got := r.Run(t.Context(), &job.Job{URL: shelfURL("/busy")}, nil); got.Class != fetch.ErrBusy || !got.Retry || got.Elapsed != 20*time.Second {
 			t.Errorf("%+v", *got)
 		}
@@ -436,7 +437,7 @@ func TestListingsAndMetadataAreTriedAgain(t *testing.T) {
 				s := library()
 				s.resources[tt.path] = tt.res
 				r := s.runner(t, t.TempDir(), nil)
-				r.Tries = 3
+				r.Retry.Tries = 3
 				j := tt.job
 				j.URL = shelfURL(tt.path)
 				shown := 0

@@ -30,6 +30,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/integration/faultproxy"
 	"github.com/urlget/urlget/integration/wan"
 )
@@ -162,7 +163,7 @@ type worker struct {
 
 // download retrieves a target, perhaps in two runs.
 func (w worker) download(s *site, to target) {
-	opts := &download.Options{Exists: download.Resume, Tries: 3, Wait: 10 * time.Millisecond, Segments: rand.IntN(4)}
+	opts := &download.Options{Exists: download.Resume, Retry: retry.Policy{Tries: 3, Wait: 10 * time.Millisecond}, Segments: rand.IntN(4)}
 	if s.guarded {
 		opts.Checksum = to.checksum()
 	}

@@ -30,6 +30,7 @@ var (
 var layers = []layer{
 	{"uri", []row{
 		{packages: "fetch/uri", modules: []string{"golang.org/x/net/idna"}},
+		{packages: "fetch/retry"},
 		{packages: "fetch/uri/find", imports: []string{"fetch/uri"}, modules: []string{"mvdan.cc/xurls"}},
 	}},
 
@@ -50,7 +51,7 @@ var layers = []layer{
 	}},
 
 	{"client", []row{
-		{packages: "fetch", imports: []string{"fetch/uri", "internal/wire", "internal/pool", "internal/bounded"},
+		{packages: "fetch", imports: []string{"fetch/uri", "fetch/retry", "internal/wire", "internal/pool", "internal/bounded"},
 			modules: []string{"golang.org/x/net"}},
 	}},
 
@@ -97,13 +98,13 @@ var layers = []layer{
 	}},
 
 	{"files", []row{
-		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/metalink", "internal/filelock", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
-		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/render"}, modules: []string{"golang.org/x/net"}},
-		{packages: "crawl/schedule", imports: []string{"fetch", "fetch/uri"}},
-		{packages: "crawl", imports: []string{"fetch", "fetch/uri", "fetch/links", "crawl/robots", "crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
-		{packages: "crawl/mirror", imports: []string{"fetch", "fetch/uri", "fetch/links", "fetch/download", "fetch/job",
+		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/retry", "fetch/metalink", "internal/filelock", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
+		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download", "fetch/render"}, modules: []string{"golang.org/x/net"}},
+		{packages: "crawl/schedule", imports: []string{"fetch", "fetch/uri", "fetch/retry"}},
+		{packages: "crawl", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
+		{packages: "crawl/mirror", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download", "fetch/job",
 			"crawl"}},
-		{packages: "queue", imports: []string{"fetch", "fetch/uri", "fetch/links", "crawl/robots", "fetch/job",
+		{packages: "queue", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "fetch/job",
 			"crawl/schedule", "crawl", "fetch/render", "internal/filelock", "internal/unnamed"}, modules: []string{"golang.org/x/sys"}},
 		{packages: "queue/jetstream", imports: []string{"fetch", "queue"}, modules: []string{"github.com/nats-io/nats.go"}},
 		{packages: "queue/jetstream/embedded", imports: []string{"fetch"}, modules: []string{"github.com/nats-io/nats-server", "go.etcd.io/bbolt"}},
@@ -111,7 +112,7 @@ var layers = []layer{
 		{packages: "queue/otel", imports: []string{"fetch", "fetch/job", "fetch/middleware/otel", "queue"}, modules: []string{"go.opentelemetry.io/otel"}},
 		{packages: "queue/queuetest", imports: []string{"queue"}},
 		{packages: "archive", imports: append(core[:len(core):len(core)], "archive/warc", "archive/capture", "fetch/message",
-			"fetch/download", "crawl", "crawl/mirror", "internal/mailbox")},
+			"fetch/download", "fetch/retry", "crawl", "crawl/mirror", "internal/mailbox")},
 		{packages: "archive/replay", imports: append(core[:len(core):len(core)], "archive/warc", "archive/wacz", "archive/capture", "protocols/http")},
 		{packages: "serve", imports: append(core[:len(core):len(core)], "fetch/uri/find", "fetch/links", "fetch/message",
 			"fetch/fetchhttp", "archive/replay", "internal/template", "internal/codec/marc"), modules: []string{"github.com/coder/websocket", "golang.org/x/net/html", "golang.org/x/text", "golang.org/x/time"}},

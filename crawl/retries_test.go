@@ -1,0 +1,35 @@
+package crawl
+
+import (
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// TestPausesBetweenTriesOfRobots gives the pauses after 1, 2 and 3 failures; less than 0 stands for
+// none, as the failure is final.
+func TestPausesBetweenTriesOfRobots(t *testing.T) {
+	t.Parallel()
+	const s = time.Second
+	for _, tt := range []struct {
+		after time.Duration
+		retry bool
+		want  [3]time.Duration
+	}{
+		{0, true, [3]time.Duration{s, 2 * s, -1}},
+		{90 * time.Minute, true, [3]time.Duration{time.Minute, time.Minute, -1}},
+		{1500 * time.Millisecond, true, [3]time.Duration{1500 * time.Millisecond, 2 * s, -1}},
+		{s, false, [3]time.Duration{-1, -1, -1}},
+	} {
+		for i, want := range tt.want {
+			pause, again := robotsRetry.Next(i+1, &fetch.Error{Code: fetch.ErrBusy, Retry: tt.retry, RetryAfter: tt.after})
+			if !again {
+				pause = -1
+			}
+			if pause != want {
+				t.Errorf("%v: after %d failures %v, want %v", tt.after, i+1, pause, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package schedule
+
+import (
+	"testing"
+	"time"
+)
+
+// TestPausesOfABusyHost gives the shortest and the longest pause after 1, 2, 3, … refusals.
+func TestPausesOfABusyHost(t *testing.T) {
+	t.Parallel()
+	const s = time.Second
+	for _, tt := range []struct {
+		asked, most time.Duration
+		least       [4]time.Duration
+		longest     [4]time.Duration
+	}{
+		{0, time.Minute, [4]time.Duration{s / 2, s, 2 * s, 4 * s}, [4]time.Duration{s, 2 * s, 4 * s, 8 * s}},
+		{3 * s, time.Minute, [4]time.Duration{3 * s, 3 * s, 3 * s, 4 * s}, [4]time.Duration{3 * s, 3 * s, 4 * s, 8 * s}},
+		{time.Hour, 5 * s, [4]time.Duration{5 * s, 5 * s, 5 * s, 5 * s}, [4]time.Duration{5 * s, 5 * s, 5 * s, 5 * s}},
+		{0, 3 * s, [4]time.Duration{s / 2, s, 3 * s / 2, 3 * s / 2}, [4]time.Duration{s, 2 * s, 3 * s, 3 * s}},
+	} {
+		low, high := &gate{}, &gate{}
+		now := time.Now()
+		for i := range tt.least {
+			low.busy(now, tt.asked, tt.most, func(time.Duration) time.Duration { return 0 })
+			high.busy(now, tt.asked, tt.most, func(below time.Duration) time.Duration { return below - 1 })
+			if a, b := low.until.Sub(now), high.until.Sub(now); a != tt.least[i] || b != tt.longest[i] {
+				t.Errorf("asked %v of %v, refusal %d: %v to %v, want %v to %v", tt.asked, tt.most, i+1, a, b, tt.least[i], tt.longest[i])
+			}
+			now = high.until
+		}
+	}
+}
