@@ -148,141 +148,172 @@ func (m *mirror) get(ctx context.Context, p *crawl.Page, v *visited) error {
 	return &fetch.Error{Op: "get", URL: p.URL.Redacted(), Code: fetch.ErrRedirect, Err: errors.New("it redirects to somewhere else each time")}
 }
 
+// getOnce saves a page, or finds that it need not. It returns errMoved if the page is to be begun
+// again.
 func (m *mirror) getOnce(ctx context.Context, p *crawl.Page, v *visited) error {
-	old := readMemo(p.Memo)
-	now := memo{Path: old.Path}
-	moved := m.movedAside()
-	var err error
-	if now.Path == "" || !m.owns(now.Path, p.Key()) {
-		if now.Path, err = m.claim(p.URL, p.Key()); err != nil {
-			return err
-		}
-	} else if err := m.claimAgain(now.Path, p.Key()); err != nil {
+	r := &retrieval{mirror: m, p: p, v: v, old: readMemo(p.Memo), final: p.URL, before: m.movedAside()}
+	if err := r.name(); err != nil {
 		return err
 	}
-	v.Path = now.Path
-	before, errBefore := m.d.Lstat(now.Path)
-	v.Replaced = errBefore == nil
-	req := &fetch.Request{URL: p.URL, From: p.From}
-	opts := &download.Options{Exists: m.exists(), Retry: m.Retry}
-	// What an earlier run saved, and nobody changed since, is asked for with the validator that the
-	// server gave it; what a listing tells of needs no request.
-	same := errBefore == nil && old.describes(before)
-	converted := ""
-	if errBefore == nil { // the original alone is not the page
-		converted = m.converted(old)
+	known := r.look()
+	a := plan(&m.Options, r.old, r.now, known)
+	if a.unchanged {
+		return r.unchanged(r.old.Path)
 	}
-	now.Told, now.Asked = tellsOf(p), v.begin
-	sent := cmp.Or(converted, now.Path) // what the server sent the last time
-	if m.Newer && now.Path == old.Path {
-		opts.Same = path.Base(sent)
+	return r.act(ctx, a, known.same)
+}
+
+// A retrieval is one attempt to save a page.
+type retrieval struct {
+	*mirror
+	p        *crawl.Page
+	v        *visited
+	old, now memo // what is remembered of the page, and what will be
+	before   int  // mirror.moved when the attempt began
+	// sent is the file with the response that an earlier run saved: without converted links.
+	sent string
+
+	// These are of the response.
+	final uri.URI
+	parse func(io.Reader) iter.Seq2[fetch.Entry, error]
+}
+
+// name claims the path for the page: the one it had, if that is still its own.
+func (r *retrieval) name() (err error) {
+	r.now.Path = r.old.Path
+	if r.now.Path == "" || !r.owns(r.now.Path, r.p.Key()) {
+		r.now.Path, err = r.claim(r.p.URL, r.p.Key())
+	} else {
+		err = r.claimAgain(r.now.Path, r.p.Key())
 	}
-	switch {
-	case m.Keep:
-	case old.Page && converted == "":
-		opts.Exists = download.Overwrite
-	case m.Newer && same && old.stillTold(now.Told):
-		v.Outcome, v.Size = job.Unchanged, old.Size
-		m.toConvert(&old, false)
-		p.Memo = old.bytes()
-		return m.follow(p, old, old.Path, nil)
-	case m.Newer && old.toldSize(now.Told):
-		opts.Exists = download.Overwrite // whatever the server makes of times
-	case m.Newer && now.Told == (told{}) && !old.Page && listed(p) != nil:
-		opts.Known = listed(p)
-	case m.Newer && (same || old.Page) && !old.Validator.IsZero():
-		opts.Exists, req.IfChanged = download.Overwrite, old.Validator
-	case m.Newer && (old.Page || old.Type == "" && slices.Contains(linked, crawl.Family(p.URL)) && m.mayLink(now.Path)):
-		opts.Exists = download.Overwrite // its links would not be known
+	if err == nil {
+		r.v.Path = r.now.Path
 	}
-	var parse func(io.Reader) iter.Seq2[fetch.Entry, error]
-	final := p.URL
-	opts.Response = func(resp *fetch.Response) error {
-		p.Answered(resp.Kind)
-		v.Status = resp.Reply.Code
-		if resp.Kind == fetch.KindListing && crawl.Family(resp.URL) != "gopher" && resp.Entries != nil {
-			v.Outcome, v.Path = job.Listed, ""
-			if err := m.members(p, resp); err != nil {
-				return err
-			}
-			return errListed
-		}
-		if crawl.Key(resp.URL) != p.Key() {
-			to := resp.URL
-			p.Trail = memo{To: crawl.Key(to)}.bytes()
-			if err := p.Move(to); err != nil {
-				return err
-			}
-			return errMoved
-		}
-		if !m.Crawl.Scope.KeepsType(resp.ContentType) {
-			if entries, ok := links.Entries(resp); ok {
-				if err := m.found(p, entries); err != nil {
-					return err
-				}
-			}
-			return errType
-		}
-		final, now.Type, now.Validator, parse = resp.URL, resp.ContentType, resp.Validator, resp.Parse
-		return nil
+	return err
+}
+
+// look finds out what is known of the page without a request.
+func (r *retrieval) look() knowledge {
+	r.now.Told, r.now.Asked = tellsOf(r.p), r.v.begin
+	k := knowledge{listing: listed(r.p)}
+	if info, err := r.d.Lstat(r.now.Path); err == nil {
+		r.v.Replaced = true
+		k.same = r.old.describes(info)
+		k.original = r.converted(r.old)
+	}
+	r.sent = cmp.Or(k.original, r.now.Path)
+	k.mayLink = slices.Contains(linked, crawl.Family(r.p.URL)) && r.mayLink(r.now.Path)
+	return k
+}
+
+// act requests the page as a says, and saves it. Same says that the file is the one that an earlier
+// run saved.
+func (r *retrieval) act(ctx context.Context, a action, same bool) error {
+	req := &fetch.Request{URL: r.p.URL, From: r.p.From, IfChanged: a.ifChanged}
+	opts := &download.Options{Exists: a.exists, Known: a.known, Retry: r.Retry, Response: r.response}
+	if a.compare {
+		opts.Same = path.Base(r.sent)
 	}
 	opts.Retry.Report = func(failed int, wait time.Duration, err error) {
-		p.Busy(err)
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.Retrying != nil {
-			m.Retrying(ctx, p.URL, failed, wait, err)
+		r.p.Busy(err)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.Retrying != nil {
+			r.Retrying(ctx, r.p.URL, failed, wait, err)
 		}
 	}
-	if m.Progress != nil {
-		opts.Progress = func(done, total int64) { m.Progress(ctx, now.Path, done, total) }
+	if r.Progress != nil {
+		opts.Progress = func(done, total int64) { r.Progress(ctx, r.now.Path, done, total) }
 	}
-	res, err := m.d.Do(ctx, req, now.Path, opts)
+	res, err := r.d.Do(ctx, req, r.now.Path, opts)
 	if res != nil {
-		m.received(res.Written)
-		v.Received += res.Written
+		r.received(res.Written)
+		r.v.Received += res.Written
 	}
-	switch {
-	case errors.Is(err, errListed):
-		m.state.Disclaim(fileName + now.Path)
-		return nil
-	case errors.Is(err, errMoved):
-		m.unclaim(old, now.Path)
-		return errMoved
-	case errors.Is(err, crawl.ErrElsewhere):
-		m.unclaim(old, now.Path)
-		v.Outcome, v.Path = job.Skipped, ""
-		p.Memo = p.Trail
-		return nil
-	case errors.Is(err, errType):
-		m.unclaim(old, now.Path)
-		v.Outcome, v.Path = job.Skipped, ""
-		return nil
-	case fetch.CodeOf(err) == fetch.ErrNotModified && !req.IfChanged.IsZero():
-		v.Outcome, v.Size = job.Unchanged, old.Size
+	if fetch.CodeOf(err) == fetch.ErrNotModified && !a.ifChanged.IsZero() {
 		if e := (*fetch.Error)(nil); errors.As(err, &e) {
-			v.Status = e.Reply.Code
+			r.v.Status = e.Reply.Code
 		}
-		old.Told, old.Asked = now.Told, now.Asked
-		m.toConvert(&old, false)
-		p.Memo = old.bytes()
-		return m.follow(p, old, sent, nil)
-	case err != nil:
-		if fetch.CodeOf(err) == fetch.ErrFile && m.inTheWay(now.Path, moved) {
-			return errMoved
-		}
-		if fetch.CodeOf(err) == fetch.ErrNotFound && m.Delete && old.Path != "" && v.Replaced {
-			return errors.Join(err, m.remove(old.Path, p.URL))
-		}
-		return err
+		r.old.Told, r.old.Asked = r.now.Told, r.now.Asked
+		return r.unchanged(r.sent)
+	}
+	if err != nil {
+		return r.failed(err)
 	}
 	if res.Outcome == download.Saved {
-		sent = ""
+		r.sent = ""
 	}
-	if same && res.Outcome == download.NotModified && now.Path == old.Path {
-		m.toConvert(&old, parse != nil)
+	if same && res.Outcome == download.NotModified && r.now.Path == r.old.Path {
+		r.toConvert(&r.old, r.parse != nil)
 	}
-	return m.saved(p, v, res, old, now, final, sent, parse)
+	return r.saved(res)
+}
+
+// response looks at a response before its body is saved. It returns an error if the body is not to
+// be saved, or not as this page.
+func (r *retrieval) response(resp *fetch.Response) error {
+	p, v := r.p, r.v
+	p.Answered(resp.Kind)
+	v.Status = resp.Reply.Code
+	if resp.Kind == fetch.KindListing && crawl.Family(resp.URL) != "gopher" && resp.Entries != nil {
+		v.Outcome, v.Path = job.Listed, ""
+		if err := r.members(p, resp); err != nil {
+			return err
+		}
+		return errListed
+	}
+	if crawl.Key(resp.URL) != p.Key() {
+		to := resp.URL
+		p.Trail = memo{To: crawl.Key(to)}.bytes()
+		if err := p.Move(to); err != nil {
+			return err
+		}
+		return errMoved
+	}
+	if !r.Crawl.Scope.KeepsType(resp.ContentType) {
+		if entries, ok := links.Entries(resp); ok {
+			if err := r.found(p, entries); err != nil {
+				return err
+			}
+		}
+		return errType
+	}
+	r.final, r.now.Type, r.now.Validator, r.parse = resp.URL, resp.ContentType, resp.Validator, resp.Parse
+	return nil
+}
+
+// unchanged keeps what is remembered of the page, and reads its links from the file name.
+func (r *retrieval) unchanged(name string) error {
+	r.v.Outcome, r.v.Size = job.Unchanged, r.old.Size
+	r.toConvert(&r.old, false)
+	r.p.Memo = r.old.bytes()
+	return r.follow(r.p, r.old, name, nil)
+}
+
+// failed ends an attempt that has saved nothing. It returns nil if nothing was to be saved.
+func (r *retrieval) failed(err error) error {
+	switch {
+	case errors.Is(err, errListed):
+		r.state.Disclaim(fileName + r.now.Path)
+		return nil
+	case errors.Is(err, errMoved):
+		r.unclaim(r.old, r.now.Path)
+		return errMoved
+	case errors.Is(err, crawl.ErrElsewhere):
+		r.unclaim(r.old, r.now.Path)
+		r.v.Outcome, r.v.Path = job.Skipped, ""
+		r.p.Memo = r.p.Trail
+		return nil
+	case errors.Is(err, errType):
+		r.unclaim(r.old, r.now.Path)
+		r.v.Outcome, r.v.Path = job.Skipped, ""
+		return nil
+	case fetch.CodeOf(err) == fetch.ErrFile && r.inTheWay(r.now.Path, r.before):
+		return errMoved
+	case fetch.CodeOf(err) == fetch.ErrNotFound && r.Delete && r.old.Path != "" && r.v.Replaced:
+		return errors.Join(err, r.remove(r.old.Path, r.p.URL))
+	}
+	return err
 }
 
 // spare reports whether a listing proves that a file is still what was saved. Nothing leads on from
@@ -373,20 +404,9 @@ func (m *mirror) owns(name, key string) bool {
 	return err == nil && owner == key
 }
 
-func (m *mirror) exists() download.Exists {
-	switch {
-	case m.Keep:
-		return download.Skip
-	case m.Newer:
-		return download.Newer
-	}
-	return download.Overwrite
-}
-
-// saved remembers what was saved, or left, and reads its links: those of sent, or "" of what was
-// saved.
-func (m *mirror) saved(p *crawl.Page, v *visited, res *download.Result, old, now memo, final uri.URI, sent string,
-	parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
+// saved remembers the file that was saved, or left, and reads its links.
+func (r *retrieval) saved(res *download.Result) error {
+	v := r.v
 	v.Size = res.Size
 	if !res.Meta.Reply.IsZero() {
 		v.Status = res.Meta.Reply.Code
@@ -397,48 +417,57 @@ func (m *mirror) saved(p *crawl.Page, v *visited, res *download.Result, old, now
 		return nil
 	case download.Saved:
 		v.Outcome = job.Saved
+		if err := r.replaced(); err != nil {
+			return err
+		}
 	case download.Existed:
 		v.Outcome = job.Skipped
+		r.left()
+		// Nothing was requested.
+		r.now.Told, r.now.Asked = r.old.Told, r.old.Asked
+		r.now.Type = cmp.Or(r.now.Type, fetch.TypeByName(r.now.Path)) // whose links may lead to what is not there
 	default:
 		v.Outcome = job.Unchanged
+		r.left()
 	}
-	if res.Outcome != download.Saved {
-		if now.Type == "" {
-			now.Type, now.Validator = old.Type, old.Validator
-		}
-		if res.Outcome == download.Existed { // and nobody was asked
-			now.Told, now.Asked = old.Told, old.Asked
-			now.Type = cmp.Or(now.Type, fetch.TypeByName(now.Path)) // whose links may lead to what is not there
-		}
-		now.Final = old.Final
-		now.Page = old.Page
-	} else {
-		if m.Extend {
-			if err := m.extend(p.URL, &now); err != nil {
-				return err
-			}
-			v.Path = now.Path
-		}
-		if final.String() != p.URL.String() {
-			now.Final = final.WithoutUserinfo().String()
-		}
-		if m.Convert {
-			now.Page = parse != nil || hasLinks(now.Type)
-		}
-		if m.Convert || old.Page {
-			m.d.Root.Remove(now.Path + backup) // it is of an older version
-		}
+	if res.Outcome == download.Existed && r.now.Path == r.old.Path {
+		r.now.Size, r.now.Saved = r.old.Size, r.old.Saved // what is there may be somebody else's, or converted
+	} else if info, err := r.d.Lstat(r.now.Path); err == nil {
+		r.now.Size, r.now.Saved = info.Size(), info.ModTime()
 	}
-	if res.Outcome == download.Existed && now.Path == old.Path {
-		now.Size, now.Saved = old.Size, old.Saved // what is there may be somebody else's, or converted
-	} else if info, err := m.d.Lstat(now.Path); err == nil {
-		now.Size, now.Saved = info.Size(), info.ModTime()
+	if scheme := r.p.URL.Scheme(); scheme != crawl.Family(r.p.URL) {
+		r.now.Scheme = scheme
 	}
-	if scheme := p.URL.Scheme(); scheme != crawl.Family(p.URL) {
-		now.Scheme = scheme
+	r.p.Memo = r.now.bytes()
+	return r.follow(r.p, r.now, cmp.Or(r.sent, r.now.Path), r.parse)
+}
+
+// left remembers what is known of a file that was left alone.
+func (r *retrieval) left() {
+	if r.now.Type == "" {
+		r.now.Type, r.now.Validator = r.old.Type, r.old.Validator
 	}
-	p.Memo = now.bytes()
-	return m.follow(p, now, cmp.Or(sent, now.Path), parse)
+	r.now.Final, r.now.Page = r.old.Final, r.old.Page
+}
+
+// replaced remembers what is known of a new file, and gives it its extension.
+func (r *retrieval) replaced() error {
+	if r.Extend {
+		if err := r.extend(r.p.URL, &r.now); err != nil {
+			return err
+		}
+		r.v.Path = r.now.Path
+	}
+	if r.final.String() != r.p.URL.String() {
+		r.now.Final = r.final.WithoutUserinfo().String()
+	}
+	if r.Convert {
+		r.now.Page = r.parse != nil || hasLinks(r.now.Type)
+	}
+	if r.Convert || r.old.Page {
+		r.d.Root.Remove(r.now.Path + backup) // it is of an older version
+	}
+	return nil
 }
 
 // extend gives a page the extension that says what it is.
