@@ -22,7 +22,8 @@ type row struct {
 
 var (
 	core  = []string{"fetch", "fetch/uri"}
-	lines = []string{"fetch", "fetch/uri", "internal/wire", "internal/bounded", "internal/codec/*", "own"}
+	kits  = []string{"fetch", "fetch/uri", "internal/wire", "internal/bounded", "internal/codec/*"}
+	lines = append(kits[:len(kits):len(kits)], "protocols/internal/*", "own")
 	// public is what a program outside the module could import.
 	public = []string{"fetch/...", "fetchtest/...", "protocols/...", "crawl/...", "archive/...", "queue/...", "serve/..."}
 )
@@ -62,6 +63,7 @@ var layers = []layer{
 		{packages: "fetch/message", modules: []string{"golang.org/x/net/html", "golang.org/x/text"}},
 		{packages: "internal/mailbox", imports: []string{"fetch/message"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "internal/gemtext", imports: []string{"fetch", "fetch/uri", "internal/wire"}},
+		{packages: "protocols/internal/*", imports: kits, purpose: "what drivers of the same kind share"},
 		{packages: "protocols/http/http3", imports: []string{"fetch", "internal/wire"}, modules: []string{"github.com/quic-go/quic-go", "golang.org/x/net"}},
 		{packages: "protocols/http/...", imports: lines, modules: []string{"golang.org/x/net",
 			"github.com/icholy/digest", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},

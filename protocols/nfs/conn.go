@@ -10,6 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 const (
@@ -98,7 +99,7 @@ func (c *conn) receive(p nfs3.Proc, xid uint32) (*reply, error) {
 		got, r, err := c.read(content)
 		if err == nil && !c.waiting[got] {
 			r.release()
-			err = violation("an answer to what was not asked")
+			err = remotefile.Violation("an answer to what was not asked")
 		}
 		if err != nil {
 			c.err = lost(err)
@@ -206,7 +207,7 @@ func (c *conn) lookup(dir, name string) (place, error) {
 // place returns what was found, with its attributes.
 func (c *conn) place(f nfs3.Found) (place, error) {
 	if f.Handle == "" {
-		c.err = violation("an empty file handle")
+		c.err = remotefile.Violation("an empty file handle")
 		return place{}, c.err
 	}
 	if f.Attr != nil {

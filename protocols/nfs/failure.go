@@ -10,19 +10,11 @@ import (
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
 	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-var (
-	// errNotDirectory is the error for listing a file.
-	errNotDirectory = fmt.Errorf("not a directory: %w", errors.ErrUnsupported)
-	// errForgotten marks what failed because a server no longer knows a file handle that was kept.
-	errForgotten = errors.New("the server no longer knows what it exported")
-)
-
-// violation returns the error for a server that violates the protocol.
-func violation(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
-}
+// errForgotten marks what failed because a server no longer knows a file handle that was kept.
+var errForgotten = errors.New("the server no longer knows what it exported")
 
 // refusal returns the error that a status reports.
 func (c *conn) refusal(p nfs3.Proc, s nfs3.Status) *fetch.Error {
@@ -89,19 +81,17 @@ func isLost(err error) bool {
 	return err != nil && fetch.CodeOf(err) == "" && !(errors.As(err, &timeout) && timeout.Timeout())
 }
 
-// truncated returns the error for content that was cut short by a lost connection. Other errors are
-// returned unchanged.
-func truncated(err error, got, want int64) error {
+// isCut reports whether err is that of a connection that was lost in the middle of content.
+func isCut(err error) bool {
 	var silence *wire.TimeoutError
-	if fetch.CodeOf(err) != "" || errors.Is(err, net.ErrClosed) || errors.As(err, &silence) {
-		return err
-	}
-	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("after %s: %w", progress(got, want), err)}
+	return fetch.CodeOf(err) == "" && !errors.Is(err, net.ErrClosed) && !errors.As(err, &silence)
 }
 
-func progress(got, want int64) string {
-	if want < 0 {
-		return fmt.Sprintf("%d bytes", got)
+// truncated returns the error for a listing that was cut short by a lost connection. Other errors are
+// returned unchanged.
+func truncated(err error) error {
+	if !isCut(err) {
+		return err
 	}
-	return fmt.Sprintf("%d of %d bytes", got, want)
+	return remotefile.Truncated(err, 0, -1)
 }

@@ -2,15 +2,13 @@ package nfs
 
 import (
 	"iter"
-	"strings"
+	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
-
-// listType is the media type of a directory: one URL per line (RFC 2483, section 5).
-const listType = "text/uri-list"
 
 // listCount is how many bytes one answer to READDIRPLUS may have.
 const listCount = 32 << 10
@@ -28,10 +26,8 @@ type Sys struct {
 // directory returns the response for a directory.
 func (d *driver) directory(l *lease, t *target, w *walk) (*fetch.Response, error) {
 	base := t.directory()
-	meta := fetch.Meta{Kind: fetch.KindListing, ContentType: listType, Size: -1, Name: fetch.SafeName(t.name())}
-	meta.ModTime = w.at.attr.MTime.Time()
-	resp := &fetch.Response{Meta: meta, URL: member(base, "", false), Body: fetch.NoBody}
-	if t.req.Op == fetch.OpStat {
+	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), w.at.attr.MTime.Time())
+	if !read {
 		return resp, nil
 	}
 	x := &listing{lease: l, walk: w, base: base, plus: true}
@@ -45,14 +41,13 @@ func (d *driver) directory(l *lease, t *target, w *walk) (*fetch.Response, error
 // listExports returns the response for a directory that only leads to exports.
 func (d *driver) listExports(t *target, names []string) *fetch.Response {
 	base := t.directory()
-	resp := &fetch.Response{URL: member(base, "", false), Body: fetch.NoBody,
-		Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: listType, Size: -1, Name: fetch.SafeName(t.name())}}
-	if t.req.Op == fetch.OpStat {
+	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), time.Time{})
+	if !read {
 		return resp
 	}
 	parts := func(yield func(fetch.Part, error) bool) {
 		for _, name := range names {
-			e := fetch.Entry{Name: name, Rel: "item", Size: -1, URL: member(base, name, true), Kind: fetch.EntryListing, ContentType: listType}
+			e := remotefile.Directory(remotefile.Member(base, name, true), name, time.Time{}, nil)
 			if !e.URL.IsZero() && !yield(fetch.URIListPart("", e), nil) {
 				return
 			}
@@ -81,7 +76,7 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 			m, err := l.member(e)
 			if err != nil {
 				l.lease.Put()
-				yield(fetch.Part{}, truncated(err, 0, -1))
+				yield(fetch.Part{}, truncated(err))
 				return
 			}
 			if !m.URL.IsZero() && !yield(fetch.URIListPart("", m), nil) {
@@ -95,7 +90,7 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 		}
 		if err := l.next(); err != nil {
 			l.lease.Put()
-			yield(fetch.Part{}, truncated(err, 0, -1))
+			yield(fetch.Part{}, truncated(err))
 			return
 		}
 	}
@@ -125,7 +120,7 @@ func (l *listing) next() error {
 		return l.violation("a directory that begins again and again")
 	}
 	for _, e := range page.Entries {
-		if e.Name == "" || strings.ContainsAny(e.Name, "/\x00") { // it would lead elsewhere
+		if !remotefile.IsName(e.Name) {
 			return l.violation("%q is not the name of a member", e.Name)
 		}
 	}
@@ -148,7 +143,7 @@ func (l *listing) returns() bool {
 
 // violation ends the conversation.
 func (l *listing) violation(format string, args ...any) error {
-	l.lease.err = violation(format, args...)
+	l.lease.err = remotefile.Violation(format, args...)
 	return l.lease.err
 }
 
@@ -207,15 +202,15 @@ func (l *listing) follow(link place, name string) (nfs3.Attr, string, error) {
 
 // entry returns the entry for a member.
 func (l *listing) entry(name string, a nfs3.Attr, sys Sys) fetch.Entry {
-	e := fetch.Entry{Name: name, Rel: "item", Size: -1, URL: member(l.base, name, a.IsDir()), ContentType: fetch.TypeByName(name), Sys: sys}
+	u, modTime, size := remotefile.Member(l.base, name, a.IsDir()), time.Time{}, int64(-1)
 	if a.Type != 0 {
-		e.ModTime = a.MTime.Time()
+		modTime = a.MTime.Time()
 	}
-	switch {
-	case a.IsDir():
-		e.Kind, e.ContentType = fetch.EntryListing, listType
-	case a.IsRegular():
-		e.Size = describe(&target{}, a).Size
+	if a.IsDir() {
+		return remotefile.Directory(u, name, modTime, sys)
 	}
-	return e
+	if a.IsRegular() {
+		size = sizeOf(a)
+	}
+	return remotefile.File(u, name, size, modTime, sys)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 const (
@@ -152,7 +153,7 @@ func (s *server) attach(c *conn, where string) error {
 		return err
 	}
 	if m.Handle == "" {
-		return violation("an empty file handle")
+		return remotefile.Violation("an empty file handle")
 	}
 	if s.handles == nil || len(s.handles) >= maxServers {
 		s.handles = make(map[string]export)

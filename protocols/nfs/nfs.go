@@ -18,6 +18,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/nfs3"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // A User is who a server is told that asks (AUTH_SYS, RFC 5531, section 8.2). It believes that or
@@ -160,10 +161,9 @@ func (d *driver) answer(ctx context.Context, l *lease, t *target, s *server) (*f
 		return d.listExports(t, w.exports), nil
 	case w.at.attr.IsDir():
 		return d.directory(l, t, w)
-	case t.dir:
-		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("not a directory, as the slash at the end of the URL says")}
-	case t.req.Op == fetch.OpList:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errNotDirectory}
+	}
+	if err := remotefile.NoDirectory(t.req, t.Dir); err != nil {
+		return nil, err
 	}
 	return d.file(l, t, w.at)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/filexfer"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // A flight is the set of outstanding requests of one response. One goroutine sends and waits;
@@ -77,7 +78,7 @@ func (f *flight) expect(want filexfer.Type, r *request) (answer, error) {
 // refused returns the error for an answer of an unexpected type.
 func (f *flight) refused(r *request, a answer) error {
 	if a.Type != filexfer.TypeStatus {
-		return violation("the answer to %v is %v", r.typ, a.Type)
+		return remotefile.Violation("the answer to %v is %v", r.typ, a.Type)
 	}
 	fields := a.Fields()
 	code, text := filexfer.Code(fields.Uint32()), ""
@@ -126,7 +127,7 @@ func (f *flight) openHandle(t filexfer.Type, fields ...any) (string, error) {
 	h := a.Fields()
 	handle := h.Text()
 	if h.Err() != nil || len(handle) > maxHandle {
-		return "", violation("a malformed handle")
+		return "", remotefile.Violation("a malformed handle")
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,15 +1,12 @@
 package sftp
 
 import (
-	"math"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/filexfer"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
-
-// listType is the media type of a directory: one URL per line (RFC 2483, section 5).
-const listType = "text/uri-list"
 
 // ahead is the number of requests for names to keep in flight.
 const ahead = 4
@@ -26,11 +23,9 @@ type Sys struct {
 
 // directory returns the response for a directory.
 func (d *driver) directory(f *flight, t *target, info filexfer.Attrs) (*fetch.Response, error) {
-	base := t.directory()
-	meta := fetch.Meta{Kind: fetch.KindListing, ContentType: listType, Size: -1, Name: fetch.SafeName(t.name())}
-	meta.ModTime = info.ModTime()
-	resp := &fetch.Response{Meta: meta, URL: member(base, "", false), Body: fetch.NoBody}
-	if t.req.Op == fetch.OpStat {
+	base := t.Directory()
+	resp, read := remotefile.Listing(t.req, member(base, "", false), t.name(), info.ModTime())
+	if !read {
 		return resp, nil
 	}
 	handle, err := f.openHandle(filexfer.TypeOpendir, t.path)
@@ -56,7 +51,7 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 	for {
 		files, err := l.next()
 		if err != nil {
-			yield(fetch.Part{}, truncated(err, 0, -1))
+			yield(fetch.Part{}, truncated(err))
 			return
 		}
 		if files == nil {
@@ -64,7 +59,7 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 		}
 		members, err := l.members(files)
 		if err != nil {
-			yield(fetch.Part{}, truncated(err, 0, -1))
+			yield(fetch.Part{}, truncated(err))
 			return
 		}
 		for _, m := range members {
@@ -96,7 +91,7 @@ func (l *listing) next() ([]filexfer.File, error) {
 	fields := a.Fields()
 	files := fields.Files()
 	if fields.Err() != nil || len(files) == 0 {
-		return nil, violation("a list of names that is malformed or empty")
+		return nil, remotefile.Violation("a list of names that is malformed or empty")
 	}
 	return files, nil
 }
@@ -121,7 +116,7 @@ type link struct{ target, info *request }
 func (l *listing) members(files []filexfer.File) ([]fetch.Part, error) {
 	links := make(map[int]link)
 	for i, file := range files {
-		if file.Attrs.Has(filexfer.HasMode) && file.Attrs.Mode&0o170000 == filexfer.ModeLink && isName(file.Name) {
+		if file.Attrs.Has(filexfer.HasMode) && file.Attrs.Mode&0o170000 == filexfer.ModeLink && remotefile.IsName(file.Name) {
 			path := strings.TrimSuffix(l.path, "/") + "/" + file.Name
 			links[i] = link{l.flight.send(filexfer.TypeReadlink, path), l.flight.send(filexfer.TypeStat, path)}
 		}
@@ -131,8 +126,8 @@ func (l *listing) members(files []filexfer.File) ([]fetch.Part, error) {
 		if file.Name == "." || file.Name == ".." {
 			continue
 		}
-		if !isName(file.Name) {
-			return nil, violation("%q is not the name of a member", file.Name)
+		if !remotefile.IsName(file.Name) {
+			return nil, remotefile.Violation("%q is not the name of a member", file.Name)
 		}
 		sys := sysOf(file.Attrs)
 		if k, ok := links[i]; ok {
@@ -149,9 +144,6 @@ func (l *listing) members(files []filexfer.File) ([]fetch.Part, error) {
 	}
 	return parts, nil
 }
-
-// isName reports whether name is a valid name of a member. Anything else would lead elsewhere.
-func isName(name string) bool { return name != "" && !strings.ContainsAny(name, "/\x00") }
 
 // follow waits for the answers about a link. If the link is dangling, nothing is known about its
 // target.
@@ -192,16 +184,13 @@ func sysOf(a filexfer.Attrs) *Sys {
 
 // entry returns the entry for a member.
 func (l *listing) entry(file filexfer.File, sys *Sys) fetch.Entry {
-	mode := file.Attrs.FileMode()
-	e := fetch.Entry{Name: file.Name, Rel: "item", Size: -1, ModTime: file.Attrs.ModTime(), Sys: *sys}
-	e.URL = member(l.base, file.Name, mode.IsDir())
-	switch {
-	case mode.IsDir():
-		e.Kind, e.ContentType = fetch.EntryListing, listType
-	case mode.IsRegular() && file.Attrs.Has(filexfer.HasSize) && file.Attrs.Size <= math.MaxInt64:
-		e.Size, e.ContentType = int64(file.Attrs.Size), fetch.TypeByName(file.Name)
-	default:
-		e.ContentType = fetch.TypeByName(file.Name)
+	mode, size := file.Attrs.FileMode(), int64(-1)
+	u := member(l.base, file.Name, mode.IsDir())
+	if mode.IsDir() {
+		return remotefile.Directory(u, file.Name, file.Attrs.ModTime(), *sys)
 	}
-	return e
+	if mode.IsRegular() {
+		size = sizeOf(file.Attrs)
+	}
+	return remotefile.File(u, file.Name, size, file.Attrs.ModTime(), *sys)
 }

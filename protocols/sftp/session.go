@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // errLost marks the failure of a connection, as opposed to a refusal by the server.
@@ -89,11 +90,11 @@ func (s *session) greet() error {
 	m, err := filexfer.Read(r, func(n int) []byte { return make([]byte, n) })
 	switch {
 	case errors.Is(err, filexfer.ErrMalformed), err == nil && m.Type != filexfer.TypeVersion:
-		return violation("the server does not begin with its version of SFTP")
+		return remotefile.Violation("the server does not begin with its version of SFTP")
 	case err != nil:
 		return cut(err)
 	case m.ID != filexfer.Version:
-		return violation("the server speaks version %d of SFTP, and not %d", m.ID, filexfer.Version)
+		return remotefile.Violation("the server speaks version %d of SFTP, and not %d", m.ID, filexfer.Version)
 	}
 	go s.read(r)
 	go s.write()
@@ -205,7 +206,7 @@ func (s *session) deliver(a answer) error {
 	switch {
 	case r == nil:
 		a.release()
-		return violation("the server answered what was not asked (%v)", a.Type)
+		return remotefile.Violation("the server answered what was not asked (%v)", a.Type)
 	case waiting:
 		r.answer <- a
 	default:

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // Options configures the driver. The zero value is the default: like ssh, it reads the files in
@@ -170,13 +171,11 @@ func (d *driver) answer(f *flight, t *target) (*fetch.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case info.FileMode().IsDir():
+	if info.FileMode().IsDir() {
 		return d.directory(f, t, info)
-	case t.dir:
-		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("not a directory, as the slash at the end of the URL says")}
-	case t.req.Op == fetch.OpList:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errNotDirectory}
+	}
+	if err := remotefile.NoDirectory(t.req, t.Dir); err != nil {
+		return nil, err
 	}
 	return d.file(f, t, info)
 }

@@ -1,0 +1,204 @@
+package remotefile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+var errLost = errors.New("connection lost")
+
+// A server answers reads of a file as a script says.
+type server struct {
+	content  []byte // of the file, which may be shorter than its metadata says
+	script   []byte // one per answer: how much is sent less than asked for; see receive
+	credit   int    // reads that may be in flight; 0 means any number
+	inFlight int
+	most     int // reads that were in flight at once
+	held     int // data that was not released
+	asked    int64
+	arrived  int
+	complete error
+	over     []error
+}
+
+type read struct {
+	offset int64
+	size   int
+}
+
+// The answers in a script that are not data.
+const (
+	atEnd = 255 - iota
+	lost
+	refused
+	tooMuch
+)
+
+func (s *server) send(offset int64, size int, ahead bool) (read, int, error) {
+	if ahead && s.credit > 0 && s.inFlight >= s.credit {
+		return read{}, 0, nil
+	}
+	s.inFlight++
+	s.most = max(s.most, s.inFlight)
+	s.asked = max(s.asked, offset+int64(size))
+	return read{offset, size}, size, nil
+}
+
+func (s *server) receive(r read, asked int) ([]byte, error) {
+	s.inFlight--
+	s.held++
+	less := byte(0)
+	if len(s.script) > 0 {
+		less, s.script = s.script[0], s.script[1:]
+	}
+	switch less {
+	case lost:
+		return nil, errLost
+	case refused:
+		return nil, &fetch.Error{Code: fetch.ErrRefused}
+	case tooMuch:
+		return make([]byte, asked+1), nil
+	}
+	rest := s.content[min(r.offset, int64(len(s.content))):]
+	if len(rest) == 0 || less == atEnd {
+		return nil, io.EOF
+	}
+	return rest[:min(max(1, asked-int(less)), asked, len(rest))], nil
+}
+
+func (s *server) body(meta *fetch.Meta, most int) *Body[read] {
+	return NewBody(Reads[read]{MinWindow: min(2, most), MaxWindow: most, Size: 4, Send: s.send, Receive: s.receive,
+		Release: func() { s.held = 0 }, Arrived: func() { s.arrived++ }, Complete: func() error { return s.complete },
+		Lost: func(err error) bool { return errors.Is(err, errLost) }}, meta)
+}
+
+func (s *server) start(meta *fetch.Meta, most int) io.ReadCloser {
+	return s.body(meta, most).Start(func(err error) { s.over = append(s.over, err) })
+}
+
+func TestBodiesAreCompleteOrSayWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	const content = "0123456789abcdefghij"
+	for name, tt := range map[string]struct {
+		server server
+		meta   fetch.Meta
+		want   string
+		code   fetch.Code
+		text   string
+	}{
+		"a file":            {meta: fetch.Meta{Size: 20}, want: content},
+		"a part":            {meta: fetch.Meta{Size: 7, Range: fetch.Range{Offset: 5, Length: 7}}, want: "56789ab"},
+		"an empty part":     {meta: fetch.Meta{Size: 0, Range: fetch.Range{Offset: 20}}},
+		"an unknown size":   {meta: fetch.Meta{Size: -1}, want: content},
+		"short answers":     {server: server{script: []byte{3, 1, 2, 3, 0, 3, 3}}, meta: fetch.Meta{Size: 20}, want: content},
+		"short, unknown":    {server: server{script: []byte{3, 1, 2, 3, 0, 3, 3}}, meta: fetch.Meta{Size: -1}, want: content},
+		"one credit":        {server: server{credit: 1, script: []byte{2}}, meta: fetch.Meta{Size: 20}, want: content},
+		"it shrank":         {meta: fetch.Meta{Size: 30}, want: content, code: fetch.ErrTruncated, text: "after 20 of 30 bytes: it shrank"},
+		"a lost connection": {server: server{script: []byte{0, 0, lost}}, meta: fetch.Meta{Size: 20}, want: content[:8], code: fetch.ErrTruncated, text: "after 8 of 20 bytes: connection lost"},
+		"lost, unknown":     {server: server{script: []byte{lost}}, meta: fetch.Meta{Size: -1}, code: fetch.ErrTruncated, text: "after 0 bytes: connection lost"},
+		"a refusal":         {server: server{script: []byte{0, refused}}, meta: fetch.Meta{Size: 20}, want: content[:4], code: fetch.ErrRefused},
+		"too much":          {server: server{script: []byte{tooMuch}}, meta: fetch.Meta{Size: 20}, code: fetch.ErrProtocol, text: "5 bytes in answer to a READ of 4"},
+		"a failing end":     {server: server{complete: errLost}, meta: fetch.Meta{Size: 20}, want: content, text: "connection lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &tt.server
+			s.content = []byte(content)
+			b := s.start(&tt.meta, 3)
+			got, err := io.ReadAll(b)
+			if string(got) != tt.want || fetch.CodeOf(err) != tt.code || (err != nil) != (tt.code != "" || tt.text != "") || err != nil && !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("%q, %v; want %q, class %q and %q", got, err, tt.want, tt.code, tt.text)
+			}
+			b.Close()
+			if want := cmpEOF(err); len(s.over) != 1 || s.over[0] != want {
+				t.Errorf("the body ended with %v, want once %v", s.over, want)
+			}
+			if s.most > 3 || s.credit > 0 && s.most > s.credit {
+				t.Errorf("%d reads in flight", s.most)
+			}
+		})
+	}
+}
+
+func cmpEOF(err error) error {
+	if err == nil {
+		return io.EOF
+	}
+	return err
+}
+
+func TestAClosedBodyEndsOnce(t *testing.T) {
+	t.Parallel()
+	s := &server{content: make([]byte, 100)}
+	b := s.start(&fetch.Meta{Size: 100}, 3)
+	if _, err := io.CopyN(io.Discard, b, 6); err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	b.Close()
+	if _, err := b.Read(make([]byte, 1)); err != net.ErrClosed {
+		t.Errorf("reading goes on: %v", err)
+	}
+	if len(s.over) != 1 || s.over[0] != net.ErrClosed {
+		t.Errorf("the body ended with %v", s.over)
+	}
+}
+
+// TestABodyThatFailsBeforeItStarts leaves the connection to the driver, which may send the request
+// again.
+func TestABodyThatFailsBeforeItStarts(t *testing.T) {
+	t.Parallel()
+	s := &server{content: []byte("x"), script: []byte{refused}}
+	if err := s.body(&fetch.Meta{Size: 1}, 3).First(); fetch.CodeOf(err) != fetch.ErrRefused || s.over != nil {
+		t.Errorf("%v, and the body ended with %v", err, s.over)
+	}
+}
+
+func TestAnEmptyFileEndsAtItsStart(t *testing.T) {
+	t.Parallel()
+	s := &server{}
+	b := s.body(&fetch.Meta{Size: -1}, 3)
+	if err := b.First(); err != io.EOF {
+		t.Fatal(err)
+	}
+	b.Start(func(err error) { s.over = append(s.over, err) })
+	if len(s.over) != 1 || s.over[0] != io.EOF {
+		t.Errorf("the body ended with %v", s.over)
+	}
+}
+
+// FuzzBody lets a server answer reads as it likes. What comes out must be the content, and all of it
+// if there is no error.
+func FuzzBody(f *testing.F) {
+	f.Add([]byte("content"), int64(7), int64(0), []byte{1, 2}, uint8(0))
+	f.Add([]byte("content"), int64(-1), int64(0), []byte{3, 0, lost}, uint8(1))
+	f.Add([]byte("content of a file"), int64(20), int64(3), []byte{0, 1, atEnd}, uint8(2))
+	f.Add([]byte("x"), int64(9), int64(1), []byte{tooMuch}, uint8(7))
+	f.Fuzz(func(t *testing.T, content []byte, size, offset int64, script []byte, credit uint8) {
+		if offset < 0 || offset > 1<<20 || size > 1<<20 || size < 0 && offset > 0 {
+			t.Skip()
+		}
+		s := &server{content: content, script: script, credit: int(credit)}
+		b := s.start(&fetch.Meta{Size: size, Range: fetch.Range{Offset: offset}}, 5)
+		got, err := io.ReadAll(b)
+		rest := content[min(offset, int64(len(content))):]
+		if size >= 0 {
+			rest = rest[:min(size, int64(len(rest)))]
+		}
+		if !bytes.HasPrefix(rest, got) {
+			t.Fatalf("%q is not of %q", got, rest)
+		}
+		if size >= 0 && (err == nil) != (int64(len(got)) == size) || size >= 0 && s.asked > offset+size {
+			t.Errorf("%d of %d bytes, %v; asked up to %d", len(got), size, err, s.asked)
+		}
+		if len(s.over) != 1 || s.over[0] != cmpEOF(err) || s.most > 5 || s.arrived > 1 {
+			t.Errorf("ended with %v for %v; %d reads in flight, all arrived %d times", s.over, err, s.most, s.arrived)
+		}
+	})
+}

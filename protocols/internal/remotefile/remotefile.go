@@ -1,0 +1,174 @@
+// Package remotefile holds the rules that the drivers of file servers share: where a path stands in
+// a URL, which part of a file a request gets, what an entry of a directory says, and a body that
+// sends reads ahead of its reader.
+package remotefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// ListType is the media type of a directory: one URL per line (RFC 2483, section 5).
+const ListType = "text/uri-list"
+
+// A Path is the path of a URL, as written.
+type Path struct {
+	Base string // the URL up to the path, with the slash after the host
+	Text string // the rest, encoded, without a trailing slash
+	Dir  bool   // the URL ends with a slash
+}
+
+// PathOf returns the path of u, which has no fragment, and the same path as written.
+func PathOf(u uri.URI) (p Path, written string) {
+	written = u.URLPath()
+	p.Base = strings.TrimSuffix(u.String(), written)
+	if !strings.HasSuffix(p.Base, "/") {
+		p.Base += "/"
+	}
+	p.Dir = written == "" || strings.HasSuffix(written, "/")
+	p.Text = strings.TrimRight(written, "/")
+	return p, written
+}
+
+// Directory returns the URL of p, a directory, with a trailing slash.
+func (p *Path) Directory() string {
+	if p.Text == "" {
+		return p.Base
+	}
+	return p.Base + strings.ReplaceAll(p.Text, "?", "%3F") + "/"
+}
+
+// Member returns the URL of a member of the directory dir, or the zero URI if that would be too long.
+func Member(dir, name string, isDir bool) uri.URI {
+	text := uri.Escape(name)
+	if isDir {
+		text += "/"
+	}
+	u, err := uri.Parse(dir + text)
+	if err != nil {
+		return uri.URI{}
+	}
+	return u
+}
+
+// IsName reports whether a name from a server can be that of a member. Any other would lead
+// elsewhere.
+func IsName(name string) bool { return name != "" && !strings.ContainsAny(name, "/\x00") }
+
+// Listing returns the response to a request for the directory dir, still without Body and Parse,
+// which are not needed if Body is fetch.NoBody: for OpStat.
+func Listing(req *fetch.Request, dir uri.URI, name string, modTime time.Time) (resp *fetch.Response, read bool) {
+	resp = &fetch.Response{URL: dir, Body: fetch.NoBody}
+	resp.Kind, resp.ContentType, resp.Size, resp.Name = fetch.KindListing, ListType, -1, fetch.SafeName(name)
+	resp.ModTime = modTime
+	return resp, req.Op != fetch.OpStat
+}
+
+// Directory returns the entry for a directory that is a member of a listing.
+func Directory(u uri.URI, name string, modTime time.Time, sys any) fetch.Entry {
+	return fetch.Entry{URL: u, Name: name, Kind: fetch.EntryListing, Rel: "item", ContentType: ListType, Size: -1, ModTime: modTime, Sys: sys}
+}
+
+// File returns the entry for any other member. Size is -1 if it is unknown.
+func File(u uri.URI, name string, size int64, modTime time.Time, sys any) fetch.Entry {
+	return fetch.Entry{URL: u, Name: name, Rel: "item", ContentType: fetch.TypeByName(name), Size: size, ModTime: modTime, Sys: sys}
+}
+
+// Describe returns the metadata of a file. Size is -1 if it is unknown.
+func Describe(name string, size int64, modTime time.Time) fetch.Meta {
+	meta := fetch.Meta{Size: size, Name: fetch.SafeName(name), ContentType: fetch.TypeByName(name)}
+	meta.ModTime = modTime
+	return meta
+}
+
+// Same reports whether a file is in the state that the caller knows.
+func Same(known, now fetch.Validator) bool {
+	if known.ETag != "" {
+		return known.ETag == now.ETag
+	}
+	return !now.ModTime.IsZero() && now.ModTime.Equal(known.ModTime)
+}
+
+// NotModified returns an error if req asks for a file only if it has changed, and it is the same.
+func NotModified(req *fetch.Request, same bool) error {
+	if !same || !req.Range.IsZero() || req.IfChanged.IsZero() {
+		return nil
+	}
+	return &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("the file is the same as before")}
+}
+
+// SelectPart restricts meta, which describes a whole file, to the part that req asks for. That is the
+// whole file if req has no range or knows another state of the file. If the size is unknown, the
+// range is taken as it is.
+func SelectPart(req *fetch.Request, meta *fetch.Meta, same bool) error {
+	want := req.Range
+	switch {
+	case want.IsZero(), want.Offset < 0, want.Length < 0, !same && !req.IfChanged.IsZero():
+	case want.Offset > meta.Size && meta.Size >= 0:
+		return OutOfRange(meta.Size)
+	case meta.Size < 0:
+		meta.Range = want
+	default:
+		meta.Range, meta.Total = want, meta.Size
+		meta.Size -= want.Offset
+		if want.Length > 0 {
+			meta.Size = min(meta.Size, want.Length)
+		}
+	}
+	return nil
+}
+
+// OutOfRange returns the error for a range that begins after the end of a file.
+func OutOfRange(size int64) error {
+	return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d bytes", size)}
+}
+
+// NoDirectory returns an error if the URL, by the slash at its end, or the operation demands a
+// directory where a file was found.
+func NoDirectory(req *fetch.Request, slash bool) error {
+	switch {
+	case slash:
+		return &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("not a directory, as the slash at the end of the URL says")}
+	case req.Op == fetch.OpList:
+		return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
+	}
+	return nil
+}
+
+// NoFile returns the error for what cannot be read, such as a device, nor listed.
+func NoFile(mode fs.FileMode) error {
+	return &fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("neither a file nor a directory, but %v", mode)}
+}
+
+// Violation returns the error for a server that violates its protocol.
+func Violation(format string, args ...any) error {
+	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
+}
+
+// Malformed returns the error for a URL that cannot name a file.
+func Malformed(reason string) error {
+	return &fetch.Error{Code: fetch.ErrURL, Err: errors.New(reason)}
+}
+
+// Truncated returns the error for content of want bytes, or -1 if that is unknown, that ended after
+// got bytes because of err.
+func Truncated(err error, got, want int64) error {
+	var e *fetch.Error
+	if errors.As(err, &e) {
+		err = e.Err
+	}
+	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("after %s: %w", progress(got, want), err)}
+}
+
+func progress(got, want int64) string {
+	if want < 0 {
+		return fmt.Sprintf("%d bytes", got)
+	}
+	return fmt.Sprintf("%d of %d bytes", got, want)
+}
