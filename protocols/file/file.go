@@ -12,6 +12,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // Options configures the driver. The zero value is the default.
@@ -68,12 +69,11 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 }
 
 func (d *driver) respond(ctx context.Context, req *fetch.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
-	switch {
-	case info.IsDir():
+	if info.IsDir() {
 		return d.directory(ctx, req, u, name, f, info)
-	case req.Op == fetch.OpList:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
-			Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
+	}
+	if err := remotefile.NoDirectory(req, false); err != nil {
+		return nil, err
 	}
 	return object(ctx, req, f, info)
 }

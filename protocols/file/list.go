@@ -10,10 +10,8 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
-
-// listType is the media type of a directory: one URL per line (RFC 2483, section 5).
-const listType = "text/uri-list"
 
 // readChunk is how many directory entries are read at a time.
 const readChunk = 256
@@ -27,13 +25,11 @@ func (d *driver) directory(ctx context.Context, req *fetch.Request, u uri.File, 
 	if err != nil {
 		return nil, err
 	}
-	meta := fetch.Meta{Kind: fetch.KindListing, ContentType: listType, Size: -1, Name: fetch.SafeName(info.Name())}
-	meta.ModTime = info.ModTime()
-	if req.Op == fetch.OpStat {
-		return &fetch.Response{Meta: meta, URL: base, Body: fetch.NoBody}, nil
+	resp, read := remotefile.Listing(req, base, info.Name(), info.ModTime())
+	if !read {
+		return resp, nil
 	}
 	l := &listing{ctx: ctx, driver: d, url: u, name: name, dir: f}
-	resp := &fetch.Response{Meta: meta, URL: base}
 	resp.Body, resp.Parse = fetch.NewListing(l.parts, f.Close)
 	return resp, nil
 }
@@ -161,12 +157,14 @@ func unixMode(mode fs.FileMode) string {
 }
 
 func entry(u uri.URI, name string, info fs.FileInfo, own Member) fetch.Entry {
-	e := fetch.Entry{URL: u, Name: name, Rel: "item", Size: -1, ModTime: info.ModTime(), Sys: own}
-	switch {
-	case info.IsDir():
-		e.Kind, e.ContentType = fetch.EntryListing, listType
-	case info.Mode().IsRegular():
-		e.Size, e.ContentType = info.Size(), fetch.TypeByName(name)
+	if info.IsDir() {
+		return remotefile.Directory(u, name, info.ModTime(), own)
+	}
+	e := remotefile.File(u, name, -1, info.ModTime(), own)
+	if info.Mode().IsRegular() {
+		e.Size = info.Size()
+	} else {
+		e.ContentType = "" // it has no content
 	}
 	return e
 }

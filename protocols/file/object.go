@@ -11,40 +11,35 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // object returns the response for a file.
 func object(ctx context.Context, req *fetch.Request, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
 	meta := describe(f, info)
-	r := req.Range
-	if v := req.IfChanged; !v.IsZero() && meta.Size >= 0 {
-		order, same := compare(v, meta.Validator)
-		if r.IsZero() && (same || v.ETag == "" && order < 0) {
-			return nil, &fetch.Error{Code: fetch.ErrNotModified}
+	if meta.Size >= 0 { // others have neither ranges nor versions
+		r, order, same := req.Range, 0, true
+		if v := req.IfChanged; !v.IsZero() {
+			order, same = compare(v, meta.Validator)
+			if err := remotefile.NotModified(req, same || v.ETag == "" && order < 0); err != nil {
+				return nil, err
+			}
 		}
-		if !same {
-			r = fetch.Range{}
+		if same && !r.IsZero() && (r.Offset < 0 || r.Length < 0 || r.Offset >= meta.Size) {
+			return nil, remotefile.OutOfRange(meta.Size)
 		}
-	}
-	if meta.Size < 0 { // neither ranges nor versions
-		r = fetch.Range{}
-	}
-	if !r.IsZero() {
-		if r.Offset < 0 || r.Length < 0 || r.Offset >= meta.Size {
-			return nil, &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d bytes", meta.Size)}
+		if err := remotefile.SelectPart(req, &meta, same); err != nil {
+			return nil, err
 		}
-		meta.Total = meta.Size
-		meta.Size -= r.Offset
-		if r.Length > 0 {
-			meta.Size = min(meta.Size, r.Length)
+		if !meta.Range.IsZero() {
+			meta.Range.Length = meta.Size
 		}
-		meta.Range = fetch.Range{Offset: r.Offset, Length: meta.Size}
 	}
 	if req.Op == fetch.OpStat {
-		return &fetch.Response{Meta: meta, Body: http.NoBody}, nil
+		return &fetch.Response{Meta: meta, Body: fetch.NoBody}, nil
 	}
-	if r.Offset > 0 {
-		if _, err := f.Seek(r.Offset, io.SeekStart); err != nil {
+	if meta.Range.Offset > 0 {
+		if _, err := f.Seek(meta.Range.Offset, io.SeekStart); err != nil {
 			return nil, explain(err)
 		}
 	}
@@ -55,13 +50,12 @@ func object(ctx context.Context, req *fetch.Request, f *os.File, info fs.FileInf
 // also unknown for files that claim to be empty but are not, such as those that the kernel
 // generates when they are read.
 func describe(f *os.File, info fs.FileInfo) fetch.Meta {
-	meta := fetch.Meta{Size: -1, Name: fetch.SafeName(info.Name()), ContentType: fetch.TypeByName(info.Name())}
 	if !info.Mode().IsRegular() {
+		meta := remotefile.Describe(info.Name(), -1, time.Time{})
 		meta.Framing = fetch.FramedByClose
 		return meta
 	}
-	meta.Size = info.Size()
-	meta.ModTime = info.ModTime()
+	meta := remotefile.Describe(info.Name(), info.Size(), info.ModTime())
 	meta.ETag = strconv.Quote(fmt.Sprintf("%x-%x-%x", info.Size(), info.ModTime().UnixNano(), inode(info)))
 	if meta.ContentType == "" || meta.Size == 0 {
 		var head [512]byte

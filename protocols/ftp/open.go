@@ -2,7 +2,6 @@ package ftp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // A transfer is one that the server has granted.
@@ -43,14 +43,6 @@ func (f *facts) validator() fetch.Validator {
 		v.ETag = fmt.Sprintf("%d-%s", f.size, f.modTime.UTC().Format("20060102150405.999"))
 	}
 	return v
-}
-
-// same reports whether the file is in the state that the caller knows.
-func (f *facts) same(known fetch.Validator) bool {
-	if known.ETag != "" {
-		return known.ETag == f.validator().ETag
-	}
-	return !f.modTime.IsZero() && f.modTime.Equal(known.ModTime)
 }
 
 // steps returns the commands that ask for the facts. SIZE counts what a transfer in the present
@@ -185,28 +177,15 @@ func (s *session) choosePart(t *task, f *facts, x *transfer) error {
 	if t.isImage() {
 		x.meta.Size = f.size
 	}
-	want, known := t.req.Range, t.req.IfChanged
-	if want.IsZero() {
-		if !known.IsZero() && f.same(known) {
-			return &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("size and time are the same")}
-		}
-		return nil
+	same := remotefile.Same(t.req.IfChanged, x.meta.Validator)
+	if err := remotefile.NotModified(t.req, same); err != nil || !t.isImage() {
+		return err
 	}
-	if !t.isImage() || want.Offset < 0 || want.Length < 0 || !known.IsZero() && !f.same(known) {
-		return nil // all of it
+	if err := remotefile.SelectPart(t.req, &x.meta, same); err != nil {
+		return err
 	}
-	if f.size >= 0 && want.Offset > f.size {
-		return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d bytes", f.size)}
-	}
-	x.meta.Range, x.limit = want, want.Length
-	if f.size >= 0 {
-		x.meta.Total = f.size
-		x.meta.Size = f.size - want.Offset
-		if want.Length > 0 && want.Length < x.meta.Size {
-			x.meta.Size = want.Length
-		} else {
-			x.limit = 0
-		}
+	if r := x.meta.Range; f.size < 0 || r.Offset+x.meta.Size < f.size {
+		x.limit = r.Length // the server would send more
 	}
 	return nil
 }
