@@ -23,7 +23,7 @@ func FuzzURL(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if strings.ContainsAny(got.mailbox+got.section+got.search+got.auth, "\r\n\x00") {
+		if strings.ContainsAny(got.mailbox+got.section+got.search+got.Auth, "\r\n\x00") {
 			t.Errorf("%s: %+v", s, got)
 		}
 		if got.mailbox == "" || got.uid == 0 {

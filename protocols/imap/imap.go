@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // Options configures the driver. The zero value is the default.
@@ -38,12 +39,8 @@ func With(opts Options) fetch.Loader {
 		if conns <= 0 {
 			conns = defaultConns
 		}
-		d := &driver{env: env, opts: opts, pool: fetch.NewPool[serverKey](env, fetch.PoolOptions[*session]{
-			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
-			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.lines.Reader().Buffered() },
-			Valid: func(s *session) bool { return s.lines.Err() == nil },
-			Close: func(s *session) { s.close() },
-		})}
+		d := &driver{env: env, opts: opts}
+		d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
 		for _, s := range []fetch.Scheme{
 			{Name: "imap", Port: 143, Summary: "mailboxes, messages and their parts on a mail server, by IMAP"},
 			{Name: "imaps", Port: 993, Summary: "the same as imap, over TLS"},
@@ -57,7 +54,7 @@ func With(opts Options) fetch.Loader {
 type driver struct {
 	env  *fetch.Env
 	opts Options
-	pool *fetch.Pool[serverKey, *session]
+	pool *mailsession.Pool[*session]
 }
 
 // Open implements fetch.Driver.
@@ -85,17 +82,17 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []string{"connect to " + t.addr()}
+	steps := []string{"connect to " + t.Addr()}
 	switch {
-	case t.tls:
+	case t.TLS:
 		steps = append(steps, "TLS")
 	case d.opts.StartTLS:
 		steps = append(steps, "STARTTLS")
 	default:
 		steps = append(steps, "STARTTLS, if the server has it")
 	}
-	if t.auth != "" {
-		steps = append(steps, "AUTHENTICATE "+t.auth)
+	if t.Auth != "" {
+		steps = append(steps, "AUTHENTICATE "+t.Auth)
 	} else {
 		steps = append(steps, "log in")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/imapd"
 	"github.com/urlget/urlget/internal/transcript"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 const (
@@ -57,27 +58,26 @@ func TestURLs(t *testing.T) {
 	for rawURL, want := range map[string]target{
 		"imap://h":         {},
 		"imap://h/":        {},
-		"imaps://h:1/a%2f": {port: 1, tls: true, mailbox: "a/"},
-		"imap://minbari.example/gray-council;UIDVALIDITY=385759045/;UID=20/;PARTIAL=0.1024": {host: "minbari.example",
-			mailbox: "gray-council", validity: 385759045, uid: 20, partial: fetch.Range{Length: 1024}},
-		"imap://joe;AUTH=*@h/gray%20council?SUBJECT%20shadows":     {mailbox: "gray council", search: "SUBJECT shadows"},
-		"imap://h/~peter/%E6%97%A5%E6%9C%AC%E8%AA%9E/%E5%8F%B0":    {mailbox: "~peter/日本語/台"},
-		"imap://;AUTH=plain@h/INBOX/;uid=20/;section=1.2":          {mailbox: "INBOX", auth: "PLAIN", uid: 20, section: "1.2"},
-		"imap://h/b/;UID=1/;SECTION=header.fields%20(date%20from)": {mailbox: "b", uid: 1, section: "HEADER.FIELDS (DATE FROM)"},
-		"imap://h/b/;UID=1/;PARTIAL=7":                             {mailbox: "b", uid: 1, partial: fetch.Range{Offset: 7}},
+		"imaps://h:1/a%2f": {Server: mailsession.Server{Port: 1, TLS: true}, mailbox: "a/"},
+		"imap://minbari.example/gray-council;UIDVALIDITY=385759045/;UID=20/;PARTIAL=0.1024": {Server: mailsession.Server{Host: "minbari.example"}, mailbox: "gray-council", validity: 385759045, uid: 20, partial: fetch.Range{Length: 1024}},
+		"imap://joe;AUTH=*@h/gray%20council?SUBJECT%20shadows":                              {mailbox: "gray council", search: "SUBJECT shadows"},
+		"imap://h/~peter/%E6%97%A5%E6%9C%AC%E8%AA%9E/%E5%8F%B0":                             {mailbox: "~peter/日本語/台"},
+		"imap://;AUTH=plain@h/INBOX/;uid=20/;section=1.2":                                   {Server: mailsession.Server{Auth: "PLAIN"}, mailbox: "INBOX", uid: 20, section: "1.2"},
+		"imap://h/b/;UID=1/;SECTION=header.fields%20(date%20from)":                          {mailbox: "b", uid: 1, section: "HEADER.FIELDS (DATE FROM)"},
+		"imap://h/b/;UID=1/;PARTIAL=7":                                                      {mailbox: "b", uid: 1, partial: fetch.Range{Offset: 7}},
 	} {
 		got, err := parse(uri.MustParse(rawURL))
 		if err != nil {
 			t.Errorf("%s: %v", rawURL, err)
 			continue
 		}
-		if want.host == "" {
-			want.host = "h"
+		if want.Host == "" {
+			want.Host = "h"
 		}
-		if want.port == 0 {
-			want.port = 143
+		if want.Port == 0 {
+			want.Port = 143
 		}
-		got.url, got.login = uri.URI{}, uri.URI{}
+		got.url, got.Login = uri.URI{}, uri.URI{}
 		if *got != want {
 			t.Errorf("%s: got %+v, want %+v", rawURL, *got, want)
 		}
@@ -279,7 +279,7 @@ func TestPasswordsAreTriedThreeTimes(t *testing.T) {
 	if _, err := read(t.Context(), c, fetch.OpGet, "imap://"+s.Addr+"/x"); fetch.CodeOf(err) != fetch.ErrAuth {
 		t.Errorf("%v", err)
 	}
-	if n := strings.Count(strings.Join(s.Log(), "\n"), "LOGIN"); n != maxLogins {
+	if n := strings.Count(strings.Join(s.Log(), "\n"), "LOGIN"); n != mailsession.MaxLogins {
 		t.Errorf("tried %d times", n)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/message"
@@ -31,13 +30,13 @@ type Message struct {
 func (d *driver) openMailbox(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
 	var sets []string
-	l, err := d.with(ctx, t, func(l *lease) (err error) {
-		if err := l.examine(t, true); err != nil || req.Op == fetch.OpStat {
+	l, err := d.with(ctx, t, func(s *session) (err error) {
+		if err := s.examine(t, true); err != nil || req.Op == fetch.OpStat {
 			return err
 		}
 		sets = []string{"1:*"}
 		if t.search != "" {
-			sets, err = l.find(t.search)
+			sets, err = s.find(t.search)
 		}
 		return err
 	})
@@ -48,17 +47,12 @@ func (d *driver) openMailbox(ctx context.Context, req *fetch.Request, t *target)
 		l.Put()
 		return resp, nil
 	}
-	var once sync.Once
-	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
-		defer func() { once.Do(l.Put) }()
+	resp.Body, resp.Parse = l.Listing(func(yield func(fetch.Part, error) bool) {
 		for _, set := range sets {
-			if !l.list(t, set, yield) {
+			if !l.Conn.list(t, set, yield) {
 				return
 			}
 		}
-	}, func() error {
-		once.Do(l.Discard)
-		return nil
 	})
 	return resp, nil
 }
@@ -94,23 +88,23 @@ func (s *session) find(program string) (sets []string, err error) {
 
 // list yields the messages of a set, and reports whether to go on. If it is left before the end,
 // the session is of no more use.
-func (l *lease) list(t *target, set string, yield func(fetch.Part, error) bool) bool {
+func (s *session) list(t *target, set string, yield func(fetch.Part, error) bool) bool {
 	fail := func(err error) bool {
 		yield(fetch.Part{}, err)
 		return false
 	}
-	tag, err := l.send("UID FETCH "+set+" "+listItems, "")
+	tag, err := s.send("UID FETCH "+set+" "+listItems, "")
 	if err != nil {
 		return fail(err)
 	}
-	within := l.inTime()
+	within := s.InTime()
 	defer func() { within() }()
 	for {
-		r, err := l.next(false)
+		r, err := s.next(false)
 		if err != nil {
 			return fail(err)
 		}
-		if done, err := l.status("mailbox "+t.mailbox, tag, r); done || err != nil {
+		if done, err := s.status("mailbox "+t.mailbox, tag, r); done || err != nil {
 			if err != nil {
 				return fail(err)
 			}
@@ -118,23 +112,23 @@ func (l *lease) list(t *target, set string, yield func(fetch.Part, error) bool) 
 		}
 		items, ok, err := parseFetch(r.data)
 		if err != nil {
-			return fail(l.lines.Break(err))
+			return fail(s.Lines.Break(err))
 		}
 		uid := items["UID"].number()
 		if !ok || uid == 0 || uid > 1<<32-1 {
 			continue
 		}
-		part, err := t.part(l.validity, uint32(uid), items)
+		part, err := t.part(s.validity, uint32(uid), items)
 		if err != nil {
-			return fail(l.lines.Break(err))
+			return fail(s.Lines.Break(err))
 		}
 		part.Text = append(r.data, "\r\n"...)
 		within()
 		if !yield(part, nil) {
-			l.lines.Break(net.ErrClosed) // the rest of the answer is still to come
+			s.Lines.Break(net.ErrClosed) // the rest of the answer is still to come
 			return false
 		}
-		within = l.inTime()
+		within = s.InTime()
 	}
 }
 
@@ -171,11 +165,11 @@ func (v value) plain() string {
 func (d *driver) openServer(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
 	tag := ""
-	l, err := d.with(ctx, t, func(l *lease) (err error) {
+	l, err := d.with(ctx, t, func(s *session) (err error) {
 		if req.Op == fetch.OpStat {
-			return l.cmd("", "NOOP", nil)
+			return s.cmd("", "NOOP", nil)
 		}
-		tag, err = l.send(`LIST "" "*"`, "")
+		tag, err = s.send(`LIST "" "*"`, "")
 		return err
 	})
 	if err != nil {
@@ -185,16 +179,15 @@ func (d *driver) openServer(ctx context.Context, req *fetch.Request, t *target) 
 		l.Put()
 		return resp, nil
 	}
-	var once sync.Once
-	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
-		defer func() { once.Do(l.Put) }()
-		within := l.inTime()
+	resp.Body, resp.Parse = l.Listing(func(yield func(fetch.Part, error) bool) {
+		s := l.Conn
+		within := s.InTime()
 		defer func() { within() }()
 		for {
-			r, err := l.next(false)
+			r, err := s.next(false)
 			done := false
 			if err == nil {
-				done, err = l.status("the list of mailboxes", tag, r)
+				done, err = s.status("the list of mailboxes", tag, r)
 			}
 			if err != nil {
 				yield(fetch.Part{}, err)
@@ -209,14 +202,11 @@ func (d *driver) openServer(ctx context.Context, req *fetch.Request, t *target) 
 			}
 			within()
 			if !yield(part, nil) {
-				l.lines.Break(net.ErrClosed) // the rest of the answer is still to come
+				s.Lines.Break(net.ErrClosed) // the rest of the answer is still to come
 				return
 			}
-			within = l.inTime()
+			within = s.InTime()
 		}
-	}, func() error {
-		once.Do(l.Discard)
-		return nil
 	})
 	return resp, nil
 }

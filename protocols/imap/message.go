@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
@@ -23,18 +22,18 @@ const (
 // openMessage retrieves a message or a part of one.
 func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	resp := &fetch.Response{URL: t.url, Body: fetch.NoBody}
-	b := &body{}
-	l, err := d.with(ctx, t, func(l *lease) error {
-		if err := l.examine(t, false); err != nil {
+	b := &content{}
+	l, err := d.with(ctx, t, func(s *session) error {
+		if err := s.examine(t, false); err != nil {
 			return err
 		}
 		resp.Meta = fetch.Meta{ContentType: t.contentType(), Size: -1, Name: t.fileName()}
-		resp.ETag = t.etag(l.validity)
+		resp.ETag = t.etag(s.validity)
 		known := req.IfChanged.ETag != "" && req.IfChanged.ETag == resp.ETag
 		if known && req.Range.IsZero() && req.Op == fetch.OpGet {
 			return &fetch.Error{Code: fetch.ErrNotModified}
 		}
-		size, err := l.describe(t, req.Op == fetch.OpStat, &resp.Meta)
+		size, err := s.describe(t, req.Op == fetch.OpStat, &resp.Meta)
 		if err != nil || req.Op == fetch.OpStat {
 			return err
 		}
@@ -51,7 +50,7 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 				part.Length = n
 			}
 		}
-		if err := l.begin(t, part, b); err != nil {
+		if err := s.begin(t, part, b); err != nil {
 			return err
 		}
 		resp.Size = b.left
@@ -63,11 +62,11 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 			ranged = false // the server knows no parts of bodies, and sends all
 		}
 		if err := b.check(part, ranged || !t.partial.IsZero()); err != nil {
-			return l.lines.Break(err)
+			return s.Lines.Break(err)
 		}
 		if ranged {
 			if b.left == 0 && req.Range.Offset > 0 {
-				l.lines.Break(io.ErrUnexpectedEOF) // the rest of the answer is of no use
+				s.Lines.Break(io.ErrUnexpectedEOF) // the rest of the answer is of no use
 				return &fetch.Error{Code: fetch.ErrRange}
 			}
 			resp.Range = fetch.Range{Offset: req.Range.Offset, Length: b.left}
@@ -84,8 +83,8 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 		l.Put()
 		return resp, nil
 	}
-	b.l = l
-	resp.Body = b
+	b.session = l.Conn
+	resp.Body = l.Body(b)
 	return resp, nil
 }
 
@@ -125,7 +124,7 @@ func (s *session) describe(t *target, stat bool, meta *fetch.Meta) (size int64, 
 }
 
 // begin asks for content and reads up to where it begins.
-func (s *session) begin(t *target, part fetch.Range, b *body) error {
+func (s *session) begin(t *target, part fetch.Range, b *content) error {
 	what := fmt.Sprintf("BODY.PEEK[%s]", t.section)
 	if !part.IsZero() {
 		if part.Length == 0 {
@@ -138,14 +137,14 @@ func (s *session) begin(t *target, part fetch.Range, b *body) error {
 		return err
 	}
 	b.tag = tag
-	defer s.inTime()()
+	defer s.InTime()()
 	for range maxAnswers {
 		r, err := s.next(true)
 		if err != nil {
 			return err
 		}
 		if r.literal >= 0 {
-			b.r, b.left, b.origin = io.LimitReader(s.lines.Reader(), r.literal), r.literal, originOf(string(r.data))
+			b.r, b.left, b.origin = io.LimitReader(s.Lines.Reader(), r.literal), r.literal, originOf(string(r.data))
 			return nil
 		}
 		if done, err := s.status("", tag, r); done || err != nil {
@@ -156,7 +155,7 @@ func (s *session) begin(t *target, part fetch.Range, b *body) error {
 		}
 		items, ok, err := parseFetch(r.data)
 		if err != nil {
-			return s.lines.Break(err)
+			return s.Lines.Break(err)
 		}
 		if v, found := items["BODY"]; ok && found {
 			if v.null {
@@ -166,7 +165,7 @@ func (s *session) begin(t *target, part fetch.Range, b *body) error {
 			return nil
 		}
 	}
-	return s.lines.Break(errValue)
+	return s.Lines.Break(errValue)
 }
 
 // contentType returns the media type, as far as the URL tells.
@@ -197,22 +196,20 @@ func parseDate(text string) (time.Time, bool) {
 	return date, err == nil
 }
 
-// A body is the content of a message or part.
-type body struct {
-	l    *lease
-	tag  string // of the command
-	r    io.Reader
-	left int64 // not read yet
+// A content is that of a message or part, and what follows it.
+type content struct {
+	session *session
+	tag     string // of the command
+	r       io.Reader
+	left    int64 // not read yet
 	// origin is where in the message or part it begins; -1 if it is not said to be a part of that.
 	origin int64
 	whole  bool // the content was not a literal: its line has been read
-	err    error
-	once   sync.Once
 }
 
 // check returns an error if what comes is not the part that was asked for: the caller may append it to
 // bytes that it has already.
-func (b *body) check(part fetch.Range, partial bool) error {
+func (b *content) check(part fetch.Range, partial bool) error {
 	switch {
 	case !partial:
 	case b.origin != part.Offset:
@@ -224,50 +221,30 @@ func (b *body) check(part fetch.Range, partial bool) error {
 }
 
 // Read implements io.Reader. It returns io.EOF once the server has confirmed the end.
-func (b *body) Read(p []byte) (int, error) {
-	if b.err != nil {
-		return 0, b.err
+func (b *content) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, b.end()
 	}
-	if b.left > 0 {
-		n, err := b.r.Read(p)
-		b.left -= int64(n)
-		if err == io.EOF && b.left > 0 {
+	n, err := b.r.Read(p)
+	b.left -= int64(n)
+	if err == io.EOF {
+		err = nil
+		if b.left > 0 {
 			err = io.ErrUnexpectedEOF
 		}
-		if err != nil && err != io.EOF {
-			b.finish(err)
-		}
-		return n, b.err
 	}
-	b.finish(b.end())
-	return 0, b.err
+	return n, err
 }
 
 // end reads what follows the content: the rest of its line, and the status of the command.
-func (b *body) end() error {
+func (b *content) end() error {
 	if !b.whole {
-		if err := b.l.closeList(); err != nil {
+		if err := b.session.closeList(); err != nil {
 			return err
 		}
 	}
-	if err := b.l.finish("", b.tag, nil); err != nil {
+	if err := b.session.finish("", b.tag, nil); err != nil {
 		return err
 	}
 	return io.EOF
-}
-
-func (b *body) finish(err error) {
-	b.err = err
-	b.once.Do(func() {
-		if err != io.EOF {
-			b.l.lines.Break(err)
-		}
-		b.l.Put()
-	})
-}
-
-// Close implements io.Closer.
-func (b *body) Close() error {
-	b.once.Do(b.l.Discard)
-	return nil
 }

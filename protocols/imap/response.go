@@ -45,7 +45,7 @@ func compiled(expr string) func() *regexp.Regexp {
 // read reads one response within the reply timeout. If stream is set, it stops where the content of
 // a message begins.
 func (s *session) read(stream bool) (response, error) {
-	defer s.inTime()()
+	defer s.InTime()()
 	return s.next(stream)
 }
 
@@ -61,7 +61,7 @@ func (s *session) due(err error) error {
 	if err == nil {
 		return nil
 	}
-	s.lines.Break(err)
+	s.Lines.Break(err)
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
@@ -69,7 +69,7 @@ func (s *session) due(err error) error {
 }
 
 func (s *session) readResponse(stream bool) (response, error) {
-	line, err := s.lines.Line()
+	line, err := s.Lines.Line()
 	if err != nil {
 		return response{}, err
 	}
@@ -106,10 +106,10 @@ func (s *session) readData(r *response, line string, stream bool) error {
 		r.data = append(r.data, "\r\n"...)
 		begin := len(r.data)
 		r.data = append(r.data, make([]byte, n)...)
-		if _, err := io.ReadFull(s.lines.Reader(), r.data[begin:]); err != nil {
+		if _, err := io.ReadFull(s.Lines.Reader(), r.data[begin:]); err != nil {
 			return err
 		}
-		if line, err = s.lines.Line(); err != nil {
+		if line, err = s.Lines.Line(); err != nil {
 			return err
 		}
 	}
@@ -117,8 +117,8 @@ func (s *session) readData(r *response, line string, stream bool) error {
 
 // closeList reads what follows the content of a message in its response.
 func (s *session) closeList() error {
-	defer s.inTime()()
-	line, err := s.lines.Line()
+	defer s.InTime()()
+	line, err := s.Lines.Line()
 	if err == nil {
 		r := response{literal: -1}
 		if err = s.readData(&r, line, false); err == nil && !bytes.HasSuffix(r.data, []byte(")")) {

@@ -3,35 +3,29 @@ package imap
 import (
 	"fmt"
 	"math"
-	"net"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // A target is what a URL names, and the server to ask for it.
 type target struct {
+	mailsession.Server
 	url      uri.URI // as requested
-	login    uri.URI // whose user and password, if any, are for the server
-	host     string
-	port     uint16
-	tls      bool
-	auth     string // the SASL mechanism to log in by, in upper case; "" leaves it open
-	mailbox  string // decoded; "" is the server
-	validity uint32 // the mailbox's UIDVALIDITY; 0 if the URL does not say
-	uid      uint32 // the message; 0 is the mailbox
-	section  string // the part of the message; "" is all of it
+	mailbox  string  // decoded; "" is the server
+	validity uint32  // the mailbox's UIDVALIDITY; 0 if the URL does not say
+	uid      uint32  // the message; 0 is the mailbox
+	section  string  // the part of the message; "" is all of it
 	partial  fetch.Range
 	search   string // a search program
 }
 
 // maxName bounds names of mailboxes and parts, and search programs, in bytes.
 const maxName = 4 << 10
-
-func (t *target) addr() string { return net.JoinHostPort(t.host, strconv.Itoa(int(t.port))) }
 
 // etag identifies the bytes of a message or part: they never change (RFC 3501, section 2.3.1.1).
 func (t *target) etag(validity uint32) string {
@@ -56,26 +50,11 @@ func (t *target) etag(validity uint32) string {
 //	.../MAILBOX[;UIDVALIDITY=N]/;UID=N                       a message
 //	.../;UID=N/;SECTION=PART[/;PARTIAL=OFFSET[.LENGTH]]      a part of it
 func parse(u uri.URI) (*target, error) {
-	t := &target{url: u, host: u.Host(), tls: u.Scheme() == "imaps", port: u.Port(143)}
-	if t.tls {
-		t.port = u.Port(993)
-	}
-	if t.host == "" {
-		return nil, malformed("the URL names no host")
-	}
-	var err error
-	login := u.Userinfo()
-	if i := strings.Index(strings.ToUpper(login.Name), ";AUTH="); i >= 0 {
-		t.auth = strings.ToUpper(login.Name[i+len(";AUTH="):])
-		login.Name = login.Name[:i]
-		if t.auth == "*" {
-			t.auth = ""
-		}
-		login.HasName = login.Name != "" || login.HasPassword
-	}
-	if t.login, err = (uri.Parts{Scheme: u.Scheme(), Login: login, Host: t.host, Port: t.port}).URI(); err != nil {
+	srv, err := mailsession.Parse(u, 143, 993)
+	if err != nil {
 		return nil, err
 	}
+	t := &target{Server: srv, url: u}
 	if query, ok := u.Query(); ok {
 		if t.search, err = uri.Unescape(query); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // failure returns the error for a status -ERR, by its response code if it has one (RFC 2449,
@@ -30,10 +31,7 @@ func failure(what, text string) *fetch.Error {
 }
 
 // isRefusal reports whether err is a status -ERR.
-func isRefusal(err error) bool {
-	var e *fetch.Error
-	return errors.As(err, &e) && !e.Reply.IsZero()
-}
+func isRefusal(err error) bool { return mailsession.Refusal(err) != nil }
 
 // isPlainRefusal reports whether err is a status -ERR that says no more than no.
 func isPlainRefusal(err error) bool { return isRefusal(err) && fetch.CodeOf(err) == fetch.ErrRefused }

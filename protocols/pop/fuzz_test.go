@@ -57,7 +57,7 @@ func FuzzURL(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if strings.ContainsAny(got.uid+got.auth, "\r\n\x00") || got.number < 0 {
+		if strings.ContainsAny(got.uid+got.Auth, "\r\n\x00") || got.number < 0 {
 			t.Errorf("%s: %+v", s, got)
 		}
 		if got.uid == "" {

@@ -3,7 +3,6 @@ package pop
 import (
 	"context"
 	"crypto/md5"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,10 +12,8 @@ import (
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
-
-// maxLogins bounds how often credentials are asked for.
-const maxLogins = 3
 
 // stampForm is that of an RFC 822 msg-id in ASCII, as RFC 1939, section 7 wants it. Other stamps
 // could be made so that the answers to them tell parts of the password.
@@ -26,42 +23,15 @@ var stampForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func stampOf(greeting string) string { return stampForm().FindString(greeting) }
 
 // logIn logs in, with TLS or without.
-func (d *driver) logIn(ctx context.Context, t *target, s *session) error {
-	way, err := s.way(t.auth)
+func (d *driver) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
+	way, err := s.way(srv.Auth)
 	if err != nil {
 		return err
 	}
-	if way != apop && !s.secure && !d.opts.AllowPlaintext {
-		return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password would travel in plaintext, as the server has no TLS here"),
-			Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use pops"}
+	if err := s.PlaintextAllowed(d.opts.AllowPlaintext || way == apop, "pop"); err != nil {
+		return err
 	}
-	for attempt := 1; ; attempt++ {
-		user, _ := t.login.User()
-		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: t.login, Mechanism: "pop", Realm: t.host, User: user, Attempt: attempt})
-		switch {
-		case err == nil:
-		case attempt > 1 && errors.Is(err, fetch.ErrAuth):
-			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server refused the user name or password")}
-		case errors.Is(err, fetch.ErrAuth):
-			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server wants a login"),
-				Reason: fetch.Reason{Kind: fetch.ReasonNoLogin}}
-		default:
-			return err
-		}
-		if err = s.authenticate(way, cred); err == nil {
-			return nil
-		}
-		var e *fetch.Error
-		if !isRefusal(err) || !errors.As(err, &e) {
-			return err
-		}
-		if e.Code == fetch.ErrRefused {
-			e.Code = fetch.ErrAuth // most servers say no more than no
-		}
-		if e.Code != fetch.ErrAuth || attempt == maxLogins {
-			return err
-		}
-	}
+	return s.LogIn(ctx, srv, "pop", func(cred fetch.Credential) error { return s.authenticate(way, cred) })
 }
 
 // way chooses how to log in: apop, "PLAIN" or "USER".
@@ -71,7 +41,7 @@ func (s *session) way(wanted string) (string, error) {
 	switch {
 	case wanted == apop && s.stamp == "":
 		return "", &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server's greeting has no stamp for APOP")}
-	case wanted == apop, wanted == "" && !s.secure && s.stamp != "":
+	case wanted == apop, wanted == "" && !s.Secure && s.stamp != "":
 		return apop, nil
 	case wanted == "PLAIN", wanted == "" && plain && !user:
 		return "PLAIN", nil
@@ -100,7 +70,7 @@ func (s *session) authenticate(way string, cred fetch.Credential) error {
 
 // secret is expect for a command that records show as shown.
 func (s *session) secret(line, shown string) (string, error) {
-	if err := s.lines.SendSecret(line, shown); err != nil {
+	if err := s.Lines.SendSecret(line, shown); err != nil {
 		return "", err
 	}
 	return s.status("login")
@@ -110,16 +80,19 @@ func (s *session) secret(line, shown string) (string, error) {
 // command would be too long (RFC 5034, section 4).
 func (s *session) plain(cred fetch.Credential) error {
 	const command, longest = "AUTH PLAIN", 253
-	answer := base64.StdEncoding.EncodeToString([]byte("\x00" + cred.User + "\x00" + cred.Password))
+	answer, err := mailsession.Plain(cred)
+	if err != nil {
+		return err
+	}
 	if len(command)+1+len(answer) <= longest {
 		_, err := s.secret(command+" "+answer, command+" ********")
 		return err
 	}
-	if err := s.lines.Send(command); err != nil {
+	if err := s.Lines.Send(command); err != nil {
 		return err
 	}
-	done := s.inTime()
-	line, err := s.lines.Line()
+	done := s.InTime()
+	line, err := s.Lines.Line()
 	done()
 	switch {
 	case err == io.EOF:

@@ -6,9 +6,9 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // A Message is what a listing tells of one message.
@@ -23,18 +23,18 @@ func (d *driver) openMaildrop(ctx context.Context, req *fetch.Request, t *target
 	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
 	sizes := make(map[int]int64)
 	numbered := false
-	l, err := d.with(ctx, t, func(l *lease) error {
+	l, err := d.with(ctx, t, func(l lease) error {
 		if l.Reused {
-			return errStale
+			return mailsession.ErrStale
 		}
 		if req.Op == fetch.OpStat {
-			_, err := l.expect("maildrop", "STAT")
+			_, err := l.Conn.expect("maildrop", "STAT")
 			return err
 		}
-		if err := l.scan("LIST", func(number int, value string) { sizes[number] = parseSize(value) }); err != nil {
+		if err := l.Conn.scan("LIST", func(number int, value string) { sizes[number] = parseSize(value) }); err != nil {
 			return err
 		}
-		_, err := l.expect("UIDL", "UIDL")
+		_, err := l.Conn.expect("UIDL", "UIDL")
 		if isPlainRefusal(err) {
 			numbered, err = true, nil
 		}
@@ -52,10 +52,8 @@ func (d *driver) openMaildrop(ctx context.Context, req *fetch.Request, t *target
 		resp.Body, resp.Parse = fetch.NewListing(t.byNumber(sizes), nil)
 		return resp, nil
 	}
-	var once sync.Once
-	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
-		defer func() { once.Do(l.Put) }()
-		for line, err := range l.stream() {
+	resp.Body, resp.Parse = l.Listing(func(yield func(fetch.Part, error) bool) {
+		for line, err := range l.Conn.stream() {
 			if err != nil {
 				yield(fetch.Part{}, err)
 				return
@@ -72,9 +70,6 @@ func (d *driver) openMaildrop(ctx context.Context, req *fetch.Request, t *target
 				return
 			}
 		}
-	}, func() error {
-		once.Do(l.Discard)
-		return nil
 	})
 	return resp, nil
 }

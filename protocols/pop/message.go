@@ -7,19 +7,20 @@ import (
 	"io"
 	"net/mail"
 	"strings"
-	"sync"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // openMessage retrieves a message or, for OpStat, its header.
 func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
 	var meta fetch.Meta
-	b := &body{}
-	l, err := d.with(ctx, t, func(l *lease) error {
-		number, uid, err := l.locate(t)
+	var text io.Reader // of the message
+	l, err := d.with(ctx, t, func(l lease) error {
+		s := l.Conn
+		number, uid, err := s.locate(t, l.Reused)
 		if err != nil {
 			return err
 		}
@@ -30,25 +31,25 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 			// A unique-id stands for the same bytes for ever (RFC 1939, section 7).
 			return &fetch.Error{Code: fetch.ErrNotModified}
 		case req.Op == fetch.OpStat:
-			return l.describe(number, &meta)
+			return s.describe(number, &meta)
 		}
 		what := fmt.Sprintf("message %d", number)
-		text, err := l.expect(what, fmt.Sprintf("RETR %d", number))
+		status, err := s.expect(what, fmt.Sprintf("RETR %d", number))
 		if isPlainRefusal(err) {
 			err = notFound(err)
 		}
 		if err != nil {
 			return err
 		}
-		meta.Reply.Text = strings.TrimSpace("+OK " + text)
-		dot := l.lines.Reader().Dot(wire.DotOptions{})
-		done := l.inTime()
+		meta.Reply.Text = strings.TrimSpace("+OK " + status)
+		dot := s.Lines.Reader().Dot(wire.DotOptions{})
+		done := s.InTime()
 		defer done()
 		head, err := message.ReadHead(dot, 0)
 		if err != nil {
-			return l.lines.Break(err)
+			return s.Lines.Break(err)
 		}
-		b.r = io.MultiReader(bytes.NewReader(head), dot)
+		text = io.MultiReader(bytes.NewReader(head), dot)
 		describe(&meta, head)
 		return nil
 	})
@@ -60,26 +61,25 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 		l.Put()
 		return resp, nil
 	}
-	b.l = l
-	resp.Body = b
+	resp.Body = l.Body(text)
 	return resp, nil
 }
 
 // locate returns the number and the unique-id of the message that t names.
-func (l *lease) locate(t *target) (number int, uid string, err error) {
+func (s *session) locate(t *target, reused bool) (number int, uid string, err error) {
 	if t.uid == "" {
-		uid, err = l.uid(t.number)
+		uid, err = s.uid(t.number)
 		return t.number, uid, err
 	}
-	number, err = l.find(t.uid)
+	number, err = s.find(t.uid)
 	switch {
 	case isPlainRefusal(err):
 		return 0, "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the server gives messages no unique-ids"),
 			Hint: "messages can be named by their numbers", Reply: fetch.Reply{Text: "-ERR"}}
 	case err != nil:
 		return 0, "", err
-	case number == 0 && l.Reused:
-		return 0, "", errStale
+	case number == 0 && reused:
+		return 0, "", mailsession.ErrStale
 	case number == 0:
 		return 0, "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no message has the unique-id %q", t.uid)}
 	}
@@ -88,19 +88,19 @@ func (l *lease) locate(t *target) (number int, uid string, err error) {
 
 // describe fills in what is known of a message without its text: the size, and the header if the
 // server has TOP.
-func (l *lease) describe(number int, meta *fetch.Meta) error {
+func (s *session) describe(number int, meta *fetch.Meta) error {
 	var err error
-	if meta.Size, err = l.size(number); err != nil {
+	if meta.Size, err = s.size(number); err != nil {
 		return notFound(err)
 	}
-	if _, err := l.expect("", fmt.Sprintf("TOP %d 0", number)); err != nil {
+	if _, err := s.expect("", fmt.Sprintf("TOP %d 0", number)); err != nil {
 		if isRefusal(err) {
 			return nil
 		}
 		return err
 	}
-	defer l.inTime()()
-	dot := l.lines.Reader().Dot(wire.DotOptions{})
+	defer s.InTime()()
+	dot := s.Lines.Reader().Dot(wire.DotOptions{})
 	head, err := message.ReadHead(dot, 0)
 	if err == nil {
 		_, err = io.CopyN(io.Discard, dot, message.MaxHeader) // the rest, which some servers send too
@@ -112,7 +112,7 @@ func (l *lease) describe(number int, meta *fetch.Meta) error {
 	case nil:
 		err = fmt.Errorf("%w: the header of a message goes on and on", wire.ErrReplyTooLong)
 	}
-	return l.lines.Break(err)
+	return s.Lines.Break(err)
 }
 
 // describe fills in what the header tells.
@@ -138,36 +138,4 @@ func messageName(number int, uid string) string {
 		name = fmt.Sprint(number)
 	}
 	return strings.TrimLeft(name, ".-") + ".eml"
-}
-
-// A body is the text of a message.
-type body struct {
-	r    io.Reader
-	l    *lease
-	err  error
-	once sync.Once
-}
-
-// Read implements io.Reader. It returns io.EOF after the final dot only.
-func (b *body) Read(p []byte) (int, error) {
-	if b.err != nil {
-		return 0, b.err
-	}
-	n, err := b.r.Read(p)
-	if err != nil {
-		b.err = err
-		b.once.Do(func() {
-			if err != io.EOF {
-				b.l.lines.Break(err)
-			}
-			b.l.Put()
-		})
-	}
-	return n, err
-}
-
-// Close implements io.Closer.
-func (b *body) Close() error {
-	b.once.Do(b.l.Discard)
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // Options configures the driver. The zero value is the default.
@@ -40,12 +41,8 @@ func With(opts Options) fetch.Loader {
 		if conns <= 0 {
 			conns = defaultConns
 		}
-		d := &driver{env: env, opts: opts, pool: fetch.NewPool[serverKey](env, fetch.PoolOptions[*session]{
-			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
-			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.lines.Reader().Buffered() },
-			Valid: func(s *session) bool { return s.lines.Err() == nil },
-			Close: func(s *session) { s.close() },
-		})}
+		d := &driver{env: env, opts: opts}
+		d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
 		for _, s := range []fetch.Scheme{
 			{Name: "pop", Port: 110, Summary: "messages of a maildrop on a mail server, by POP3"},
 			{Name: "pop3", Port: 110, Summary: "the same as pop"},
@@ -61,7 +58,7 @@ func With(opts Options) fetch.Loader {
 type driver struct {
 	env  *fetch.Env
 	opts Options
-	pool *fetch.Pool[serverKey, *session]
+	pool *mailsession.Pool[*session]
 }
 
 // Open implements fetch.Driver.
@@ -88,9 +85,9 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []string{"connect to " + t.addr()}
+	steps := []string{"connect to " + t.Addr()}
 	switch {
-	case t.tls:
+	case t.TLS:
 		steps = append(steps, "TLS", "CAPA")
 	case d.opts.StartTLS:
 		steps = append(steps, "CAPA", "STLS")
@@ -98,10 +95,10 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 		steps = append(steps, "CAPA", "STLS, if the server has it")
 	}
 	switch {
-	case t.auth == apop:
+	case t.Auth == apop:
 		steps = append(steps, "APOP")
-	case t.auth != "":
-		steps = append(steps, "AUTH "+t.auth)
+	case t.Auth != "":
+		steps = append(steps, "AUTH "+t.Auth)
 	default:
 		steps = append(steps, "log in")
 	}

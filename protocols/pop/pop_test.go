@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/popd"
 	"github.com/urlget/urlget/internal/transcript"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 const (
@@ -52,23 +53,23 @@ func crlf(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
 func TestURLs(t *testing.T) {
 	t.Parallel()
 	for rawURL, want := range map[string]target{
-		"pop://h":                          {host: "h", port: 110},
-		"pop://h/":                         {host: "h", port: 110},
-		"pops://h:1/":                      {host: "h", port: 1, tls: true},
-		"pop3s://h/3":                      {host: "h", port: 995, tls: true, number: 3},
-		"pop://joe;AUTH=*@h/;UID=a%2Fb":    {host: "h", port: 110, uid: "a/b"},
-		"pop://joe;auth=+apop:pw@h/;uid=x": {host: "h", port: 110, uid: "x", auth: apop},
-		"pop://;AUTH=plain@h/":             {host: "h", port: 110, auth: "PLAIN"},
+		"pop://h":                          {Server: mailsession.Server{Host: "h", Port: 110}},
+		"pop://h/":                         {Server: mailsession.Server{Host: "h", Port: 110}},
+		"pops://h:1/":                      {Server: mailsession.Server{Host: "h", Port: 1, TLS: true}},
+		"pop3s://h/3":                      {Server: mailsession.Server{Host: "h", Port: 995, TLS: true}, number: 3},
+		"pop://joe;AUTH=*@h/;UID=a%2Fb":    {Server: mailsession.Server{Host: "h", Port: 110}, uid: "a/b"},
+		"pop://joe;auth=+apop:pw@h/;uid=x": {Server: mailsession.Server{Host: "h", Port: 110, Auth: apop}, uid: "x"},
+		"pop://;AUTH=plain@h/":             {Server: mailsession.Server{Host: "h", Port: 110, Auth: "PLAIN"}},
 	} {
 		got, err := parse(uri.MustParse(rawURL))
 		if err != nil {
 			t.Errorf("%s: %v", rawURL, err)
 			continue
 		}
-		if user, _ := got.login.User(); strings.Contains(rawURL, "joe") != (user == "joe") {
+		if user, _ := got.Login.User(); strings.Contains(rawURL, "joe") != (user == "joe") {
 			t.Errorf("%s: user %q", rawURL, user)
 		}
-		got.url, got.login = uri.URI{}, uri.URI{}
+		got.url, got.Login = uri.URI{}, uri.URI{}
 		if *got != want {
 			t.Errorf("%s: got %+v, want %+v", rawURL, *got, want)
 		}
@@ -245,7 +246,7 @@ func TestPasswordsAreTriedThreeTimes(t *testing.T) {
 	if _, err := read(t.Context(), c, fetch.OpGet, "pop://"+s.Addr+"/1"); fetch.CodeOf(err) != fetch.ErrAuth {
 		t.Errorf("%v", err)
 	}
-	if n := strings.Count(strings.Join(s.Log(), "\n"), "PASS wrong"); n != maxLogins {
+	if n := strings.Count(strings.Join(s.Log(), "\n"), "PASS wrong"); n != mailsession.MaxLogins {
 		t.Errorf("tried %d times", n)
 	}
 }

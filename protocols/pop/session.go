@@ -2,26 +2,17 @@ package pop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
-
-// A serverKey names connections that are interchangeable.
-type serverKey struct {
-	addr  string
-	tls   bool
-	auth  string
-	login string // the URL's user and password
-}
 
 const (
 	// maxCapabilities bounds the answer to CAPA, in bytes.
@@ -33,52 +24,43 @@ const (
 // A session is a connection to a mail server after the login. It sees the maildrop as it was then
 // (RFC 1939, section 4).
 type session struct {
-	env    *fetch.Env
-	conn   *fetch.Conn
-	lines  *wire.Lines
-	host   string
-	secure bool
-	stamp  string            // what APOP needs of the greeting; "" if it has none
-	caps   map[string]string // in upper case to arguments; nil if the server does not tell
-	index  map[string]int    // the numbers of messages by unique-id; nil before it is asked for
+	mailsession.Session
+	stamp string            // what APOP needs of the greeting; "" if it has none
+	caps  map[string]string // in upper case to arguments; nil if the server does not tell
+	index map[string]int    // the numbers of messages by unique-id; nil before it is asked for
 }
 
+// A lease is the use of a session by one response.
+type lease = mailsession.Lease[*session]
+
 // dial connects and logs in.
-func (d *driver) dial(ctx context.Context, t *target) (_ *session, err error) {
-	conn, err := d.env.Dial(ctx, "tcp", t.addr())
-	if err != nil {
-		return nil, err
-	}
-	if t.tls {
-		if err = d.env.Handshake(ctx, conn, d.env.TLSConfig(ctx, t.host)); err != nil {
-			return nil, err
-		}
-	}
-	s := &session{env: d.env, conn: conn, lines: wire.NewLines(conn, 0), host: t.host, secure: t.tls}
-	conn.PieceLines()
-	release := conn.Bind(ctx)
-	defer func() {
-		if !release() && err == nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			s.close()
-		}
-	}()
+func (d *driver) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
+	s := &session{}
+	return s, s.Dial(ctx, d.env, srv, 0, func() error { return d.begin(ctx, srv, s) })
+}
+
+// begin has the conversation up to the login.
+func (d *driver) begin(ctx context.Context, srv *mailsession.Server, s *session) error {
+	s.Conn.PieceLines()
 	greeting, err := s.expect("the server does not serve us", "")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.stamp = stampOf(greeting)
 	if err := s.capabilities(); err != nil {
-		return nil, err
+		return err
 	}
-	if _, can := s.caps["STLS"]; !s.secure && (can || d.opts.StartTLS) {
-		if err := s.startTLS(ctx); err != nil {
-			return nil, err
+	if _, can := s.caps["STLS"]; !s.Secure && (can || d.opts.StartTLS) {
+		_, err := s.expect("the server does not begin TLS", "STLS")
+		if err = s.StartTLS(ctx, err); err != nil {
+			return err
+		}
+		s.stamp = "" // it may have been planted (RFC 2595, section 4)
+		if err := s.capabilities(); err != nil {
+			return err
 		}
 	}
-	return s, d.logIn(ctx, t, s)
+	return d.logIn(ctx, srv, s)
 }
 
 // capabilities fills in s.caps (RFC 2449).
@@ -94,7 +76,7 @@ func (s *session) capabilities() error {
 	size := 0
 	for line, err := range s.block() {
 		if size += len(line) + 2; err == nil && size > maxCapabilities {
-			err = s.lines.Break(fmt.Errorf("%w: more than %d bytes of capabilities", wire.ErrReplyTooLong, maxCapabilities))
+			err = s.Lines.Break(fmt.Errorf("%w: more than %d bytes of capabilities", wire.ErrReplyTooLong, maxCapabilities))
 		}
 		if err != nil {
 			return err
@@ -105,29 +87,11 @@ func (s *session) capabilities() error {
 	return nil
 }
 
-// startTLS upgrades the connection. What was known of the server may have been planted (RFC 2595,
-// section 4).
-func (s *session) startTLS(ctx context.Context) error {
-	if _, err := s.expect("the server does not begin TLS", "STLS"); err != nil {
-		var e *fetch.Error
-		if isRefusal(err) && errors.As(err, &e) {
-			e.Code, e.Retry = fetch.ErrTLS, false
-		}
-		return err
-	}
-	err := s.lines.Upgrade(func() error { return s.env.Handshake(ctx, s.conn, s.env.TLSConfig(ctx, s.host)) })
-	if err != nil {
-		return err
-	}
-	s.secure, s.stamp = true, ""
-	return s.capabilities()
-}
-
 // expect sends a command, if there is one, and reads the status that answers it, which it returns
 // without the indicator. A refusal is an error that says what failed.
 func (s *session) expect(what, line string) (string, error) {
 	if line != "" {
-		if err := s.lines.Send(line); err != nil {
+		if err := s.Lines.Send(line); err != nil {
 			return "", err
 		}
 	}
@@ -136,8 +100,8 @@ func (s *session) expect(what, line string) (string, error) {
 
 // status reads one status within the reply timeout (RFC 1939, section 3).
 func (s *session) status(what string) (string, error) {
-	defer s.inTime()()
-	line, err := s.lines.Line()
+	defer s.InTime()()
+	line, err := s.Lines.Line()
 	switch {
 	case err == io.EOF:
 		return "", io.ErrUnexpectedEOF // one was due
@@ -151,14 +115,14 @@ func (s *session) status(what string) (string, error) {
 	case indicator == "-ERR":
 		return "", failure(what, text)
 	}
-	return "", s.lines.Break(fmt.Errorf("%w %.80q", wire.ErrMalformed, line))
+	return "", s.Lines.Break(fmt.Errorf("%w %.80q", wire.ErrMalformed, line))
 }
 
 // block yields the lines of a multi-line answer, all within the time for one reply. A loop that is
 // left before the end leaves the session broken.
 func (s *session) block() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		defer s.inTime()()
+		defer s.InTime()()
 		s.lineByLine(yield)
 	}
 }
@@ -170,12 +134,12 @@ func (s *session) lineByLine(yield func([]byte, error) bool) {
 	whole := false
 	defer func() {
 		if !whole {
-			s.lines.Break(net.ErrClosed)
+			s.Lines.Break(net.ErrClosed)
 		}
 	}()
-	for line, err := range s.lines.Reader().DotLines(wire.DotOptions{}, 0) {
+	for line, err := range s.Lines.Reader().DotLines(wire.DotOptions{}, 0) {
 		if err != nil {
-			yield(nil, s.lines.Break(err))
+			yield(nil, s.Lines.Break(err))
 			return
 		}
 		if !yield(line, nil) {
@@ -184,10 +148,6 @@ func (s *session) lineByLine(yield func([]byte, error) bool) {
 	}
 	whole = true
 }
-
-// inTime bounds all that is read, until the function that it returns is called, by the time for one
-// reply.
-func (s *session) inTime() (done func()) { return s.conn.ReplyTimeout(s.env.Timeouts().Reply) }
 
 // scan sends a command without arguments and calls take for each message of the answer, of which
 // there may be maxMessages.
@@ -243,7 +203,7 @@ func (s *session) uid(number int) (string, error) {
 	}
 	n, uid, ok := scanLine([]byte(text))
 	if !ok || n != number {
-		return "", s.lines.Break(fmt.Errorf("%w: %.80q as the unique-id of message %d", wire.ErrMalformed, text, number))
+		return "", s.Lines.Break(fmt.Errorf("%w: %.80q as the unique-id of message %d", wire.ErrMalformed, text, number))
 	}
 	return uid, nil
 }
@@ -269,41 +229,8 @@ func parseSize(value string) int64 {
 	return size
 }
 
-// close closes the connection without QUIT, with which servers would carry out what they do to
-// messages that were read.
-func (s *session) close() { s.conn.Abort() }
-
-// A lease is a session in use, bound to the context of one request.
-type lease struct {
-	*session
-	*fetch.Lease[serverKey, *session]
-}
-
-// errStale says that a kept session does not see what was asked for, and a new one might.
-var errStale = errors.New("not in the maildrop as it was")
-
-// with leases a session and runs op on it. A session that was kept and fails, or does not see the
-// maildrop as it is now, is replaced. If with succeeds, the caller must put or discard the lease.
-func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
-	user, _ := t.login.User()
-	password, _ := t.login.Password()
-	key := serverKey{addr: t.addr(), tls: t.tls, auth: t.auth, login: user + "\x00" + password}
-	for {
-		pooled, err := d.pool.Get(ctx, key, nil, func(ctx context.Context) (*session, error) { return d.dial(ctx, t) })
-		if err != nil {
-			return nil, err
-		}
-		pooled.Bind(ctx)
-		l := &lease{session: pooled.Conn, Lease: pooled}
-		if err = op(l); err == nil {
-			return l, nil
-		}
-		gone := l.lines.Err() != nil && !errors.Is(l.lines.Err(), os.ErrDeadlineExceeded) && fetch.CodeOf(err) != fetch.ErrTooLarge
-		if pooled.Reused && ctx.Err() == nil && (gone || errors.Is(err, errStale)) {
-			l.Discard()
-			continue
-		}
-		l.Put()
-		return nil, err
-	}
+// with leases a session and runs op on it. One that does not see the maildrop as it is now is replaced
+// if op returns mailsession.ErrStale. If with succeeds, the caller must end the lease.
+func (d *driver) with(ctx context.Context, t *target, op func(lease) error) (lease, error) {
+	return d.pool.Lease(ctx, &t.Server, nil, op)
 }

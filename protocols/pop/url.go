@@ -2,24 +2,20 @@ package pop
 
 import (
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
-// A target is what a URL names, and the server to ask for it.
+// A target is what a URL names, and the server to ask for it. The mechanism of the login may be apop.
 type target struct {
+	mailsession.Server
 	url    uri.URI // as requested
-	login  uri.URI // whose user and password, if any, are for the server
-	host   string
-	port   uint16
-	tls    bool
-	auth   string // how to log in: a SASL mechanism or apop, in upper case; "" leaves it open
-	uid    string // the message's unique-id
-	number int    // the message's number, if it has no uid
+	uid    string  // the message's unique-id
+	number int     // the message's number, if it has no uid
 }
 
 // apop is what URLs call the command APOP (RFC 2384, section 5).
@@ -32,8 +28,6 @@ const uidParam = ";UID="
 // ones.
 const maxUID = 1000
 
-func (t *target) addr() string { return net.JoinHostPort(t.host, strconv.Itoa(int(t.port))) }
-
 func (t *target) isMessage() bool { return t.uid != "" || t.number != 0 }
 
 // parse decodes a URL:
@@ -45,26 +39,11 @@ func parse(u uri.URI) (*target, error) {
 	bad := func(format string, args ...any) (*target, error) {
 		return nil, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
 	}
-	t := &target{url: u, host: u.Host(), tls: strings.HasSuffix(u.Scheme(), "s"), port: u.Port(110)}
-	if t.tls {
-		t.port = u.Port(995)
-	}
-	if t.host == "" {
-		return bad("the URL names no host")
-	}
-	var err error
-	login := u.Userinfo()
-	if i := strings.Index(strings.ToUpper(login.Name), ";AUTH="); i >= 0 {
-		t.auth = strings.ToUpper(login.Name[i+len(";AUTH="):])
-		login.Name = login.Name[:i]
-		if t.auth == "*" {
-			t.auth = ""
-		}
-		login.HasName = login.Name != "" || login.HasPassword
-	}
-	if t.login, err = (uri.Parts{Scheme: u.Scheme(), Login: login, Host: t.host, Port: t.port}).URI(); err != nil {
+	srv, err := mailsession.Parse(u, 110, 995)
+	if err != nil {
 		return nil, err
 	}
+	t := &target{Server: srv, url: u}
 	name, err := uri.Unescape(strings.TrimPrefix(u.URLPath(), "/"))
 	switch rest, uid := cutParam(name); {
 	case err != nil:
