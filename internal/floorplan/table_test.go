@@ -62,7 +62,6 @@ var layers = []layer{
 	{"protocols", []row{
 		{packages: "fetch/message", modules: []string{"golang.org/x/net/html", "golang.org/x/text"}},
 		{packages: "internal/mailbox", imports: []string{"fetch/message"}, modules: []string{"go.etcd.io/bbolt"}},
-		{packages: "internal/gemtext", imports: []string{"fetch", "fetch/uri", "internal/wire"}},
 		{packages: "protocols/internal/*", imports: kits, purpose: "what drivers of the same kind share"},
 		{packages: "protocols/http/http3", imports: []string{"fetch", "internal/wire"}, modules: []string{"github.com/quic-go/quic-go", "golang.org/x/net"}},
 		{packages: "protocols/http/...", imports: lines, modules: []string{"golang.org/x/net",
@@ -75,9 +74,6 @@ var layers = []layer{
 		{packages: "protocols/nntp/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},
 		{packages: "protocols/imap/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},
 		{packages: "protocols/pop/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},
-		{packages: "protocols/gemini/...", imports: append(lines[:len(lines):len(lines)], "internal/gemtext")},
-		{packages: "protocols/spartan/...", imports: append(lines[:len(lines):len(lines)], "internal/gemtext")},
-		{packages: "protocols/nex/...", imports: append(lines[:len(lines):len(lines)], "internal/gemtext")},
 		{packages: "protocols/mid/...", imports: []string{"fetch", "fetch/uri", "fetch/message", "internal/mailbox"}},
 		{packages: "protocols/mailto/...", imports: []string{"fetch", "fetch/uri", "fetch/message", "internal/mailbox"}},
 		{packages: "protocols/*/...", imports: lines, purpose: "one driver a folder"},

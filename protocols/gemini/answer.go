@@ -9,8 +9,8 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/gemtext"
 	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
 
 // The statuses that are treated differently from others of their class.
@@ -23,9 +23,9 @@ const (
 const maxDelay = 1 << 31
 
 // headers are what answers begin with.
-var headers = gemtext.Form{Protocol: "Gemini", Lowest: 10, Highest: 69}
+var headers = smallnet.Form{Protocol: "Gemini", Lowest: 10, Highest: 69}
 
-type answer struct{ gemtext.Answer }
+type answer struct{ smallnet.Answer }
 
 // class returns the first digit of the status, which tells all that a client must know.
 func (a *answer) class() int { return a.Status / 10 }
@@ -46,7 +46,7 @@ func (a *answer) filledIn(form map[string][]string) (string, bool) {
 func (a *answer) response(req *fetch.Request) (*fetch.Response, error) {
 	switch a.class() {
 	case 2:
-		return a.Success(req, gemtext.Page{Base: req.URL}) // over TLS, so the client can detect the end
+		return a.Success(req, smallnet.Page{Base: req.URL}) // over TLS, so the client can detect the end
 	case 3:
 		to, err := uri.Parse(a.Text)
 		if err != nil || to.IsZero() {

@@ -26,7 +26,7 @@ import (
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/geminid"
-	"github.com/urlget/urlget/internal/gemtext"
+	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -151,7 +151,7 @@ func TestStatuses(t *testing.T) {
 		"":                 {Code: fetch.ErrProtocol},
 		"20 nonsense":      {Code: fetch.ErrProtocol},
 		"51 a\x00b":        {Code: fetch.ErrProtocol},
-		"50 " + strings.Repeat("x", gemtext.MaxText+1): {Code: fetch.ErrProtocol},
+		"50 " + strings.Repeat("x", smallnet.MaxText+1): {Code: fetch.ErrProtocol},
 	} {
 		t.Run(header[:min(len(header), 20)], func(t *testing.T) {
 			t.Parallel()
@@ -436,7 +436,7 @@ func TestClientCertificatesAreForWhatTheUserNamed(t *testing.T) {
 	}
 }
 
-// TestLinksOfAPage lists a page; what its lines mean is tested in package gemtext.
+// TestLinksOfAPage lists a page; what its lines mean is tested in package smallnet.
 func TestLinksOfAPage(t *testing.T) {
 	t.Parallel()
 	const page = "# Title\n=> a.gmi A page\n=: /post A prompt is one of Spartan alone\n=> ../"
@@ -468,7 +468,7 @@ func FuzzHeader(f *testing.F) {
 	f.Add("44 10")
 	f.Fuzz(func(t *testing.T, line string) {
 		status, meta, err := headers.Parse(line)
-		if err == nil && (status < 10 || status > 69 || len(meta) > gemtext.MaxText || strings.ContainsAny(meta, "\r\n\x00")) {
+		if err == nil && (status < 10 || status > 69 || len(meta) > smallnet.MaxText || strings.ContainsAny(meta, "\r\n\x00")) {
 			t.Errorf("%q: %d %q", line, status, meta)
 		}
 	})

@@ -20,8 +20,8 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/gemtext"
 	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
 
 const (
@@ -86,7 +86,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	resp := &fetch.Response{URL: req.URL, Meta: meta(req.URL, path), Body: b}
 	resp.Size, resp.Framing = -1, fetch.FramedByClose
 	if isDirectory(path) {
-		resp.Parse = gemtext.Page{Base: base(req.URL), Plain: true}.Links
+		resp.Parse = smallnet.Page{Base: base(req.URL), Plain: true}.Links
 		if req.Op == fetch.OpList {
 			resp.Kind = fetch.KindListing
 		}

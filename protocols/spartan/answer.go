@@ -6,7 +6,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/gemtext"
+	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
 
 // The statuses.
@@ -18,15 +18,15 @@ const (
 )
 
 // headers are what answers begin with.
-var headers = gemtext.Form{Protocol: "Spartan", Lowest: success, Highest: serverError}
+var headers = smallnet.Form{Protocol: "Spartan", Lowest: success, Highest: serverError}
 
-type answer struct{ gemtext.Answer }
+type answer struct{ smallnet.Answer }
 
 // response returns the answer as a response, or an error.
 func (a *answer) response(req *fetch.Request) (*fetch.Response, error) {
 	switch a.Status {
 	case success:
-		return a.Success(req, gemtext.Page{Base: req.URL, Prompts: true})
+		return a.Success(req, smallnet.Page{Base: req.URL, Prompts: true})
 	case redirect:
 		to, err := uri.ParseRef(a.Text)
 		// A server redirects within itself, so there is no host in it.

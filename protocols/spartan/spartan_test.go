@@ -13,8 +13,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers/spartand"
-	"github.com/urlget/urlget/internal/gemtext"
 	"github.com/urlget/urlget/internal/transcript"
+	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -109,8 +109,8 @@ func TestStatuses(t *testing.T) {
 		"":                                   {Code: fetch.ErrProtocol},
 		"2 nonsense":                         {Code: fetch.ErrProtocol},
 		"4 a\x00b":                           {Code: fetch.ErrProtocol},
-		"4 " + strings.Repeat("x", gemtext.MaxText+1):  {Code: fetch.ErrProtocol},
-		"3 /" + strings.Repeat("x", gemtext.MaxText+1): {Code: fetch.ErrProtocol},
+		"4 " + strings.Repeat("x", smallnet.MaxText+1):  {Code: fetch.ErrProtocol},
+		"3 /" + strings.Repeat("x", smallnet.MaxText+1): {Code: fetch.ErrProtocol},
 	} {
 		t.Run(header[:min(len(header), 20)], func(t *testing.T) {
 			t.Parallel()
@@ -215,7 +215,7 @@ func FuzzHeader(f *testing.F) {
 	f.Add("4 Not found")
 	f.Fuzz(func(t *testing.T, line string) {
 		status, meta, err := headers.Parse(line)
-		if err == nil && (status < success || status > serverError || len(meta) > gemtext.MaxText || strings.ContainsAny(meta, "\r\n\x00")) {
+		if err == nil && (status < success || status > serverError || len(meta) > smallnet.MaxText || strings.ContainsAny(meta, "\r\n\x00")) {
 			t.Errorf("%q: %d %q", line, status, meta)
 		}
 	})

@@ -1,4 +1,4 @@
-package gemtext
+package smallnet
 
 import (
 	"cmp"

@@ -1,7 +1,7 @@
-// Package gemtext reads what Gemini and Spartan have in common: answers that begin with a status,
+// Package smallnet reads what Gemini and Spartan have in common: answers that begin with a status,
 // and the links in pages of gemtext, their hypertext. The directories of Nex have lines of the same
 // form.
-package gemtext
+package smallnet
 
 import (
 	"bytes"
