@@ -44,6 +44,7 @@ var layers = []layer{
 		{packages: "internal/unnamed", modules: []string{"golang.org/x/sys"}},
 		{packages: "internal/tun", modules: []string{"golang.org/x/sys"}},
 		{packages: "internal/codec/tn3270", modules: []string{"golang.org/x/text"}},
+		{packages: "internal/codec/gemtext", imports: []string{"internal/wire"}},
 		{packages: "internal/codec/nfs3", imports: []string{"internal/codec/xdr"}},
 		{packages: "internal/codec/smb2", modules: []string{"golang.org/x/crypto/md4"}},
 		{packages: "internal/codec/z3950", imports: []string{"internal/codec/ber"}},

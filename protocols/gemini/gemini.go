@@ -14,15 +14,14 @@ package gemini
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
 
 const (
@@ -71,32 +70,17 @@ type request struct {
 
 // parse returns the request for a URL: in ASCII, without the fragment.
 func parse(u uri.URI) (request, error) {
-	bad := func(text string) (request, error) {
-		return request{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(text)}
+	host, err := smallnet.Host(u)
+	if err != nil {
+		return request{}, err
 	}
-	host := u.Host()
-	if host == "" {
-		return bad("the URL names no host")
-	}
-	if _, ok := u.User(); ok {
-		return bad("a gemini URL has no user")
-	}
-	req := request{host: host, addr: u.HostPort(port)}
-	if strings.Contains(host, ":") {
-		address, _, _ := strings.Cut(host, "%") // a zone has a meaning on this machine only
-		host = "[" + address + "]"
-	}
-	req.url = "gemini://" + host
+	req := request{host: u.Host(), addr: u.HostPort(port), url: "gemini://" + host}
 	if p := u.Port(port); p != port {
 		req.url += ":" + strconv.Itoa(int(p))
 	}
-	path := u.Path()
-	if path == "" {
-		path = "/"
-	}
-	req.url += ascii(path)
+	req.url += smallnet.Path(u)
 	if query, ok := u.Query(); ok {
-		req.query = "?" + ascii(query)
+		req.query = "?" + smallnet.ASCII(query)
 	}
 	return req, req.check()
 }
@@ -115,19 +99,6 @@ func (r request) shown() string {
 		return r.url + "?********"
 	}
 	return r.url + r.query
-}
-
-// ascii percent-encodes non-ASCII bytes in a part of a URL.
-func ascii(s string) string {
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		if c < 0x80 {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
 }
 
 // Open implements fetch.Driver.

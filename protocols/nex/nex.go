@@ -46,21 +46,15 @@ type driver struct{ env *fetch.Env }
 // parse returns the path to send for a URL: decoded, as servers know of no URLs, and without the
 // slash that begins it. A "?" is a character like others.
 func parse(u uri.URI) (string, error) {
-	bad := func(text string) (string, error) {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New(text)}
-	}
-	if u.Host() == "" {
-		return bad("the URL names no host")
-	}
-	if _, ok := u.User(); ok {
-		return bad("a nex URL has no user")
+	if _, err := smallnet.Host(u); err != nil {
+		return "", err
 	}
 	path, err := uri.Unescape(u.URLPath())
 	if err != nil {
 		return "", err
 	}
 	if len(path) > maxPath {
-		return bad(fmt.Sprintf("the path has %d bytes, and %d are the most", len(path), maxPath))
+		return "", &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the path has %d bytes, and %d are the most", len(path), maxPath)}
 	}
 	return path, wire.CheckLine(path)
 }

@@ -13,11 +13,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
 
 const (
@@ -49,45 +49,17 @@ type request struct {
 
 // parse returns the request for a URL.
 func parse(u uri.URI) (request, error) {
-	bad := func(text string) (request, error) {
-		return request{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(text)}
-	}
-	host := u.Host()
-	if host == "" {
-		return bad("the URL names no host")
-	}
-	if _, ok := u.User(); ok {
-		return bad("a spartan URL has no user")
-	}
-	if strings.Contains(host, ":") {
-		address, _, _ := strings.Cut(host, "%") // a zone has a meaning on this machine only
-		host = "[" + address + "]"
-	}
-	path := u.Path()
-	if path == "" {
-		path = "/"
+	host, err := smallnet.Host(u)
+	if err != nil {
+		return request{}, err
 	}
 	query, _ := u.Query()
 	req := request{addr: u.HostPort(port), data: uri.UnescapeRaw(query)}
-	req.line = fmt.Sprintf("%s %s %d", host, ascii(path), len(req.data))
+	req.line = fmt.Sprintf("%s %s %d", host, smallnet.Path(u), len(req.data))
 	if n := len(req.line); n > maxLine {
-		return bad(fmt.Sprintf("the request has %d bytes, and a server takes %d", n, maxLine))
+		return request{}, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the request has %d bytes, and a server takes %d", n, maxLine)}
 	}
 	return req, wire.CheckLine(req.line)
-}
-
-// ascii percent-encodes the bytes of a path that may not stand in a request: those that are not
-// ASCII, and blanks.
-func ascii(s string) string {
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		if c > ' ' && c < 0x7f {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
 }
 
 // Open implements fetch.Driver.

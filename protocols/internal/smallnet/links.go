@@ -1,10 +1,6 @@
-// Package smallnet reads what Gemini and Spartan have in common: answers that begin with a status,
-// and the links in pages of gemtext, their hypertext. The directories of Nex have lines of the same
-// form.
 package smallnet
 
 import (
-	"bytes"
 	"cmp"
 	"io"
 	"iter"
@@ -12,11 +8,9 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/gemtext"
 	"github.com/urlget/urlget/internal/wire"
 )
-
-// MaxLink bounds link lines, in bytes. Other lines are paragraphs and may be longer.
-const MaxLink = 16 << 10
 
 // A Page is a document with links.
 type Page struct {
@@ -28,52 +22,35 @@ type Page struct {
 	Prompts bool
 }
 
-// Links yields an entry for each link line: "=>", a URL and an optional name. Lines between two
-// that begin with "```" are preformatted text. A malformed link is an entry of kind
-// fetch.EntryError.
+// Links yields an entry for each link line. A malformed link is an entry of kind fetch.EntryError.
 func (p Page) Links(r io.Reader) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
-		verbatim := false
-		for line, err := range wire.NewReader(r, MaxLink).All() {
-			long := wire.IsLineCut(err)
-			if err != nil && !long {
+		for line, err := range gemtext.Lines(r, p.Plain) {
+			if err != nil {
 				yield(fetch.Entry{}, err)
 				return
 			}
-			if !p.Plain && bytes.HasPrefix(line, []byte("```")) {
-				verbatim = !verbatim
-				continue
-			}
-			prompt := p.Prompts && bytes.HasPrefix(line, []byte("=:"))
-			isLink := !verbatim && (prompt || bytes.HasPrefix(line, []byte("=>")))
-			entry := fetch.Entry{Kind: fetch.EntryError, Name: "a link of more bytes than a URL has", Size: -1}
-			if isLink && !long {
-				entry, isLink = p.link(wire.Text(string(line[2:])), prompt)
-			}
-			if isLink && !yield(entry, nil) {
+			prompt := p.Prompts && line.Kind == gemtext.Prompt
+			if (prompt || line.Kind == gemtext.Link) && (line.Cut || len(line.Text) > 0) && !yield(p.link(line, prompt), nil) {
 				return
 			}
 		}
 	}
 }
 
-// link makes an entry of what follows "=>" or "=:". It returns false if nothing does.
-func (p Page) link(text string, prompt bool) (fetch.Entry, bool) {
-	text = strings.Trim(text, " \t")
-	if text == "" {
-		return fetch.Entry{}, false
+// link makes an entry of a link line.
+func (p Page) link(line gemtext.Line, prompt bool) fetch.Entry {
+	if line.Cut {
+		return fetch.Entry{Kind: fetch.EntryError, Name: "a link of more bytes than a URL has", Size: -1}
 	}
-	target, name := text, ""
-	if i := strings.IndexAny(text, " \t"); i >= 0 {
-		target, name = text[:i], strings.Trim(text[i:], " \t")
-	}
-	e := fetch.Entry{Name: cmp.Or(name, target), Rel: "a", Size: -1}
+	target := wire.Text(line.Target)
+	e := fetch.Entry{Name: cmp.Or(wire.Text(line.Name), target), Rel: "a", Size: -1}
 	ref, err := uri.ParseRef(target)
 	if err == nil {
 		e.URL = p.Base.Resolve(ref)
 	}
 	if err != nil || !e.URL.IsAbs() {
-		return fetch.Entry{Name: text, Kind: fetch.EntryError, Size: -1}, true
+		return fetch.Entry{Name: wire.Text(string(line.Text)), Kind: fetch.EntryError, Size: -1}
 	}
 	switch {
 	case isSession(e.URL):
@@ -86,7 +63,7 @@ func (p Page) link(text string, prompt bool) (fetch.Entry, bool) {
 			e.Rel = "parent"
 		}
 	}
-	return e, true
+	return e
 }
 
 func isSession(u uri.URI) bool {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/internal/codec/gemtext"
 	"github.com/urlget/urlget/internal/wire"
 )
 
@@ -49,7 +50,7 @@ func TestLinks(t *testing.T) {
 
 func TestALongLinkIsAnErrorAndALongParagraphNone(t *testing.T) {
 	t.Parallel()
-	page := strings.Repeat("x", 3*MaxLink) + "\n=> " + strings.Repeat("y", 2*MaxLink) + "\n=> short\n"
+	page := strings.Repeat("x", 3*gemtext.MaxLink) + "\n=> " + strings.Repeat("y", 2*gemtext.MaxLink) + "\n=> short\n"
 	var got []string
 	for e, err := range (Page{Base: uri.MustParse("gemini://h/")}).Links(strings.NewReader(page)) {
 		if err != nil {

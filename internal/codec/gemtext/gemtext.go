@@ -1,0 +1,80 @@
+// Package gemtext reads the lines of gemtext, the hypertext of Gemini, and of the formats that took
+// its links: the pages of Spartan and the directories of Nex.
+package gemtext
+
+import (
+	"bytes"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/urlget/urlget/internal/wire"
+)
+
+// MaxLink limits link lines, in bytes. Other lines are paragraphs and may be longer.
+const MaxLink = 16 << 10
+
+// A Kind is the kind of a line.
+type Kind uint8
+
+// The kinds of lines.
+const (
+	Text     Kind = iota
+	Link          // "=>", a URL and an optional name
+	Prompt        // "=:", the same for a URL that takes input (Spartan)
+	Fence         // "```": begins or ends preformatted text
+	Verbatim      // preformatted text
+)
+
+// A Line is a line of a page.
+type Line struct {
+	Kind Kind
+	// Text is the line without its end, until the next line is read. Of a long line it is the
+	// beginning, and Cut is set; of a link it is everything behind the mark, without blanks around it.
+	Text []byte
+	Cut  bool
+	// Target and Name are the parts of a link that is not cut. The target may be empty or no URL.
+	Target, Name string
+}
+
+// Lines yields the lines of a page. If plain is set, there is no preformatted text, as in directories
+// of Nex. An error ends the sequence.
+func Lines(r io.Reader, plain bool) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		verbatim := false
+		for text, err := range wire.NewReader(r, MaxLink).All() {
+			cut := wire.IsLineCut(err)
+			if err != nil && !cut {
+				yield(Line{}, err)
+				return
+			}
+			line := Line{Text: text, Cut: cut}
+			switch {
+			case !plain && bytes.HasPrefix(text, []byte("```")):
+				verbatim = !verbatim
+				line.Kind = Fence
+			case verbatim:
+				line.Kind = Verbatim
+			case bytes.HasPrefix(text, []byte("=>")):
+				line.link(Link)
+			case bytes.HasPrefix(text, []byte("=:")):
+				line.link(Prompt)
+			}
+			if !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+// link takes a link line apart.
+func (l *Line) link(kind Kind) {
+	l.Kind, l.Text = kind, bytes.Trim(l.Text[2:], " \t")
+	if l.Cut {
+		return
+	}
+	l.Target = string(l.Text)
+	if i := strings.IndexAny(l.Target, " \t"); i >= 0 {
+		l.Target, l.Name = l.Target[:i], strings.Trim(l.Target[i:], " \t")
+	}
+}

@@ -1,0 +1,51 @@
+// Package smallnet holds the parts that Gemini, Spartan and Nex share: hosts and paths in requests,
+// responses that begin with a status, and the links in pages of gemtext.
+package smallnet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Host returns the host of u as requests name it: in brackets if it is an IPv6 address, and without a
+// zone, which has a meaning on this machine only.
+func Host(u uri.URI) (string, error) {
+	host := u.Host()
+	if _, named := u.User(); named {
+		return "", &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("a %s URL has no user", u.Scheme())}
+	}
+	if host == "" {
+		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL names no host")}
+	}
+	if strings.Contains(host, ":") {
+		address, _, _ := strings.Cut(host, "%")
+		host = "[" + address + "]"
+	}
+	return host, nil
+}
+
+// Path returns the path of u as requests have it: "/" if it is empty.
+func Path(u uri.URI) string {
+	if path := u.Path(); path != "" {
+		return ASCII(path)
+	}
+	return "/"
+}
+
+// ASCII percent-encodes the bytes of a part of a URL that may not stand in a request: those that are
+// not ASCII, blanks and control characters.
+func ASCII(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if c > ' ' && c < 0x7f {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
