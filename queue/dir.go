@@ -16,6 +16,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/internal/filelock"
+	"github.com/urlget/urlget/internal/unnamed"
 )
 
 // A Dir is a Store in a directory: the content with digest abcd… is the file sha256/ab/abcd…, and
@@ -67,7 +68,7 @@ func (d *Dir) Close() error {
 
 // linksNameless reports whether a file without a name can be given one here.
 func (d *Dir) linksNameless() bool {
-	f, err := nameless(filepath.Join(d.name, onTheirWay))
+	f, err := unnamed.Create(filepath.Join(d.name, onTheirWay))
 	if err != nil {
 		return false
 	}
@@ -79,14 +80,14 @@ func (d *Dir) linksNameless() bool {
 	defer dir.Close()
 	name := rand.Text()
 	defer d.root.Remove(path.Join(onTheirWay, name))
-	return link(f, dir, name) == nil
+	return unnamed.LinkFile(f, dir, name) == nil
 }
 
 // Begin implements Store.
 func (d *Dir) Begin() (Spool, error) {
 	dir := filepath.Join(d.name, onTheirWay)
 	if d.nameless {
-		f, err := nameless(dir)
+		f, err := unnamed.Create(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -279,7 +280,7 @@ func (s *dirSpool) Commit(ctx context.Context, sum string) (string, error) {
 		return "", err
 	}
 	if s.temporary == "" {
-		err = link(s.File, shelf, sum)
+		err = unnamed.LinkFile(s.File, shelf, sum)
 		if errors.Is(err, fs.ErrExist) { // another worker was faster, or it is something else
 			if held, err := s.dir.holds(sum, info.Size()); held || err != nil {
 				return name, err
@@ -304,7 +305,7 @@ func (s *dirSpool) nameTemporary() error {
 	}
 	defer dir.Close()
 	name := rand.Text()
-	if err := link(s.File, dir, name); err != nil {
+	if err := unnamed.LinkFile(s.File, dir, name); err != nil {
 		return err
 	}
 	s.temporary = path.Join(onTheirWay, name)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/urlget/urlget/internal/unnamed"
 )
 
 // spoolMemory is how much of a block is held in memory; what is longer goes to a file.
@@ -62,7 +64,7 @@ func (s *Spool) Write(p []byte) (int, error) {
 		return s.mem.Write(p)
 	}
 	if s.file == nil {
-		if s.file, s.gone, s.err = unnamed(s.dir); s.err != nil {
+		if s.file, s.gone, s.err = createHidden(s.dir); s.err != nil {
 			return 0, s.err
 		}
 		if _, s.err = s.file.Write(s.bytes()); s.err != nil {
@@ -75,9 +77,9 @@ func (s *Spool) Write(p []byte) (int, error) {
 	return n, s.err
 }
 
-// unnamed makes a file that nobody finds, even if the process is killed, where the system has that.
-func unnamed(dir string) (f *os.File, gone func(), err error) {
-	if f, err = tmpfile(dir); err == nil {
+// createHidden makes a file that nobody finds, even if the process is killed, where the system has that.
+func createHidden(dir string) (f *os.File, gone func(), err error) {
+	if f, err = unnamed.Create(dir); err == nil {
 		return f, func() {}, nil
 	}
 	if f, err = os.CreateTemp(dir, ".warc-*"); err != nil {

@@ -158,11 +158,12 @@ func (d *osDir) unnamed() (unnamedFile, error) {
 	if d.named.Load() {
 		return nil, errors.ErrUnsupported
 	}
-	fd, err := d.openat(".", unix.O_TMPFILE|unix.O_WRONLY, 0o666)
-	if err != nil {
+	defer runtime.KeepAlive(d.handle)
+	u := &unnamedLinux{dir: d}
+	if again(func() (err error) { u.fd, err = unnamed.CreateAt(int(d.handle.Fd()), 0o666); return err }) != nil {
 		return nil, d.refuse()
 	}
-	return &unnamedLinux{d, fd}, nil
+	return u, nil
 }
 
 func (d *osDir) refuse() error {

@@ -1,12 +1,38 @@
-// Package unnamed names files that were made without a name (O_TMPFILE).
+// Package unnamed makes files without a name (O_TMPFILE), and names them, where the system can.
 package unnamed
 
 import (
+	"os"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
+
+// Create makes a file without a name in a directory, for reading and writing by the user alone.
+func Create(dir string) (*os.File, error) {
+	return os.OpenFile(dir, unix.O_TMPFILE|os.O_RDWR, 0o600)
+}
+
+// CreateAt makes a file without a name, for writing, in the directory that dir is open for, and
+// returns its descriptor.
+func CreateAt(dir int, perm uint32) (fd int, err error) {
+	return unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, perm)
+}
+
+// linkByPath is noted by LinkFile for Link.
+var linkByPath atomic.Bool
+
+// LinkFile gives a file a name in a directory, unless there is one.
+func LinkFile(f, dir *os.File, name string) error {
+	defer runtime.KeepAlive(f)
+	defer runtime.KeepAlive(dir)
+	if err := Link(int(f.Fd()), int(dir.Fd()), name, &linkByPath); err != nil {
+		return &os.LinkError{Op: "link", New: name, Err: err}
+	}
+	return nil
+}
 
 // Link gives the file that fd is open for a name in the directory that dir is open for, unless there
 // is one: then the error is unix.EEXIST.
