@@ -85,15 +85,16 @@ func (s *State) memo(key string) (memo []byte, now bool) {
 	return r.memo, r.run == s.run && r.state == done
 }
 
-// SetMemo changes what the last visit of a URL left.
-func (s *State) SetMemo(u uri.URI, memo []byte) error {
+// UpdateMemo changes what the last visit of a URL left: f is called with what Memo returns. It must
+// not call the State.
+func (s *State) UpdateMemo(u uri.URI, f func(memo []byte, now bool) []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, err := s.record(Key(u))
 	if err != nil || r == nil {
 		return err
 	}
-	r.memo = memo
+	r.memo = f(r.memo, r.run == s.run && r.state == done)
 	s.changes.put(urlsBucket, Key(u), r.marshal())
 	return s.writeIfDue()
 }

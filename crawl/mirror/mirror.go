@@ -103,7 +103,7 @@ type Report struct {
 // that another process is at work on the same tree (crawl.ErrInUse). What failed for one URL is
 // told to Options.Ended and counted.
 func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Options) (*Report, error) {
-	m := &mirror{d: d, checked: map[string]bool{}}
+	m := &mirror{d: d, checked: map[string]bool{}, aside: map[string]rename{}}
 	if opts != nil {
 		m.Options = *opts
 	}
@@ -120,7 +120,7 @@ func Run(ctx context.Context, d *download.Downloader, seeds []uri.URI, opts *Opt
 	}
 	r, err := crawl.Run(ctx, d.Client, seeds, &c)
 	m.report.Left, m.report.Failed = r.Left, r.Failed
-	if err != nil {
+	if err = errors.Join(err, m.rememberMoves()); err != nil {
 		return &m.report, errors.Join(err, d.Flush())
 	}
 	if m.Convert && !m.Spider {
@@ -156,8 +156,10 @@ type mirror struct {
 	mu      sync.Mutex // for all below, and calls of Ended and Retry
 	checked map[string]bool
 	moved   int // files that were moved out of the way of directories
-	report  Report
-	broken  string // a listing that could not be read
+	// aside has, by the keys of their URLs, those files that were moved before the visit was over.
+	aside  map[string]rename
+	report Report
+	broken string // a listing that could not be read
 }
 
 func fileError(err error) error {
@@ -324,11 +326,61 @@ func (m *mirror) makeWayTo(name string) (there bool, err error) {
 	return true, nil
 }
 
-// moveAside gives a file that is in the way of a directory another name.
+// A rename is a file that has another path now. Its visit still knows it by the old one.
+type rename struct{ from, to string }
+
+// current returns the path of the file that the visit of a URL knows as name. The lock is held.
+func (m *mirror) current(key, name string) string {
+	if r, ok := m.aside[key]; ok && r.from == name {
+		return r.to
+	}
+	return name
+}
+
+// rememberMoves corrects the memos of visits that did not know that their file was moved aside.
+func (m *mirror) rememberMoves() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key := range m.aside {
+		u, err := uri.Parse(key)
+		if err != nil {
+			return err
+		}
+		err = m.state.UpdateMemo(u, func(b []byte, _ bool) []byte {
+			v := readMemo(b)
+			to := m.current(key, v.Path)
+			if to == v.Path {
+				return b
+			}
+			v.Path = to
+			return v.bytes()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownerAside returns the key of the URL whose visit saved a file again under the name that it was
+// moved from; "" if there is none.
+func (m *mirror) ownerAside(name string) string {
+	for key, r := range m.aside {
+		if r.from == name {
+			return key
+		}
+	}
+	return ""
+}
+
+// moveAside gives a file that is in the way of a directory another name. The lock is held.
 func (m *mirror) moveAside(name string) error {
 	owner, _, err := m.state.Owner(fileName + name)
 	if err != nil {
 		return err
+	}
+	if owner == "" {
+		owner = m.ownerAside(name)
 	}
 	if owner == "" {
 		return fileError(&fs.PathError{Op: "make directory", Path: name, Err: errors.New("a file that the mirror did not save is in the way")})
@@ -354,9 +406,13 @@ func (m *mirror) moveAside(name string) error {
 			return fileError(err)
 		}
 		m.moved++
-		b, _ := m.state.Memo(u)
-		v := readMemo(b)
-		v.Path = free
-		return m.state.SetMemo(u, v.bytes())
+		return m.state.UpdateMemo(u, func(b []byte, over bool) []byte {
+			if !over {
+				m.aside[owner] = rename{name, free}
+			}
+			v := readMemo(b)
+			v.Path = free
+			return v.bytes()
+		})
 	}
 }

@@ -430,9 +430,12 @@ func (r *retrieval) saved(res *download.Result) error {
 		v.Outcome = job.Unchanged
 		r.left()
 	}
+	r.mu.Lock()
+	info, err := r.d.Lstat(r.current(r.p.Key(), r.now.Path))
+	r.mu.Unlock()
 	if res.Outcome == download.Existed && r.now.Path == r.old.Path {
 		r.now.Size, r.now.Saved = r.old.Size, r.old.Saved // what is there may be somebody else's, or converted
-	} else if info, err := r.d.Lstat(r.now.Path); err == nil {
+	} else if err == nil {
 		r.now.Size, r.now.Saved = info.Size(), info.ModTime()
 	}
 	if scheme := r.p.URL.Scheme(); scheme != crawl.Family(r.p.URL) {
@@ -472,6 +475,9 @@ func (r *retrieval) replaced() error {
 
 // extend gives a page the extension that says what it is.
 func (m *mirror) extend(u uri.URI, now *memo) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now.Path = m.current(crawl.Key(u), now.Path)
 	mediaType, _, _ := mime.ParseMediaType(now.Type)
 	ext := map[string]string{"text/html": ".html", "application/xhtml+xml": ".xhtml", "text/css": ".css"}[mediaType]
 	if have := strings.ToLower(path.Ext(now.Path)); ext == "" || have == ext || have == ".htm" {
@@ -528,7 +534,9 @@ func (m *mirror) follow(p *crawl.Page, v memo, name string, parse func(io.Reader
 	if crawl.Family(p.URL) == "gopher" && parse == nil {
 		return nil // pages of the web, whose links lead there
 	}
-	file, err := m.d.Root.Open(name)
+	m.mu.Lock()
+	file, err := m.d.Root.Open(m.current(p.Key(), name))
+	m.mu.Unlock()
 	if err != nil {
 		return fileError(err)
 	}

@@ -25,7 +25,7 @@ func newMirror(t *testing.T) *mirror {
 	t.Cleanup(func() { state.Close() })
 	d := &download.Downloader{Root: root, Sync: download.SyncNone}
 	t.Cleanup(func() { d.Flush() })
-	return &mirror{d: d, state: state, checked: map[string]bool{}}
+	return &mirror{d: d, state: state, checked: map[string]bool{}, aside: map[string]rename{}}
 }
 
 // TestWhatIsInTheWay lets the file a/b not be saved. Its page is begun again if "a" was a file,

@@ -1,0 +1,71 @@
+package mirror_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/crawl/mirror"
+)
+
+// TestAFileThatIsMovedAsideDuringItsVisit saves /a, and then /a/b while the links of /a are being read:
+// the mirror has to remember where the file of /a is now.
+func TestAFileThatIsMovedAsideDuringItsVisit(t *testing.T) {
+	t.Parallel()
+	saved, moved := make(chan bool), make(chan bool)
+	wait := func(c chan bool) {
+		select {
+		case <-c:
+		case <-time.After(10 * time.Second):
+			t.Error("nothing happens")
+		}
+	}
+	var asked atomic.Int32
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/":
+			fmt.Fprint(w, "<a href=/a>a</a><a href=/a/b>b</a>")
+		case "/a":
+			fmt.Fprint(w, "<a href=http://other.example/>other</a>")
+		case "/a/b":
+			if asked.Add(1) == 1 {
+				wait(saved)
+			} else {
+				close(moved)
+			}
+			fmt.Fprint(w, "b")
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(site.Close)
+	opts := noHost()
+	opts.Newer, opts.Convert, opts.Crawl.NoRobots = true, true, true
+	opts.Crawl.Left = func(l crawl.Link, _ crawl.Reason) {
+		if l.URL.Host() == "other.example" {
+			close(saved)
+			wait(moved)
+		}
+	}
+	dir := t.TempDir()
+	events, _ := run(t, dir, site.URL+"/", opts)
+	if got := files(t, dir)["index.html"]; got != `<a href="a%25001">a</a><a href="a/b">b</a>` {
+		t.Errorf("%q\n%q", got, events)
+	}
+	var paths []string
+	for f, err := range mirror.Files(dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, f.Path)
+	}
+	if slices.Sort(paths); !slices.Equal(paths, []string{"a%001", "a/b", "index.html"}) {
+		t.Errorf("it remembers %q", paths)
+	}
+}
