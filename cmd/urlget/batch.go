@@ -70,7 +70,7 @@ func (b *batch) run(ctx context.Context, args []string, l *list) error {
 	a.batch = b
 	b.given, b.matches, b.brought = make(chan given), make(chan *job.Job), make(chan struct{}, 1)
 	b.turns.ordered = a.opts.Report.Quiet || a.opts.Report.JSON
-	a.con.expect(len(args))
+	a.con.Expect(len(args))
 	go b.read(ctx, args, l)
 	err := a.hosts.Run(ctx, b)
 	switch {
@@ -143,7 +143,7 @@ func (b *batch) read(ctx context.Context, args []string, l *list) {
 	empty := true
 	b.wrong = l.each(b.app.retrievable, func(g given) bool {
 		empty = false
-		b.app.con.expect(1)
+		b.app.con.Expect(1)
 		return pass(g)
 	})
 	if empty && b.wrong == nil {
@@ -357,7 +357,7 @@ func (b *batch) match(ctx context.Context, t *task, j *job.Job) error {
 		b.patterns.Add(1)
 		schedule.Release(ctx)
 	}
-	b.app.con.expect(1)
+	b.app.con.Expect(1)
 	select {
 	case b.matches <- j:
 		return nil

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/config"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/cookies"
@@ -29,7 +29,7 @@ type network struct {
 	*reporter
 	table      flags.Table
 	config     *config.File // nil before it was read
-	prompt     prompt
+	prompt     tty.Prompt
 	input      input
 	typed      typed
 	about      uri.URI      // the URL of explain or of a session, which are not jobs
@@ -71,8 +71,8 @@ func (n *network) options() (*fetch.Options, error) {
 	}
 	opts.NoRedirects = s.Network.MaxRedirect == 0
 	opts.ProxyTunnel, opts.NoProxy = s.Proxy.Tunnel, s.Proxy.None
-	n.con.silent = s.Report.Quiet
-	opts.Logger = slog.New(warnings{n.con, s.Report.Verbose})
+	n.con.Silent = s.Report.Quiet
+	opts.Logger = n.con.Logger(s.Report.Verbose)
 	var err error
 	if opts.Network, err = dialingOptions(s); err != nil {
 		return nil, err
@@ -103,16 +103,16 @@ func (n *network) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder 
 		list = append(list, n.meet(proxied(proxy)))
 	}
 	if n.opts.Report.Trace {
-		list = append(list, fetch.Trace(n.con.trace))
+		list = append(list, fetch.Trace(n.con.Trace))
 	}
 	if n.opts.Report.Replies {
-		list = append(list, n.con.replies())
+		list = append(list, n.con.Replies())
 	}
 	if n.opts.Report.Verbose {
-		list = append(list, n.con.narrate())
+		list = append(list, narrate(n.con))
 	}
-	if n.con.tty != nil {
-		list = append(list, stages)
+	if n.con.Drawn() {
+		list = append(list, tty.Stages)
 	}
 	if n.opts.Archive.WARC != "" {
 		list = append(list, n.archives.record)

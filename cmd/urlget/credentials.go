@@ -48,7 +48,7 @@ func (n *network) credentials() fetch.Credentials {
 		chain = append(chain, &netrcLogin{n, netrc.New(netrc.Default().Path()), flags})
 	case !s.Login.NoNetrc:
 		file := netrc.Default()
-		file.Warn = n.con.warn
+		file.Warn = n.con.Warn
 		chain = append(chain, &netrcLogin{n, file, flags})
 	}
 	return fetch.ChainCredentials(append(chain, &terminalLogin{net: n})...)
@@ -203,9 +203,9 @@ func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fet
 	switch {
 	case ch.Mechanism == "proxy":
 		return fetch.Credential{}, fetch.ErrAuth
-	case !l.net.prompt.possible() && user != "" && ch.Attempt == 1:
+	case !l.net.prompt.Possible() && user != "" && ch.Attempt == 1:
 		return fetch.Credential{User: user}, nil // there is nobody to ask for a password
-	case !l.net.prompt.possible():
+	case !l.net.prompt.Possible():
 		return fetch.Credential{}, fetch.ErrAuth
 	}
 	what := asked{ch.Mechanism, ch.Realm, user, ch.URL.Origin(), ch.Foreign}
@@ -219,7 +219,7 @@ func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fet
 			return fetch.Credential{}, fetch.ErrAuth
 		}
 		var err error
-		if user, err = l.net.prompt.ask(ctx, "User for "+fetch.Printable(ch.Realm)+" at "+ch.URL.Host()+": ", false); err != nil {
+		if user, err = l.net.prompt.Ask(ctx, "User for "+fetch.Printable(ch.Realm)+" at "+ch.URL.Host()+": ", false); err != nil {
 			return fetch.Credential{}, err
 		}
 	}
@@ -236,5 +236,5 @@ func (l *terminalLogin) Credential(ctx context.Context, ch fetch.Challenge) (fet
 }
 
 func (n *network) askPassword(ctx context.Context, ch fetch.Challenge, user string) (string, error) {
-	return n.prompt.ask(ctx, "Password of "+fetch.Printable(user)+" at "+ch.URL.Host()+": ", true)
+	return n.prompt.Ask(ctx, "Password of "+fetch.Printable(user)+" at "+ch.URL.Host()+": ", true)
 }

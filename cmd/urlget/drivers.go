@@ -36,14 +36,14 @@ func (n *network) driverConfig() protocols.Config {
 	}
 	d.SSH.User = n.opts.Login.User
 	d.SSH.TrustKey = func(ctx context.Context, key sftp.HostKey) (bool, error) {
-		if !p.possible() {
+		if !p.Possible() {
 			return false, nil
 		}
-		answer, err := p.ask(ctx, "The SSH server "+key.Host+" is not known. Its key is\n"+key.Fingerprint+" ("+key.Type+").\nTrust it from now on (yes/no)? ", false)
+		answer, err := p.Ask(ctx, "The SSH server "+key.Host+" is not known. Its key is\n"+key.Fingerprint+" ("+key.Type+").\nTrust it from now on (yes/no)? ", false)
 		return strings.EqualFold(strings.TrimSpace(answer), "yes"), err
 	}
 	d.SSH.Passphrase = func(ctx context.Context, file string) (string, error) {
-		return p.ask(ctx, "Passphrase of "+fetch.Printable(file)+": ", true)
+		return p.Ask(ctx, "Passphrase of "+fetch.Printable(file)+": ", true)
 	}
 	if d.Conns > minConns {
 		d.FTP.MaxConns, d.News.MaxConns = d.Conns, d.Conns

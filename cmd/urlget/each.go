@@ -80,7 +80,7 @@ func (r *run) openLog() error {
 		return errReported
 	}
 	if r.opts.Trust.Insecure && !r.offline && !r.opts.Report.Quiet {
-		r.con.warn("certificates are not checked (--insecure)")
+		r.con.Warn("certificates are not checked (--insecure)")
 	}
 	return r.opts.CheckReport()
 }
@@ -89,7 +89,7 @@ func (r *run) checkLogin() error {
 	if err := r.opts.CheckLogin(); err != nil {
 		return err
 	}
-	if r.opts.Login.Ask && !r.offline && !r.prompt.possible() {
+	if r.opts.Login.Ask && !r.offline && !r.prompt.Possible() {
 		return failure.Usagef("--ask-password: there is no terminal to ask for the password at")
 	}
 	return nil
@@ -200,7 +200,7 @@ func (r *run) work() error {
 	}
 	err = b.run(r.ctx, r.args, list)
 	if report := &r.opts.Report; r.op == fetch.OpGet && r.opts.Output.Document != "-" && !report.Quiet && !report.JSON && !r.offline {
-		io.WriteString(r.con.prose(), r.tally.summary(time.Since(begun), r.con.paint, 2))
+		io.WriteString(r.con.Prose(), r.tally.summary(time.Since(begun), r.con.Paint, 2))
 		if r.ctx.Err() != nil && (list != nil || len(r.args) > 1) {
 			r.say("%s", r.goOn())
 		}
@@ -252,7 +252,7 @@ func (g *getter) parse(text string) (subject string, u uri.URI, err error) {
 // maxShown is how much is repeated of what is no URL, in bytes.
 const maxShown = 200
 
-// checkScheme refuses what has no scheme, or one that is probably mistyped. It is not flags.Guessed, but
+// checkScheme refuses what has no scheme, or one that is probably mistyped. It is not guessed, but
 // a hint says what text, from which u was read, may have meant.
 func (g *getter) checkScheme(u uri.URI, text string) error {
 	if u.IsAbs() && !g.isHostPort(u) {

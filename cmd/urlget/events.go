@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
@@ -26,7 +27,7 @@ import (
 type reporter struct {
 	std    stdio
 	opts   *flags.Options
-	con    *console            // standard error
+	con    *tty.Console        // standard error
 	events *render.EventWriter // nil if there are none
 	steps  bool                // report every step, not only failures
 	exit   exit
@@ -60,18 +61,18 @@ func (r *reporter) write(ev render.Event) {
 }
 
 // reportRetry reports that err is followed by another attempt.
-func (r *reporter) reportRetry(shown *transfer, u uri.URI, failed int, wait time.Duration, err error) {
+func (r *reporter) reportRetry(shown *tty.Transfer, u uri.URI, failed int, wait time.Duration, err error) {
 	url, reason := u.Redacted(), render.Message(inWords(err))
-	shown.retry(wait, reason)
+	shown.Retry(wait, reason)
 	r.emit(render.Retry(url, failed+1, wait, err))
-	r.say("%s: %s; trying again in %s", url, reason, waitTime(wait))
+	r.say("%s: %s; trying again in %s", url, reason, tty.WaitTime(wait))
 }
 
 // progressInterval limits progress events to four per second.
 const progressInterval = 250 * time.Millisecond
 
 // progress returns the function to call as bytes arrive, or nil if progress is not reported.
-func (r *reporter) progress(j *job.Job, t *transfer) func(done, total int64) {
+func (r *reporter) progress(j *job.Job, t *tty.Transfer) func(done, total int64) {
 	tell := r.emit
 	switch {
 	case r.opts.Report.Progress == flags.ProgressJSON && !r.opts.Report.Quiet && r.events == nil:
@@ -81,7 +82,7 @@ func (r *reporter) progress(j *job.Job, t *transfer) func(done, total int64) {
 	case t == nil:
 		return nil
 	default:
-		return t.update
+		return t.Update
 	}
 	last := time.Now()
 	return func(done, total int64) {
@@ -95,16 +96,16 @@ func (r *reporter) progress(j *job.Job, t *transfer) func(done, total int64) {
 // openDisplay prepares the display of progress, if there is a terminal that may be used for it.
 func (r *reporter) openDisplay(ctx context.Context) {
 	terminal := term.IsTerminal(int(r.std.err.Fd()))
-	r.con.paint = color(r.opts, r.std.err, terminal)
-	r.con.ending = ctx.Done()
+	paint, plain, screen := tty.Color(r.opts.Report.Color, terminal), false, (*os.File)(nil)
 	switch {
 	case r.opts.Report.Quiet || r.opts.Report.JSON || r.opts.Log.Brief || r.opts.Report.Progress == flags.ProgressNone || r.opts.Report.Progress == flags.ProgressJSON:
 	case r.opts.Output.Document == "-" && term.IsTerminal(int(r.std.out.Fd())):
 	case r.opts.Report.Progress == flags.ProgressPlain, terminal && os.Getenv("TERM") == "dumb": // which cannot take lines back
-		r.con.plain = true
+		plain = true
 	case terminal:
-		r.con.tty = r.std.err
+		screen = r.std.err
 	}
+	r.con.Show(paint, ctx.Done(), plain, screen)
 }
 
 // middleware returns the middleware that observes and limits every exchange.

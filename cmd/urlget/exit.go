@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
@@ -56,8 +57,8 @@ func exitStatus(err error) int {
 
 // printError writes what went wrong as one line, and a second one with what can be done about it.
 // place is where the user gave it, as FILE:LINE, and subject the URL, redacted; both may be "".
-func printError(w io.Writer, paint painter, place, subject string, err error) {
-	line, use := paint.bad("urlget:")+" ", hintOf(err)
+func printError(w io.Writer, paint tty.Painter, place, subject string, err error) {
+	line, use := paint.Bad("urlget:")+" ", hintOf(err)
 	if place != "" {
 		line += fetch.Printable(place) + ": "
 	}
@@ -74,7 +75,7 @@ func printError(w io.Writer, paint painter, place, subject string, err error) {
 	}
 	line += text + "\n"
 	if use != "" {
-		line += paint.note("hint:") + " " + fetch.Printable(use) + "\n"
+		line += paint.Note("hint:") + " " + fetch.Printable(use) + "\n"
 	}
 	io.WriteString(w, line)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch/render"
@@ -133,7 +134,7 @@ func (g *getter) treeRules(u uri.URI) []string {
 	}
 	pace := fmt.Sprintf("retrieves %d at once, at most %d from one host", m.Jobs, min(int(m.Jobs), hostLimit(m, u.Scheme())))
 	if m.Wait > 0 {
-		pace += fmt.Sprintf(", with %s between", waitTime(time.Duration(m.Wait)))
+		pace += fmt.Sprintf(", with %s between", tty.WaitTime(time.Duration(m.Wait)))
 	}
 	rules = append(rules, pace)
 	for _, r := range []struct {

@@ -16,7 +16,7 @@ import (
 // be asked. It reports whether j is now worth another attempt.
 func (g *getter) fillIn(ctx context.Context, j *job.Job, err error) bool {
 	var wanted *fetch.FormError
-	if !errors.As(err, &wanted) || !g.prompt.possible() {
+	if !errors.As(err, &wanted) || !g.prompt.Possible() {
 		return false
 	}
 	g.terminal.Lock()
@@ -62,7 +62,7 @@ func (g *getter) askField(ctx context.Context, f fetch.Field) ([]string, error) 
 		question += " [" + fetch.Printable(strings.Join(f.Default, ", ")) + "]"
 	}
 	for {
-		text, err := g.prompt.ask(ctx, question+": ", f.Kind == fetch.FieldSecret)
+		text, err := g.prompt.Ask(ctx, question+": ", f.Kind == fetch.FieldSecret)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (g *getter) askField(ctx context.Context, f fetch.Field) ([]string, error) 
 			if err == nil {
 				return []string{string(content)}, nil
 			}
-			printError(g.con, g.con.paint, "", "", failure.File(err))
+			printError(g.con, g.con.Paint, "", "", failure.File(err))
 		case fetch.FieldYesNo:
 			if text = yesNo(text); text != "" {
 				return []string{text}, nil
@@ -98,7 +98,7 @@ func (g *getter) askLines(ctx context.Context, text string) ([]string, error) {
 	for text != "." {
 		lines = append(lines, text)
 		var err error
-		if text, err = g.prompt.ask(ctx, "", false); err != nil {
+		if text, err = g.prompt.Ask(ctx, "", false); err != nil {
 			return nil, err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
@@ -112,7 +113,7 @@ func (g *getter) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) f
 	return func() {
 		switch {
 		case res.Err != nil:
-			g.con.warn(what + " was not saved: " + render.Message(res.Err))
+			g.con.Warn(what + " was not saved: " + render.Message(res.Err))
 		case j.Output != "-":
 			g.say("%s is in %s", what, fetch.Printable(filepath.Join(g.out.dir, filepath.FromSlash(res.Path))))
 		}
@@ -140,7 +141,7 @@ func (g *getter) kept(j *job.Job, res *job.Result) string {
 	if g.opts.Output.Continue {
 		again = "the same command"
 	}
-	return fmt.Sprintf("%s are kept in %s; %s goes on from there", sizeWord(float64(bytes)), name, again)
+	return fmt.Sprintf("%s are kept in %s; %s goes on from there", tty.SizeWord(float64(bytes)), name, again)
 }
 
 // gone says that the directory of a file that could not be saved is not there any more; "" if it is.
@@ -175,9 +176,9 @@ func (g *getter) lookAt(ctx context.Context, t *task) error {
 // runJob does one job, with the help of the user if there is a form.
 func (g *getter) runJob(ctx context.Context, t *task) *job.Result {
 	for {
-		shown := g.con.begin(g.barName(t.Job, nil))
-		res := g.runner().Run(following(ctx, shown), t.Job, g.hooks(ctx, t, shown))
-		shown.end()
+		shown := g.con.Begin(g.barName(t.Job, nil))
+		res := g.runner().Run(tty.Following(ctx, shown), t.Job, g.hooks(ctx, t, shown))
+		shown.End()
 		if !g.fillIn(ctx, t.Job, res.Err) {
 			return res
 		}
@@ -197,13 +198,13 @@ func (g *getter) runner() *job.Runner {
 
 // hooks returns the callbacks that report a job's progress and handle output that is not saved to a
 // file.
-func (g *getter) hooks(ctx context.Context, t *task, shown *transfer) *job.Hooks {
+func (g *getter) hooks(ctx context.Context, t *task, shown *tty.Transfer) *job.Hooks {
 	j, url := t.Job, t.URL.Redacted()
 	return &job.Hooks{
 		Writer: g.writer,
 		Response: func(resp *fetch.Response) error {
 			if shown != nil {
-				shown.rename(g.barName(j, &resp.Meta))
+				shown.Rename(g.barName(j, &resp.Meta))
 			}
 			return g.response(j, resp)
 		},
@@ -258,7 +259,7 @@ func (g *getter) match(ctx context.Context, t *task, j *job.Job) error {
 
 // printMeta prints what is known of a resource.
 func (r *reporter) printMeta(j *job.Job, resp *fetch.Response) error {
-	defer r.con.pause()()
+	defer r.con.Pause()()
 	if r.opts.Report.JSON {
 		return failure.File(render.MetaJSON(r.std.out, j.URL.Redacted(), resp.URL.Redacted(), &resp.Meta))
 	}
@@ -269,7 +270,7 @@ func (r *reporter) printMeta(j *job.Job, resp *fetch.Response) error {
 func (g *getter) report(j *job.Job, res *job.Result) {
 	g.tally.add(res)
 	if res.Outcome == job.Saved && g.opts.Output.SHA256 && g.events == nil && (g.opts.Report.Quiet || g.out.stream == "-") {
-		fmt.Fprintf(g.con.prose(), "%s: %s%s\n", res.URL, sizeText(res.Size), g.digestText(res))
+		fmt.Fprintf(g.con.Prose(), "%s: %s%s\n", res.URL, sizeText(res.Size), g.digestText(res))
 	}
 	if g.out.stream == "-" {
 		return // the content itself tells
@@ -287,7 +288,7 @@ func (g *getter) report(j *job.Job, res *job.Result) {
 	name := fetch.Printable(path)
 	switch {
 	case res.Outcome == job.Saved:
-		g.say("%s %s (%s in %.2f s%s)%s", g.con.paint.good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res), g.digestText(res))
+		g.say("%s %s (%s in %.2f s%s)%s", g.con.Paint.Good("saved"), name, sizeText(res.Size), res.Elapsed.Seconds(), rateText(res), g.digestText(res))
 	case res.Outcome == job.NoContent:
 		g.say("%s has no content: nothing is saved", res.URL)
 	case res.Outcome == job.Skipped || res.Outcome == job.Unchanged:
@@ -304,7 +305,7 @@ func rateText(res *job.Result) string {
 	if res.Received < 1024 || res.Elapsed <= 0 {
 		return ""
 	}
-	return ", " + sizeWord(float64(res.Received)/res.Elapsed.Seconds()) + "/s"
+	return ", " + tty.SizeWord(float64(res.Received)/res.Elapsed.Seconds()) + "/s"
 }
 
 // digestText returns the digest of what was saved, if the user asked for it.
@@ -325,7 +326,7 @@ func sizeText(n int64) string {
 // say prints one line for people about the transfer, if they want to know.
 func (r *reporter) say(format string, args ...any) {
 	if r.says() {
-		fmt.Fprintf(r.con.prose(), format+"\n", args...)
+		fmt.Fprintf(r.con.Prose(), format+"\n", args...)
 	}
 }
 

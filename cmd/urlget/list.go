@@ -25,7 +25,7 @@ import (
 func (r *reporter) printListing(j *job.Job, resp *fetch.Response) error {
 	r.stdout.Lock()
 	defer r.stdout.Unlock()
-	defer r.con.pause()()
+	defer r.con.Pause()()
 	if resp.Entries != nil {
 		n := 0
 		err := r.printEntries(j.URL, func(yield func(fetch.Entry, error) bool) {
@@ -48,7 +48,7 @@ func (r *reporter) printListing(j *job.Job, resp *fetch.Response) error {
 func (r *reporter) printAnswer(resp *fetch.Response) error {
 	r.stdout.Lock()
 	defer r.stdout.Unlock()
-	defer r.con.pause()()
+	defer r.con.Pause()()
 	return r.printBody(resp)
 }
 

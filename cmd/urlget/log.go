@@ -60,7 +60,8 @@ func (r *reporter) openLog(args []string) (detached bool, err error) {
 	if err != nil {
 		return false, failure.File(err)
 	}
-	r.std.err, r.con.w, r.con.screen = file, file, nil
+	r.std.err = file
+	r.con.Redirect(file)
 	return false, nil
 }
 

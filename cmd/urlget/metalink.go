@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/job"
@@ -118,9 +119,9 @@ func (g *getter) described(ctx context.Context, req *fetch.Request) (files []met
 func (g *getter) fromSources(ctx context.Context, t *task, file *metalink.File, from uri.URI) *job.Result {
 	j, named := t.Job, *t.Job
 	named.Output = cmp.Or(j.Output, file.Name)
-	shown := g.con.begin(path.Base(named.Output))
-	defer shown.end()
-	ctx = following(ctx, shown)
+	shown := g.con.Begin(path.Base(named.Output))
+	defer shown.End()
+	ctx = tty.Following(ctx, shown)
 	hooks := g.hooks(ctx, &task{Job: &named, number: t.number, place: t.place}, shown)
 	url := j.URL.Redacted()
 	res := &job.Result{URL: url, Op: j.Op, Started: time.Now(), Size: -1}

@@ -9,12 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 )
 
 // narrate returns a Recorder that tells which servers are spoken to, and by which certificates they
 // are known. What is the same as the last time is not told again.
-func (c *console) narrate() fetch.Recorder {
+func narrate(c *tty.Console) fetch.Recorder {
 	var mu sync.Mutex
 	last := ""
 	tell := func(text string) {
@@ -22,7 +23,7 @@ func (c *console) narrate() fetch.Recorder {
 		defer mu.Unlock()
 		if text != last {
 			last = text
-			c.warn(text)
+			c.Warn(text)
 		}
 	}
 	return func(_ context.Context, req *fetch.Request) *fetch.Exchange {

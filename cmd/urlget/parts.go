@@ -32,7 +32,7 @@ func (r *reporter) printParts(j *job.Job, resp *fetch.Response) error {
 	if err := checkMessage(&resp.Meta); err != nil {
 		return err
 	}
-	defer r.con.pause()()
+	defer r.con.Pause()()
 	out := bufio.NewWriter(r.std.out)
 	table := partTable{w: out}
 	add := table.add

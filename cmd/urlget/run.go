@@ -12,11 +12,10 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/urlget/urlget/cmd/internal/interrupt"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/render"
 )
@@ -32,13 +31,10 @@ type app struct {
 
 // newApp returns an app for a command line; nil words mean that flags of all commands are defined.
 func newApp(words []string, std stdio, more []fetch.Loader) *app {
-	con := &console{w: std.err}
-	if std.err != nil && term.IsTerminal(int(std.err.Fd())) {
-		con.screen = std.err
-	}
+	con := tty.NewConsole(std.err)
 	opts := flags.New()
 	r := &reporter{std: std, opts: opts, con: con}
-	n := &network{reporter: r, table: opts.Table(), prompt: prompt{std.err, con.alone}, input: input{from: std.in}, more: more}
+	n := &network{reporter: r, table: opts.Table(), prompt: tty.NewPrompt(std.err, con), input: input{from: std.in}, more: more}
 	return &app{getter: &getter{network: n, sender: sender{opts: opts, in: std.in}}, words: words}
 }
 
@@ -128,7 +124,7 @@ func (r *reporter) failed(number int, place, subject string, err error) {
 	default:
 		r.tally.fail(name)
 	}
-	printError(r.con.prose(), r.con.paint, place, subject, err)
+	printError(r.con.Prose(), r.con.Paint, place, subject, err)
 	if wanted := (*fetch.FormError)(nil); errors.As(err, &wanted) {
 		render.Form(r.con, &wanted.Form)
 	}

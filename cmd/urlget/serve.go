@@ -20,6 +20,7 @@ import (
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	browse "github.com/urlget/urlget/serve"
@@ -75,10 +76,10 @@ func (a *app) serve(cmd *cobra.Command, args []string) error {
 		return failure.Usagef("--terminal opens sessions, and --replay-only sends nothing")
 	}
 	if a.opts.Trust.Insecure && !a.opts.Report.Quiet {
-		a.con.warn("certificates are not checked (--insecure)")
+		a.con.Warn("certificates are not checked (--insecure)")
 	}
-	a.inOrder, a.prompt = true, prompt{} // who is asked sits before the browser
-	a.opts.Driver.Web.Compressed = true  // pages are rewritten, which those that are coded cannot be
+	a.inOrder, a.prompt = true, tty.Prompt{} // who is asked sits before the browser
+	a.opts.Driver.Web.Compressed = true      // pages are rewritten, which those that are coded cannot be
 	ctx, err := a.openArchives(cmd.Context(), args, false)
 	if err != nil {
 		return err

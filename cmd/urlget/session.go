@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
@@ -292,7 +293,7 @@ func (s *session) followSize(screen fetch.Terminal) (stop func()) {
 		}
 	}
 	tell()
-	return onResize(tell)
+	return tty.OnResize(tell)
 }
 
 // typing sends what is typed, up to the escape character, and then prompts for a command.

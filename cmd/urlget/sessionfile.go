@@ -93,6 +93,6 @@ func (f *sessionFile) end(failed error) error {
 	if err := root.Rename(g.out.name+".part", g.out.name); err != nil {
 		return failure.File(err)
 	}
-	g.say("%s %s (%s)", g.con.paint.good("saved"), fetch.Printable(path), sizeText(f.n))
+	g.say("%s %s (%s)", g.con.Paint.Good("saved"), fetch.Printable(path), sizeText(f.n))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 )
@@ -65,7 +66,7 @@ func (t *tally) count(o job.Outcome) {
 
 // summary describes the outcome of transfers, which took the given time, in lines; "" if there were
 // not even least of them.
-func (t *tally) summary(took time.Duration, paint painter, least int) string {
+func (t *tally) summary(took time.Duration, paint tty.Painter, least int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var words []string
@@ -78,16 +79,16 @@ func (t *tally) summary(took time.Duration, paint painter, least int) string {
 		sum += n
 		word := fmt.Sprintf("%d %s", n, strings.ReplaceAll(string(o), "_", " "))
 		if o == job.Failed {
-			word = paint.bad(word)
+			word = paint.Bad(word)
 		}
 		words = append(words, word)
 	}
 	if sum < least {
 		return ""
 	}
-	text := fmt.Sprintf("%s: %s in %.2f s", strings.Join(words, ", "), sizeWord(float64(t.bytes)), took.Seconds())
+	text := fmt.Sprintf("%s: %s in %.2f s", strings.Join(words, ", "), tty.SizeWord(float64(t.bytes)), took.Seconds())
 	if t.bytes >= 1024 && took > 0 {
-		text += fmt.Sprintf(" (%s/s)", sizeWord(float64(t.bytes)/took.Seconds()))
+		text += fmt.Sprintf(" (%s/s)", tty.SizeWord(float64(t.bytes)/took.Seconds()))
 	}
 	text += "\n"
 	for _, url := range t.failures {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
@@ -85,7 +86,7 @@ func (g *getter) mirrorOptions(seeds []seed) (*mirror.Options, error) {
 		Extend:    t.Extend,
 		Retry:     r.Retry,
 		Retrying: func(ctx context.Context, u uri.URI, failed int, wait time.Duration, err error) {
-			g.reportRetry(treeVisitOf(ctx).transfer, u, failed, wait, err)
+			g.reportRetry(treeVisitOf(ctx).Transfer, u, failed, wait, err)
 		},
 	}
 	if g.opts.Report.Verbose {
@@ -111,7 +112,7 @@ func (g *getter) summarize(report *mirror.Report, err error, took time.Duration)
 	if report.Saved+report.Failed == 0 && err == nil {
 		least = 1 // nothing else was printed about it
 	}
-	io.WriteString(g.con.prose(), g.tally.summary(took, g.con.paint, least))
+	io.WriteString(g.con.Prose(), g.tally.summary(took, g.con.Paint, least))
 }
 
 // A seed is what the user gave for a tree to begin at: as which number and, in a list, where.
@@ -144,13 +145,13 @@ func seedURLs(seeds []seed) ([]uri.URI, func(mirror.Event) (place string, number
 // line that the URL came from.
 func (g *getter) reportVisit(e mirror.Event, place string, number int) {
 	url := e.URL.WithoutUserinfo().String()
-	g.con.counts(func(n *treeCount) {
+	g.con.Count(func(n *tty.TreeCount) {
 		switch e.Outcome {
 		case job.Failed:
-			n.failed++
+			n.Failed++
 		case mirror.Deleted:
 		default:
-			n.done++
+			n.Done++
 		}
 	})
 	if e.Outcome == job.Failed {

@@ -120,10 +120,10 @@ var layers = []layer{
 	{"programs", []row{
 		{packages: "cmd/internal/interrupt", imports: []string{"fetch", "fetch/job"}},
 		{packages: "cmd/urlget/internal/...", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/..."),
-			modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+			modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"},
 			purpose: "the parts of the command"},
 		{packages: "cmd/urlget", imports: append(public[:len(public):len(public)], "cmd/urlget/internal/...", "cmd/internal/interrupt"), modules: []string{"github.com/spf13/cobra",
-			"github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/text"}},
+			"github.com/spf13/pflag", "golang.org/x/term"}},
 		{packages: "cmd/urlget-queue", imports: append(public[:len(public):len(public)], "cmd/internal/interrupt"), modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 		{packages: "examples/...", imports: public, purpose: "small programs to copy from"},
 		{packages: "internal/manpages", modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},

@@ -9,7 +9,7 @@ import (
 )
 
 // Split rewrites wget's two-letter flags, such as -nc, for pflag, which supports only single
-// letters: "-qnc" becomes "-q --no-clobber". Values of set are left alone.
+// letters: "-qnc" becomes "-q --no-clobber". Values of flags are left alone.
 func (t Table) Split(args []string, set *pflag.FlagSet) ([]string, error) {
 	out := make([]string, 0, len(args)+1)
 	for i := 0; i < len(args); i++ {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package tty
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// onResize calls tell whenever the size of the terminal window changes, until stop is called.
-func onResize(tell func()) (stop func()) {
+// OnResize calls tell whenever the size of the terminal window changes, until stop is called.
+func OnResize(tell func()) (stop func()) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
 	done := make(chan struct{})

@@ -1,4 +1,4 @@
-package main
+package tty
 
 import (
 	"context"
@@ -12,19 +12,22 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A prompt asks the user at the terminal, wherever standard input comes from.
-type prompt struct {
+// A Prompt asks the user at the terminal, wherever standard input comes from.
+type Prompt struct {
 	messages *os.File               // where the user sees messages
 	alone    func() (resume func()) // keeps others from writing there
 }
 
-// possible reports whether there is somebody to ask.
-func (p prompt) possible() bool { return term.IsTerminal(int(p.messages.Fd())) }
+// NewPrompt returns a prompt whose questions are seen on a console.
+func NewPrompt(stderr *os.File, c *Console) Prompt { return Prompt{stderr, c.Alone} }
 
-// ask prints a question and returns the answer, which is not echoed if it is secret. Without a
+// Possible reports whether there is somebody to ask.
+func (p Prompt) Possible() bool { return p.messages != nil && term.IsTerminal(int(p.messages.Fd())) }
+
+// Ask prints a question and returns the answer, which is not echoed if it is secret. Without a
 // terminal, the error is of class fetch.ErrAuth.
-func (p prompt) ask(ctx context.Context, question string, secret bool) (string, error) {
-	if !p.possible() {
+func (p Prompt) Ask(ctx context.Context, question string, secret bool) (string, error) {
+	if !p.Possible() {
 		return "", fetch.ErrAuth
 	}
 	name := "/dev/tty"

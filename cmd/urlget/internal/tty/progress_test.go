@@ -1,22 +1,20 @@
-package main
+package tty
 
 import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/urlget/urlget/fetch/job"
 )
 
 func TestProgressLines(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	began := now.Add(-65 * time.Second)
-	known := transfer{name: "large.iso", began: began, done: 13 << 20, total: 96 << 20, rate: meter{perSecond: 8.1 * (1 << 20)}}
-	unknown := transfer{name: "stream", began: began, done: 13 << 20, total: -1, rate: meter{perSecond: 1024}}
-	wide := transfer{name: "日本語のとても長い名前のファイル.tar.gz", began: began, done: 1, total: 2}
+	known := Transfer{name: "large.iso", began: began, done: 13 << 20, total: 96 << 20, rate: meter{perSecond: 8.1 * (1 << 20)}}
+	unknown := Transfer{name: "stream", began: began, done: 13 << 20, total: -1, rate: meter{perSecond: 1024}}
+	wide := Transfer{name: "日本語のとても長い名前のファイル.tar.gz", began: began, done: 1, total: 2}
 	tests := []struct {
-		of    transfer
+		of    Transfer
 		width int
 		want  string
 	}{
@@ -26,9 +24,9 @@ func TestProgressLines(t *testing.T) {
 		{unknown, 79, "stream [                         <=>          ] 13.0 MiB  1.0 KiB/s  1 min 05 s"},
 		{unknown, 39, "stream [   <=>    ] 13.0 MiB  1.0 KiB/s"},
 		{wide, 39, "日本語の…r.gz [====>      ]  50%  0 B/s"},
-		{transfer{name: "x", stage: "connecting"}, 39, "x connecting"},
-		{transfer{name: "x", stage: "waiting"}, 39, "x waiting"},
-		{transfer{name: "x", again: now.Add(3 * time.Second), why: "connection lost"}, 79, "x retrying in 3 s (connection lost)"},
+		{Transfer{name: "x", stage: "connecting"}, 39, "x connecting"},
+		{Transfer{name: "x", stage: "waiting"}, 39, "x waiting"},
+		{Transfer{name: "x", again: now.Add(3 * time.Second), why: "connection lost"}, 79, "x retrying in 3 s (connection lost)"},
 	}
 	for _, tt := range tests {
 		got := tt.of.line(now, tt.width, columns(tt.of.name), false)
@@ -49,7 +47,7 @@ func TestProgressLinesFit(t *testing.T) {
 		for _, done := range []int64{0, 1, 5 << 30} {
 			for _, total := range []int64{-1, 0, 5 << 30} {
 				for width := 10; width < 250; width++ {
-					tr := transfer{name: name, began: now.Add(-time.Hour), done: done, total: total, rate: meter{perSecond: 1e6}}
+					tr := Transfer{name: name, began: now.Add(-time.Hour), done: done, total: total, rate: meter{perSecond: 1e6}}
 					line := tr.line(now, width, columns(name), true)
 					if columns(line) > width && width >= 20 {
 						t.Fatalf("%d columns in %d: %q", columns(line), width, line)
@@ -104,46 +102,23 @@ func TestShortTime(t *testing.T) {
 	}
 }
 
-func TestSummary(t *testing.T) {
-	t.Parallel()
-	var one, many tally
-	one.add(&job.Result{Outcome: job.Saved, Received: 10})
-	if got := one.summary(time.Second, false, 2); got != "" {
-		t.Errorf("of one: %q", got)
-	}
-	for range 3 {
-		many.add(&job.Result{Outcome: job.Saved, Received: 1 << 20})
-	}
-	many.add(&job.Result{Outcome: job.Unchanged})
-	for range maxFailures + 2 {
-		many.fail("http://h/\x1b")
-	}
-	got := many.summary(2*time.Second, false, 2)
-	if want := "3 saved, 1 unchanged, 22 failed: 3.0 MiB in 2.00 s (1.5 MiB/s)\n  failed: http://h/\\x1b\n"; !strings.HasPrefix(got, want) {
-		t.Errorf("got %q", got)
-	}
-	if !strings.HasSuffix(got, "\n  and 2 more\n") || strings.Count(got, "\n") != maxFailures+2 {
-		t.Errorf("got %q", got)
-	}
-}
-
 // TestDisplayOfSeveral draws frames without a terminal.
 func TestDisplayOfSeveral(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	c := &console{w: &out, display: display{plain: true}}
-	c.expect(200)
+	c := &Console{w: &out, display: display{plain: true}}
+	c.Expect(200)
 	now := time.Now()
-	var all []*transfer
+	var all []*Transfer
 	for range 15 {
-		tr := c.begin("file")
-		tr.update(0, 1<<20)
+		tr := c.Begin("file")
+		tr.Update(0, 1<<20)
 		all = append(all, tr)
 	}
 	for _, tr := range all[:3] {
-		tr.update(1<<20, 1<<20)
-		tr.end()
-		tr.end()
+		tr.Update(1<<20, 1<<20)
+		tr.End()
+		tr.End()
 	}
 	c.mu.Lock()
 	lines := c.lines(now, 79, maxRows)
@@ -155,6 +130,6 @@ func TestDisplayOfSeveral(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, tr := range all {
-		tr.end()
+		tr.End()
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package tty
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ func fit(room int, texts ...string) string {
 
 // filledBar returns a bar of the given number of columns, including its ends, filled up to share;
 // "" if there is no room for it.
-func filledBar(share float64, columns int, paint painter) string {
+func filledBar(share float64, columns int, paint Painter) string {
 	room := columns - 2
 	if room < 1 {
 		return ""
@@ -34,7 +34,7 @@ func filledBar(share float64, columns int, paint painter) string {
 	if full > 0 && full < room {
 		bar = bar[1:] + ">"
 	}
-	return "[" + paint.good(bar) + strings.Repeat(" ", room-full) + "]"
+	return "[" + paint.Good(bar) + strings.Repeat(" ", room-full) + "]"
 }
 
 // movingBlock returns the bar of a transfer of unknown size: a block that moves to and fro.
@@ -146,8 +146,8 @@ func scale(n float64) (unit string, bytes float64) {
 	return sizeUnits[i], bytes
 }
 
-// sizeWord formats a number of bytes for people.
-func sizeWord(n float64) string {
+// SizeWord formats a number of bytes for people.
+func SizeWord(n float64) string {
 	unit, bytes := scale(n)
 	return sizeNumber(n, bytes) + " " + unit
 }
@@ -162,14 +162,14 @@ func sizeNumber(n, unit float64) string {
 // progressSize formats how much of total is done, in a single unit; total is negative if unknown.
 func progressSize(done, total int64) string {
 	if total < 0 {
-		return sizeWord(float64(done))
+		return SizeWord(float64(done))
 	}
 	unit, bytes := scale(float64(total))
 	return sizeNumber(float64(done), bytes) + " of " + strings.TrimSuffix(sizeNumber(float64(total), bytes), ".0") + " " + unit
 }
 
-// waitTime formats a duration that somebody waits for.
-func waitTime(d time.Duration) string {
+// WaitTime formats a duration that somebody waits for.
+func WaitTime(d time.Duration) string {
 	switch {
 	case d >= 10*time.Second:
 		return shortTime(d)

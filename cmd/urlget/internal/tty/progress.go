@@ -1,4 +1,4 @@
-package main
+package tty
 
 import (
 	"context"
@@ -30,15 +30,15 @@ const (
 type display struct {
 	tty    *os.File // nil if there is no terminal, or nothing is to be shown there
 	plain  bool     // print lines now and then instead, for logs
-	paint  painter
+	Paint  Painter
 	ending <-chan struct{} // closed once a signal has asked the command to end
 
-	running  []*transfer
+	running  []*Transfer
 	expected int   // transfers in the run, as far as is known
 	ended    int   // transfers that have ended
 	bytes    int64 // transferred by those
 	rate     meter
-	tree     *treeCount // nil if it is no tree
+	tree     *TreeCount // nil if it is no tree
 
 	began  time.Time   // when the first transfer began
 	frame  time.Time   // when the last frame was drawn; zero if no transfer runs
@@ -48,9 +48,9 @@ type display struct {
 	paused int
 }
 
-// A transfer is one line of the display. A nil one is not shown.
-type transfer struct {
-	con   *console
+// A Transfer is one line of the display. A nil one is not shown.
+type Transfer struct {
+	con   *Console
 	name  string
 	host  string // that it comes from, of a tree
 	began time.Time
@@ -63,13 +63,13 @@ type transfer struct {
 	over        bool
 }
 
-// begin adds a transfer to the display. Any number may run at once.
-func (c *console) begin(name string) *transfer {
+// Begin adds a transfer to the display. Any number may run at once.
+func (c *Console) Begin(name string) *Transfer {
 	if c.tty == nil && !c.plain {
 		return nil
 	}
 	now := time.Now()
-	t := &transfer{con: c, name: fetch.Printable(name), began: now, stage: "connecting", total: -1}
+	t := &Transfer{con: c, name: fetch.Printable(name), began: now, stage: "connecting", total: -1}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.began.IsZero() {
@@ -82,20 +82,20 @@ func (c *console) begin(name string) *transfer {
 	return t
 }
 
-// expect adds n to the expected number of transfers in the run.
-func (c *console) expect(n int) {
+// Expect adds n to the expected number of transfers in the run.
+func (c *Console) Expect(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expected += n
 }
 
-// rename shows the transfer under the name of its file.
-func (t *transfer) rename(name string) {
+// Rename shows the transfer under the name of its file.
+func (t *Transfer) Rename(name string) {
 	t.change(func() { t.name = fetch.Printable(name) })
 }
 
-// update records that done of total bytes have been transferred; total is -1 if unknown.
-func (t *transfer) update(done, total int64) {
+// Update records that done of total bytes have been transferred; total is -1 if unknown.
+func (t *Transfer) Update(done, total int64) {
 	t.change(func() {
 		if t.rate.at.IsZero() { // bytes left by an earlier run do not count
 			t.rate.start(done, time.Now())
@@ -105,17 +105,17 @@ func (t *transfer) update(done, total int64) {
 	})
 }
 
-// retry records that the transfer will start again after a pause.
-func (t *transfer) retry(wait time.Duration, why string) {
+// Retry records that the transfer will start again after a pause.
+func (t *Transfer) Retry(wait time.Duration, why string) {
 	t.change(func() { t.again, t.why = time.Now().Add(wait), fetch.Printable(why) })
 }
 
 // wait records what the transfer is waiting for.
-func (t *transfer) wait(stage string) {
+func (t *Transfer) wait(stage string) {
 	t.change(func() { t.stage, t.again = stage, time.Time{} })
 }
 
-func (t *transfer) change(f func()) {
+func (t *Transfer) change(f func()) {
 	if t == nil {
 		return
 	}
@@ -124,8 +124,8 @@ func (t *transfer) change(f func()) {
 	f()
 }
 
-// end removes the transfer from the screen. It may be called twice.
-func (t *transfer) end() {
+// End removes the transfer from the screen. It may be called twice.
+func (t *Transfer) End() {
 	if t == nil {
 		return
 	}
@@ -138,7 +138,7 @@ func (t *transfer) end() {
 	t.over = true
 	c.ended++
 	c.bytes += t.done
-	c.running = slices.DeleteFunc(c.running, func(r *transfer) bool { return r == t })
+	c.running = slices.DeleteFunc(c.running, func(r *Transfer) bool { return r == t })
 	if len(c.running) == 0 {
 		c.next.Stop()
 		io.WriteString(c.w, c.erase())
@@ -147,17 +147,17 @@ func (t *transfer) end() {
 
 type transferKey struct{}
 
-// following returns a context whose exchanges report their progress to t.
-func following(ctx context.Context, t *transfer) context.Context {
+// Following returns a context whose exchanges report their progress to t.
+func Following(ctx context.Context, t *Transfer) context.Context {
 	if t == nil {
 		return ctx
 	}
 	return context.WithValue(ctx, transferKey{}, t)
 }
 
-// stages is a Recorder that tells the display what a transfer is waiting for.
-func stages(ctx context.Context, _ *fetch.Request) *fetch.Exchange {
-	t, _ := ctx.Value(transferKey{}).(*transfer)
+// Stages is a Recorder that tells the display what a transfer is waiting for.
+func Stages(ctx context.Context, _ *fetch.Request) *fetch.Exchange {
+	t, _ := ctx.Value(transferKey{}).(*Transfer)
 	if t == nil {
 		return nil
 	}
@@ -165,9 +165,9 @@ func stages(ctx context.Context, _ *fetch.Request) *fetch.Exchange {
 	return &fetch.Exchange{Peer: func(int, net.Addr, *tls.ConnectionState) { t.wait("waiting") }}
 }
 
-// pause removes the display from the screen, for something else to be written or asked there, until
+// Pause removes the display from the screen, for something else to be written or asked there, until
 // resume is called.
-func (c *console) pause() (resume func()) {
+func (c *Console) Pause() (resume func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tty == nil {
@@ -183,7 +183,7 @@ func (c *console) pause() (resume func()) {
 }
 
 // tick draws a frame and schedules the next one.
-func (c *console) tick() {
+func (c *Console) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.running) == 0 {
@@ -209,7 +209,7 @@ func (c *console) tick() {
 }
 
 // report returns plain lines if they are due.
-func (c *console) report(now time.Time) string {
+func (c *Console) report(now time.Time) string {
 	if c.told.IsZero() {
 		c.told = c.began
 	}
@@ -221,7 +221,7 @@ func (c *console) report(now time.Time) string {
 }
 
 // redraw returns the output that replaces the last frame by a new one.
-func (c *console) redraw(now time.Time) string {
+func (c *Console) redraw(now time.Time) string {
 	if c.tty == nil || len(c.running) == 0 || now.Sub(c.began) < barDelay || c.paused > 0 {
 		return ""
 	}
@@ -241,7 +241,7 @@ func (c *console) redraw(now time.Time) string {
 
 // erase returns the output that removes the last frame. If the terminal has become narrower, its
 // lines have been wrapped.
-func (c *console) erase() string {
+func (c *Console) erase() string {
 	if len(c.drawn) == 0 {
 		return ""
 	}
@@ -254,7 +254,7 @@ func (c *console) erase() string {
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
 }
 
-func (c *console) size() (cols, rows int) { return sizeOf(c.tty) }
+func (c *Console) size() (cols, rows int) { return sizeOf(c.tty) }
 
 func sizeOf(terminal *os.File) (cols, rows int) {
 	cols, rows, err := term.GetSize(int(terminal.Fd()))
@@ -266,7 +266,7 @@ func sizeOf(terminal *os.File) (cols, rows int) {
 
 // lines returns the lines of a frame: one for each transfer, and one for the total if there are
 // several.
-func (c *console) lines(now time.Time, width, rows int) []string {
+func (c *Console) lines(now time.Time, width, rows int) []string {
 	shown := c.running[:min(len(c.running), max(rows, 1))]
 	names := 0
 	for _, t := range shown {
@@ -274,7 +274,7 @@ func (c *console) lines(now time.Time, width, rows int) []string {
 	}
 	var lines []string
 	for _, t := range shown {
-		lines = append(lines, t.line(now, width, names, c.paint))
+		lines = append(lines, t.line(now, width, names, c.Paint))
 	}
 	switch {
 	case c.tree != nil:
@@ -286,7 +286,7 @@ func (c *console) lines(now time.Time, width, rows int) []string {
 }
 
 // totals returns the line for the total.
-func (c *console) totals() string {
+func (c *Console) totals() string {
 	text := fmt.Sprintf("%d of %d", c.ended, max(c.expected, c.ended+len(c.running)))
 	done, total := c.bytes, c.bytes
 	for _, t := range c.running {
@@ -298,7 +298,7 @@ func (c *console) totals() string {
 	if c.ended+len(c.running) < c.expected {
 		total = -1
 	}
-	return text + " · " + progressSize(done, total) + " · " + sizeWord(c.display.rate.perSecond) + "/s"
+	return text + " · " + progressSize(done, total) + " · " + SizeWord(c.display.rate.perSecond) + "/s"
 }
 
 // A meter measures how fast a number grows, smoothed for people to read.
@@ -330,7 +330,7 @@ func (m *meter) see(n int64, now time.Time) {
 
 // line returns the line of a transfer, at most width columns wide, with the given number of columns
 // for its name.
-func (t *transfer) line(now time.Time, width, names int, paint painter) string {
+func (t *Transfer) line(now time.Time, width, names int, paint Painter) string {
 	names = min(names, max(8, width/3))
 	name := cut(t.name, names)
 	name += strings.Repeat(" ", names-columns(name)+1)
@@ -341,9 +341,9 @@ func (t *transfer) line(now time.Time, width, names int, paint painter) string {
 	case t.stage != "":
 		return cut(name+t.stage, width)
 	}
-	rate := sizeWord(t.rate.perSecond) + "/s"
+	rate := SizeWord(t.rate.perSecond) + "/s"
 	if t.total <= 0 {
-		size := sizeWord(float64(t.done))
+		size := SizeWord(float64(t.done))
 		elapsed := now.Sub(t.began)
 		tail := fit(width-columns(name), size+"  "+rate+"  "+shortTime(elapsed), size+"  "+rate, size)
 		return name + movingBlock(elapsed, width-columns(name)-columns(tail)-1) + " " + tail

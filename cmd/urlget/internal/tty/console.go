@@ -1,4 +1,4 @@
-package main
+package tty
 
 import (
 	"context"
@@ -8,23 +8,47 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/urlget/urlget/fetch"
 )
 
-// A console is standard error: messages and, on a terminal, the progress of transfers below them.
+// A Console is standard error: messages and, on a terminal, the progress of transfers below them.
 // It is safe for concurrent use.
-type console struct {
+type Console struct {
 	mu sync.Mutex
 	w  io.Writer
 	display
 
 	screen *os.File   // the terminal that messages go to; nil if it is none
 	asking sync.Mutex // held by who asks the user
-	silent bool       // no warnings
+	Silent bool       // no warnings
 }
 
+// NewConsole returns a console on standard error.
+func NewConsole(stderr *os.File) *Console {
+	c := &Console{w: stderr}
+	if stderr != nil && term.IsTerminal(int(stderr.Fd())) {
+		c.screen = stderr
+	}
+	return c
+}
+
+// Redirect lets messages go to a file in place of standard error.
+func (c *Console) Redirect(file *os.File) { c.w, c.screen = file, nil }
+
+// Show prepares the display: in lines now and then, or on a terminal; nil and false show nothing.
+// ending is closed once a signal has asked the command to end.
+func (c *Console) Show(paint Painter, ending <-chan struct{}, plain bool, terminal *os.File) {
+	c.Paint, c.ending, c.plain, c.tty = paint, ending, plain, terminal
+}
+
+// Drawn reports whether the display is on a terminal, and Shown whether there is one at all.
+func (c *Console) Drawn() bool { return c.tty != nil }
+func (c *Console) Shown() bool { return c.tty != nil || c.plain }
+
 // Write writes complete lines, above the display if there is one.
-func (c *console) Write(p []byte) (int, error) {
+func (c *Console) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tty == nil {
@@ -40,40 +64,43 @@ func (c *console) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// prose returns a writer of messages: on a terminal their lines break between words.
-func (c *console) prose() io.Writer { return proseWriter{c} }
+// Prose returns a writer of messages: on a terminal their lines break between words.
+func (c *Console) Prose() io.Writer { return proseWriter{c} }
 
-type proseWriter struct{ *console }
+type proseWriter struct{ *Console }
 
 func (p proseWriter) Write(text []byte) (int, error) {
 	if p.screen == nil {
-		return p.console.Write(text)
+		return p.Console.Write(text)
 	}
 	cols, _ := sizeOf(p.screen)
-	_, err := p.console.Write([]byte(wrap(string(text), cols)))
+	_, err := p.Console.Write([]byte(wrap(string(text), cols)))
 	return len(text), err
 }
 
-// alone keeps others from writing and from asking the user, until it is resumed.
-func (c *console) alone() (resume func()) {
+// Alone keeps others from writing and from asking the user, until it is resumed.
+func (c *Console) Alone() (resume func()) {
 	c.asking.Lock()
-	goOn := c.pause()
+	goOn := c.Pause()
 	return func() {
 		goOn()
 		c.asking.Unlock()
 	}
 }
 
-// warn tells the user about something that did not keep the command from its work.
-func (c *console) warn(warning string) {
-	if !c.silent {
-		io.WriteString(c.prose(), "urlget: "+fetch.Printable(warning)+"\n")
+// Warn tells the user about something that did not keep the command from its work.
+func (c *Console) Warn(warning string) {
+	if !c.Silent {
+		io.WriteString(c.Prose(), "urlget: "+fetch.Printable(warning)+"\n")
 	}
 }
 
+// Logger returns a log on the console: of warnings or, if all is set, of everything.
+func (c *Console) Logger(all bool) *slog.Logger { return slog.New(warnings{c, all}) }
+
 // warnings is the log of a run. It prints warnings as messages, and with -v everything else too.
 type warnings struct {
-	con *console
+	con *Console
 	all bool
 }
 
@@ -96,7 +123,7 @@ func (w warnings) Handle(_ context.Context, r slog.Record) error {
 	if r.Message == "redirect" {
 		text = attrs["from"] + " redirects to " + attrs["to"]
 	}
-	w.con.warn(text)
+	w.con.Warn(text)
 	return nil
 }
 
@@ -104,8 +131,8 @@ func (w warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
 
 func (w warnings) WithGroup(string) slog.Handler { return w }
 
-// trace prints a line of a protocol conversation.
-func (c *console) trace(sent bool, line string) {
+// Trace prints a line of a protocol conversation.
+func (c *Console) Trace(sent bool, line string) {
 	mark := "< "
 	if sent {
 		mark = "> "
@@ -113,9 +140,9 @@ func (c *console) trace(sent bool, line string) {
 	io.WriteString(c, mark+fetch.Printable(line)+"\n")
 }
 
-// replies returns a Recorder that prints the replies of servers as they arrive, below the URL that
+// Replies returns a Recorder that prints the replies of servers as they arrive, below the URL that
 // they belong to, which also keeps those of concurrent transfers apart.
-func (c *console) replies() fetch.Recorder {
+func (c *Console) Replies() fetch.Recorder {
 	var mu sync.Mutex
 	var last *fetch.Exchange
 	return func(_ context.Context, req *fetch.Request) *fetch.Exchange {

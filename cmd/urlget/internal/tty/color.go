@@ -1,0 +1,34 @@
+package tty
+
+import (
+	"os"
+
+	"github.com/urlget/urlget/cmd/urlget/internal/flags"
+)
+
+// A Painter colours text for people; the zero value leaves it plain.
+type Painter bool
+
+func (p Painter) wrap(code, text string) string {
+	if !p || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (p Painter) Bad(text string) string  { return p.wrap("1;31", text) }
+func (p Painter) Good(text string) string { return p.wrap("32", text) }
+func (p Painter) Note(text string) string { return p.wrap("36", text) }
+
+// Color reports whether to use colour on a terminal or another file: as mode says, or else if it is a
+// terminal and
+// NO_COLOR (no-color.org) is not set.
+func Color(mode flags.ColorMode, terminal bool) Painter {
+	switch mode {
+	case flags.ColorAlways:
+		return true
+	case flags.ColorNever:
+		return false
+	}
+	return Painter(terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
+}
