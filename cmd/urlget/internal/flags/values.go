@@ -438,6 +438,7 @@ const (
 	ColorNever
 )
 
+// A ColorMode says when to use colour.
 type ColorMode uint8
 
 // The ways to show transfers.
@@ -448,6 +449,7 @@ const (
 	ProgressNone
 )
 
+// A ProgressMode is a way to show transfers.
 type ProgressMode uint8
 
 func (c *Choice[T]) options() []string { return c.words }

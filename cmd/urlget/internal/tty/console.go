@@ -1,3 +1,4 @@
+// Package tty is the terminal of the command: messages, the progress of transfers, colours and questions.
 package tty
 
 import (
@@ -43,8 +44,10 @@ func (c *Console) Show(paint Painter, ending <-chan struct{}, plain bool, termin
 	c.Paint, c.ending, c.plain, c.tty = paint, ending, plain, terminal
 }
 
-// Drawn reports whether the display is on a terminal, and Shown whether there is one at all.
+// Drawn reports whether the display is drawn on a terminal.
 func (c *Console) Drawn() bool { return c.tty != nil }
+
+// Shown reports whether there is a display, on a terminal or in lines.
 func (c *Console) Shown() bool { return c.tty != nil || c.plain }
 
 // Write writes complete lines, above the display if there is one.
