@@ -8,6 +8,9 @@
 //	defer c.Close()
 //	text, err := c.ReadAll(ctx, "gopher://gopher.example/0/about.txt", 1<<20)
 //
+// A scheme of one's own is a driver: [github.com/urlget/urlget/fetch/driver] has what it needs, and
+// [github.com/urlget/urlget/fetch/driver/wire] reads and writes lines.
+//
 // Beside it are packages for what programs do with it:
 //
 //   - [github.com/urlget/urlget/fetch/uri] takes URLs apart, resolves and writes them;

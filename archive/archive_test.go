@@ -30,6 +30,7 @@ import (
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/warccheck"
 	"github.com/urlget/urlget/protocols"
@@ -305,7 +306,7 @@ func extractAll(t *testing.T, path, dir string) (saved int) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
+	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
 	defer c.Close()
 	root, err := os.OpenRoot(dir)
 	if err != nil {

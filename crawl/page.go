@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -110,7 +111,7 @@ func (p *Page) Found(e fetch.Entry) error {
 
 func (c *crawl) retrieves(u uri.URI) bool {
 	s, _ := c.client.Scheme(u.Scheme())
-	return s.State() == fetch.StateRetrieves && !s.Local || s.Local && s.Can(fetch.OpGet)
+	return s.State() == driver.StateRetrieves && !s.Local || s.Local && s.Can(fetch.OpGet)
 }
 
 // ErrElsewhere is what Page.Move returns if what a page redirects to is not to be visited in its

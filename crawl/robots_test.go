@@ -19,6 +19,7 @@ import (
 
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/gopher"
 	httpdriver "github.com/urlget/urlget/protocols/http"
@@ -32,8 +33,8 @@ type publicSite struct {
 	rest []string
 }
 
-func (p *publicSite) middleware(next fetch.Driver) fetch.Driver {
-	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (p *publicSite) middleware(next driver.Driver) driver.Driver {
+	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 		switch {
 		case req.URL.Host() != "public.example":
 			p.mu.Lock()
@@ -43,7 +44,7 @@ func (p *publicSite) middleware(next fetch.Driver) fetch.Driver {
 		case req.URL.Path() == "/robots.txt":
 			return nil, &fetch.Error{Code: fetch.ErrNotFound}
 		}
-		return &fetch.Response{Meta: fetch.Meta{ContentType: "text/html", Size: int64(len(p.html))},
+		return &driver.Response{Meta: fetch.Meta{ContentType: "text/html", Size: int64(len(p.html))},
 			Body: io.NopCloser(strings.NewReader(p.html))}, nil
 	})
 }
@@ -97,7 +98,7 @@ func TestRobotsAreNotAskedWhereTheLinkMayNotLead(t *testing.T) {
 			t.Parallel()
 			site := &publicSite{html: `<a href="` + tt.link + `">x</a>`}
 			loopback := netip.MustParseAddr("127.0.0.1")
-			c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{site.middleware},
+			c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{site.middleware},
 				Network: fetch.Network{Hosts: map[string]netip.Addr{"internal.example:" + port: loopback, "forbidden.example:" + port: loopback}},
 				Policy: &fetch.Policy{CheckURL: func(u, _ uri.URI) error {
 					if u.Host() == "forbidden.example" && u.Path() == "/page" {
@@ -220,8 +221,8 @@ func TestRobotsAreAskedWithoutCredentials(t *testing.T) {
 	netrc := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 		return fetch.Credential{User: "joe", Password: "secret"}, nil
 	})
-	section := func(next fetch.Driver) fetch.Driver {
-		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	section := func(next driver.Driver) driver.Driver {
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			dup := *req
 			dup.Header = map[string][]string{"Authorization": {"Bearer secret"}, "Cookie": {"s=secret"}}
 			return next.Open(ctx, &dup)
@@ -233,7 +234,7 @@ func TestRobotsAreAskedWithoutCredentials(t *testing.T) {
 	}{
 		{"of the URL", "joe:secret@", fetch.Options{}},
 		{"of a file", "", fetch.Options{Credentials: netrc}},
-		{"of the configuration", "", fetch.Options{Middleware: []fetch.Middleware{section}}},
+		{"of the configuration", "", fetch.Options{Middleware: []driver.Middleware{section}}},
 	}
 	for _, tt := range tests {
 		pages, rules = nil, nil

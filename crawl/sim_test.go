@@ -19,6 +19,7 @@ import (
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/crawl/schedule"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -47,7 +48,7 @@ func (w *world) dice(url string, try, n int) int {
 	return int(h.Sum64() >> 16 % uint64(n))
 }
 
-func (w *world) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (w *world) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	host, url := req.URL.Host(), req.URL.String()
 	w.step()
 	w.mu.Lock()
@@ -79,16 +80,16 @@ func (w *world) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 	if !ok {
 		return nil, &fetch.Error{Code: fetch.ErrNotFound}
 	}
-	parts := func(yield func(fetch.Part, error) bool) {
+	parts := func(yield func(driver.Part, error) bool) {
 		for _, to := range list {
 			e := fetch.Entry{URL: uri.MustParse(to), Kind: fetch.EntryListing, Rel: "item", Size: -1}
-			if !yield(fetch.Part{Text: []byte(to + "\n"), Entries: []fetch.Entry{e}}, nil) {
+			if !yield(driver.Part{Text: []byte(to + "\n"), Entries: []fetch.Entry{e}}, nil) {
 				return
 			}
 		}
 	}
-	body, parse := fetch.NewListing(parts, nil)
-	return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, URL: req.URL, Body: body, Parse: parse}, nil
+	body, parse := driver.NewListing(parts, nil)
+	return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, URL: req.URL, Body: body, Parse: parse}, nil
 }
 
 func newWorld(r *rand.Rand, hosts, pages int) *world {
@@ -128,7 +129,7 @@ func (w *world) reachable(seed string) map[string]bool {
 }
 
 func (w *world) client() *fetch.Client {
-	return fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
+	return fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: w})
 	})
 }

@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // asking returns a client whose connections lead to serve. Its driver asks q and delivers what
 // comes.
-func asking(opts fetch.Options, serve func(net.Conn), q fetch.Question, begin func(*fetch.Conn) error) *fetch.Client {
+func asking(opts fetch.Options, serve func(net.Conn), q driver.Question, begin func(*driver.Conn) error) *fetch.Client {
 	opts.Proxy = noProxy
 	opts.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
@@ -27,11 +28,11 @@ func asking(opts fetch.Options, serve func(net.Conn), q fetch.Question, begin fu
 		}()
 		return near, nil
 	}
-	return fetch.New(&opts, func(env *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
-			func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
-				resp := &fetch.Response{Meta: fetch.Meta{Size: -1}}
-				err := env.Ask(ctx, q, func(conn *fetch.Conn) error {
+	return fetch.New(&opts, func(env driver.Env, reg *driver.Registry) {
+		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
+			func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
+				resp := &driver.Response{Meta: fetch.Meta{Size: -1}}
+				err := driver.Ask(ctx, env, q, func(conn *driver.Conn) error {
 					resp.Body = conn
 					return begin(conn)
 				})
@@ -43,7 +44,7 @@ func asking(opts fetch.Options, serve func(net.Conn), q fetch.Question, begin fu
 	})
 }
 
-func nothing(*fetch.Conn) error { return nil }
+func nothing(*driver.Conn) error { return nil }
 
 func TestAskSendsTheLinesAndHandsOnTheAnswer(t *testing.T) {
 	t.Parallel()
@@ -55,7 +56,7 @@ func TestAskSendsTheLinesAndHandsOnTheAnswer(t *testing.T) {
 		io.ReadFull(r, all)
 		heard <- string(all)
 		io.WriteString(server, "answer")
-	}, fetch.Question{Addr: "h:1", Lines: []string{"who", "quit"}, Data: "+secret", Shown: "+******"}, nothing)
+	}, driver.Question{Addr: "h:1", Lines: []string{"who", "quit"}, Data: "+secret", Shown: "+******"}, nothing)
 	got, err := text(t, c, "x://h/")
 	if err != nil || got != "answer" || <-heard != "who\r\nquit\r\n+secret" {
 		t.Errorf("%q, %v", got, err)
@@ -68,7 +69,7 @@ func TestAskRefusesLinesThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"a\rb", "a\nb", "a\x00b"} {
 		c := asking(fetch.Options{}, func(net.Conn) { t.Errorf("%q: connected", line) },
-			fetch.Question{Addr: "h:1", Lines: []string{"fine", line}}, nothing)
+			driver.Question{Addr: "h:1", Lines: []string{"fine", line}}, nothing)
 		if _, err := c.Get(t.Context(), "x://h/"); !errors.Is(err, fetch.ErrURL) {
 			t.Errorf("%q: %v", line, err)
 		}
@@ -82,7 +83,7 @@ func TestAskClosesTheConnectionOfAFailure(t *testing.T) {
 	c := asking(fetch.Options{}, func(server net.Conn) {
 		_, err := server.Read(make([]byte, 1))
 		gone <- err
-	}, fetch.Question{Addr: "h:1"}, func(*fetch.Conn) error { return why })
+	}, driver.Question{Addr: "h:1"}, func(*driver.Conn) error { return why })
 	if _, err := c.Get(t.Context(), "x://h/"); !errors.Is(err, why) {
 		t.Error(err)
 	}
@@ -103,7 +104,7 @@ func TestAskEnds(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 	}
-	all := func(conn *fetch.Conn) error {
+	all := func(conn *driver.Conn) error {
 		_, err := io.Copy(io.Discard, conn)
 		return err
 	}
@@ -121,7 +122,7 @@ func TestAskEnds(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				opts := fetch.Options{Timeouts: fetch.Timeouts{Idle: 5 * time.Second, Reply: 20 * time.Second}}
-				c := asking(opts, tt.serve, fetch.Question{Addr: "h:1", Lines: []string{"hello"}}, all)
+				c := asking(opts, tt.serve, driver.Question{Addr: "h:1", Lines: []string{"hello"}}, all)
 				_, err := c.Get(t.Context(), "x://h/")
 				if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), tt.want) {
 					t.Error(err)
@@ -137,8 +138,8 @@ func TestAskEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("never mind")
-		c := asking(fetch.Options{}, func(server net.Conn) { io.Copy(io.Discard, server) }, fetch.Question{Addr: "h:1"},
-			func(conn *fetch.Conn) error {
+		c := asking(fetch.Options{}, func(server net.Conn) { io.Copy(io.Discard, server) }, driver.Question{Addr: "h:1"},
+			func(conn *driver.Conn) error {
 				time.AfterFunc(time.Second, func() { cancel(why) })
 				_, err := conn.Read(make([]byte, 1))
 				return err

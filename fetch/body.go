@@ -10,22 +10,24 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/internal/exchange"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/internal/pace"
 )
 
 // guard wraps the driver's body in the checks of the client. The entries of a listing are read from
 // the same guarded body.
-func (c *Client) guard(ctx context.Context, resp *Response, p *prepared, rec *recording) {
+func (c *Client) guard(ctx context.Context, resp *driver.Response, p *prepared, rec *recording) (entries iter.Seq2[Entry, error]) {
 	if rw, ok := resp.Body.(io.ReadWriteCloser); ok && resp.Kind == KindSession {
 		resp.Body = newSession(rw, rec) // a session has no end to check
-		return
+		return nil
 	}
 	b := &guardedBody{ctx: ctx, inner: resp.Body, url: resp.URL, want: resp.Size, rec: rec, content: rec.content()}
-	if conn := p.prov.conn.Load(); resp.Framing == FramedByClose && conn != nil && conn.TLS() != nil && !conn.unannounced {
+	if conn := p.prov.connection(); resp.Framing == driver.FramedByClose && conn != nil && conn.AnnouncesEnd() {
 		b.conn = conn
 		if !p.prov.proxy.forward { // a forward proxy may conceal a truncation
-			resp.Framing = FramedByProtocol
+			resp.Framing = driver.FramedByProtocol
 		}
 	}
 	if p.req.Op == OpStat {
@@ -33,16 +35,17 @@ func (c *Client) guard(ctx context.Context, resp *Response, p *prepared, rec *re
 	}
 	b.most = b.want
 	b.restrict(c.policy.MaxSize)
-	resp.Body, resp.Entries = b, nil
+	resp.Body = b
 	if resp.Parse != nil {
-		var pace *wire.Pace
+		var slow *pace.Pace
 		if resp.Kind == KindListing && !p.scheme.Local {
-			pace = &wire.Pace{Idle: c.timeouts.Idle}
+			slow = &pace.Pace{Idle: c.timeouts.Idle}
 		}
-		resp.Entries = b.entries(resp.Parse, pace)
+		entries = b.entries(resp.Parse, slow)
 	}
 	b.local = p.scheme.Local
 	resp.ModTime = b.time(resp.ModTime)
+	return entries
 }
 
 // A guardedBody is the body that callers read. It counts bytes, enforces sizes, and turns every
@@ -57,19 +60,19 @@ type guardedBody struct {
 	got     int64
 	err     error // sticky; io.EOF after the end
 	closed  atomic.Bool
-	conn    *Conn     // TLS connection whose end is the end of the body; usually nil
-	tee     io.Writer // receives a copy of what is read; usually nil
+	conn    exchange.Conn // TLS connection whose end is the end of the body; usually nil
+	tee     io.Writer     // receives a copy of what is read; usually nil
 	content func([]byte)
 	rec     *recording
 	listing bool // entries are being made from what is read
 	// pace is that of the entries: what makes none is of no use.
-	pace  *wire.Pace
+	pace  *pace.Pace
 	local bool // the driver reads from this machine
 }
 
 // time returns t, or the zero time if a remote server reports an implausible one.
 func (b *guardedBody) time(t time.Time) time.Time {
-	if b.local || PlausibleTime(t) {
+	if b.local || driver.PlausibleTime(t) {
 		return t
 	}
 	return time.Time{}
@@ -201,7 +204,7 @@ func (b *guardedBody) finish(err error) error {
 	if err == io.EOF {
 		switch {
 		case b.want < 0 && b.conn != nil:
-			if err = b.conn.cutOff(); err == nil {
+			if err = b.conn.CutOff(); err == nil {
 				return io.EOF
 			}
 		case b.want < 0, b.got == b.want:
@@ -242,11 +245,11 @@ func (b *guardedBody) Close() error {
 
 // entries returns the entries that parse finds in the body, each of which must come at the pace, if
 // there is one.
-func (b *guardedBody) entries(parse func(io.Reader) iter.Seq2[Entry, error], pace *wire.Pace) iter.Seq2[Entry, error] {
+func (b *guardedBody) entries(parse func(io.Reader) iter.Seq2[Entry, error], slow *pace.Pace) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		b.listing, b.pace = true, pace
-		if pace != nil {
-			pace.Begin()
+		b.listing, b.pace = true, slow
+		if slow != nil {
+			slow.Begin()
 		}
 		defer func() {
 			b.listing, b.pace = false, nil
@@ -265,8 +268,8 @@ func (b *guardedBody) entries(parse func(io.Reader) iter.Seq2[Entry, error], pac
 			if !yield(e, nil) {
 				return
 			}
-			if pace != nil {
-				pace.Begin()
+			if slow != nil {
+				slow.Begin()
 			}
 		}
 	}
@@ -285,8 +288,8 @@ type sink struct {
 
 var errSurplus = errors.New("more bytes than there may be")
 
-// room returns how many bytes may still be written.
-func (s *sink) room() int64 {
+// Room implements exchange.Bounded: it returns how many bytes may still be written.
+func (s *sink) Room() int64 {
 	if s.body.most < 0 {
 		return 1<<63 - 1
 	}
@@ -295,7 +298,7 @@ func (s *sink) room() int64 {
 
 func (s *sink) Write(p []byte) (int, error) {
 	all := len(p)
-	if room := s.room(); int64(all) > room {
+	if room := s.Room(); int64(all) > room {
 		p = p[:room]
 	}
 	n, err := s.w.Write(p)
@@ -326,7 +329,7 @@ type splicingSink struct {
 // ReadFrom cannot tell which side an error came from. It leaves errors of the source alone: those
 // of a destination are a *fs.PathError or are returned by Write.
 func (s *splicingSink) ReadFrom(r io.Reader) (int64, error) {
-	room := s.room()
+	room := s.Room()
 	if lr, ok := r.(*io.LimitedReader); room < 1<<62 && (!ok || lr.N > room) {
 		return io.Copy(struct{ io.Writer }{s.sink}, struct{ io.Reader }{r})
 	}
@@ -357,7 +360,7 @@ func newSession(rw io.ReadWriteCloser, rec *recording) io.ReadWriteCloser {
 			rw = shown
 		}
 	}
-	return OnClose(rw, func() { rec.end(nil) }).(io.ReadWriteCloser)
+	return driver.OnClose(rw, func() { rec.end(nil) }).(io.ReadWriteCloser)
 }
 
 // A shownSession records what a session shows.

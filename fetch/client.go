@@ -8,6 +8,7 @@ import (
 	"iter"
 	"log/slog"
 
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/bounded"
 )
@@ -21,8 +22,8 @@ type Client struct {
 	timeouts Timeouts
 	logger   *slog.Logger
 	gateways []gateway
-	registry Registry
-	exchange Driver            // the registry, wrapped in the middleware
+	registry driver.Registry
+	exchange driver.Driver     // the registry, wrapped in the middleware
 	environ  map[string]string // what the environment says of proxies
 
 	// private and public remember where hosts ("host:port") were found, because resources on
@@ -49,7 +50,7 @@ func New(opts *Options, load ...Loader) *Client {
 	if c.policy == nil {
 		c.policy = &Policy{}
 	}
-	c.timeouts = c.opts.Timeouts.withDefaults()
+	c.timeouts = withDefaults(c.opts.Timeouts)
 	c.logger = c.opts.Logger
 	if c.logger == nil {
 		c.logger = slog.New(slog.DiscardHandler)
@@ -61,11 +62,11 @@ func New(opts *Options, load ...Loader) *Client {
 		c.opts.Identity.Email = "urlget@"
 	}
 	c.gateways, c.environ = sortedGateways(c.opts.Gateways), proxyVariables()
-	env := &Env{client: c}
+	env := &env{client: c}
 	for _, l := range load {
 		l(env, &c.registry)
 	}
-	c.exchange = DriverFunc(c.registry.exchange)
+	c.exchange = driver.DriverFunc(c.dispatch)
 	for i := len(c.opts.Middleware) - 1; i >= 0; i-- {
 		c.exchange = c.opts.Middleware[i](c.exchange)
 	}
@@ -77,23 +78,10 @@ func (c *Client) Get(ctx context.Context, rawURL string) (*Response, error) {
 	return c.parseAndDo(ctx, OpGet, rawURL)
 }
 
-// Stat returns what can be learned about a resource without its content. If the driver does not
-// support OpStat, Stat opens the resource and closes it again.
-func (c *Client) Stat(ctx context.Context, rawURL string) (*Meta, error) {
-	u, err := parse(OpStat, rawURL)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := c.Describe(ctx, &Request{URL: u})
-	if err != nil {
-		return nil, err
-	}
-	return &resp.Meta, nil
-}
-
-// Describe is like Stat for a request, whose Op is ignored. The response has no content and need
-// not be closed.
-func (c *Client) Describe(ctx context.Context, req *Request) (*Response, error) {
+// Stat returns what can be learned about a resource without its content. Op of req is ignored. The
+// response has no content and need not be closed. If the driver does not support OpStat, Stat opens
+// the resource and closes it again.
+func (c *Client) Stat(ctx context.Context, req *Request) (*Response, error) {
 	dup := *req
 	dup.Op = OpStat
 	resp, err := c.Do(ctx, &dup)
@@ -105,7 +93,7 @@ func (c *Client) Describe(ctx context.Context, req *Request) (*Response, error) 
 		return nil, err
 	}
 	resp.Body.Close()
-	resp.Body, resp.Parse, resp.Entries = NoBody, nil, nil
+	resp.Body, resp.Entries, resp.parse = driver.NoBody, nil, nil
 	return resp, nil
 }
 
@@ -175,7 +163,11 @@ func parse(op Op, rawURL string) (uri.URI, error) {
 // Do performs req, following redirects. If err is nil, the caller must close Response.Body. The
 // context also governs reading from Body.
 func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
-	return c.follow(ctx, req, &hopCount{max: c.maxHops()}, nil)
+	o, err := c.follow(ctx, req, &hopCount{max: c.maxHops()}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return o.response(), nil
 }
 
 // Check returns the error with which Do would fail before it passes req to a driver, nil if there is
@@ -196,8 +188,8 @@ func (c *Client) Scheme(name string) (Scheme, bool) { return c.registry.Lookup(n
 
 // Close closes idle connections. Open bodies stay valid.
 func (c *Client) Close() error {
-	for _, s := range c.registry.schemes {
-		if d, ok := s.Driver.(IdleCloser); ok {
+	for _, s := range c.registry.Schemes() {
+		if d, ok := s.Driver.(driver.IdleCloser); ok {
 			d.CloseIdleConnections()
 		}
 	}
@@ -237,7 +229,7 @@ func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*pre
 	}
 	p.prov.anonymous = req.Anonymous
 	if p.scheme.Driver != nil {
-		if err := p.scheme.checkBody(p.req); err != nil {
+		if err := checkBody(p.scheme, p.req); err != nil {
 			return nil, err
 		}
 		if p.prov.proxy, err = c.chooseProxy(p.req, p.scheme, p.prov); err != nil {
@@ -248,7 +240,7 @@ func (c *Client) prepare(req *Request, hops *hopCount, before *provenance) (*pre
 }
 
 // begin performs one exchange, up to the response. The recording is nil if there is none.
-func (c *Client) begin(ctx context.Context, p *prepared) (*Response, *recording, error) {
+func (c *Client) begin(ctx context.Context, p *prepared) (*driver.Response, *recording, error) {
 	var rec *recording
 	ctx = withProvenance(ctx, p.prov)
 	if c.opts.Recorder != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -19,14 +20,14 @@ func TestStatFallsBackToGet(t *testing.T) {
 		var ops []fetch.Op
 		declared := []fetch.Op{fetch.OpGet, fetch.OpStat} // some resources of a scheme may not have it
 		body := &giver{Reader: strings.NewReader("12345")}
-		c := fetch.New(nil, load("x", declared, func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+		c := fetch.New(nil, load("x", declared, func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 			ops = append(ops, req.Op)
 			if req.Op == fetch.OpStat && !canStat {
 				return nil, errors.ErrUnsupported
 			}
-			return &fetch.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
+			return &driver.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
 		}))
-		meta, err := c.Stat(t.Context(), "x:y")
+		meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("x:y")})
 		if err != nil || meta.Size != 5 {
 			t.Errorf("Stat: %+v, %v", meta, err)
 		}
@@ -40,20 +41,20 @@ func TestStatFallsBackToGet(t *testing.T) {
 func TestStatOfASchemeWithoutIt(t *testing.T) {
 	t.Parallel()
 	body := &giver{Reader: strings.NewReader("12345")}
-	c := fetch.New(nil, load("x", []fetch.Op{fetch.OpGet}, func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	c := fetch.New(nil, load("x", []fetch.Op{fetch.OpGet}, func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		if req.Op != fetch.OpGet {
 			t.Errorf("asked to %s", req.Op)
 		}
-		return &fetch.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
+		return &driver.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
 	}))
-	if meta, err := c.Stat(t.Context(), "x:y"); err != nil || meta.Size != 5 || body.closed == 0 {
+	if meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("x:y")}); err != nil || meta.Size != 5 || body.closed == 0 {
 		t.Errorf("Stat: %+v, %v, body closed %d times", meta, err, body.closed)
 	}
 }
 
 // load returns a Loader for one scheme with these operations.
-func load(scheme string, ops []fetch.Op, open fetch.DriverFunc) fetch.Loader {
-	return func(_ *fetch.Env, reg *fetch.Registry) {
+func load(scheme string, ops []fetch.Op, open driver.DriverFunc) fetch.Loader {
+	return func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: scheme, Ops: ops, Driver: open})
 	}
 }
@@ -104,10 +105,10 @@ func TestDialGivesTheSessionAndTheAdvice(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
 	var body io.ReadCloser = near
-	c := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-term", Ops: []fetch.Op{fetch.OpDial}, Driver: fetch.DriverFunc(
-			func(context.Context, *fetch.Request) (*fetch.Response, error) {
-				return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1, ContentType: "x/y"}, Body: body}, nil
+	c := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-term", Ops: []fetch.Op{fetch.OpDial}, Driver: driver.DriverFunc(
+			func(context.Context, *fetch.Request) (*driver.Response, error) {
+				return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1, ContentType: "x/y"}, Body: body}, nil
 			})})
 	})
 	s, err := c.Dial(t.Context(), "x-term://guest:pass@h/")
@@ -132,7 +133,7 @@ func TestDialGivesTheSessionAndTheAdvice(t *testing.T) {
 
 // idler counts how often it is told to close idle connections.
 type idler struct {
-	fetch.DriverFunc
+	driver.DriverFunc
 	told *int
 }
 
@@ -141,7 +142,7 @@ func (i idler) CloseIdleConnections() { *i.told++ }
 func TestCloseClosesIdleConnections(t *testing.T) {
 	t.Parallel()
 	told := 0
-	c := fetch.New(nil, fetch.Use("x", idler{nop, &told}), fetch.Use("y", nop))
+	c := fetch.New(nil, driver.Use("x", idler{nop, &told}), driver.Use("y", nop))
 	if err := c.Close(); err != nil || told != 1 {
 		t.Errorf("Close: %v, told %d times", err, told)
 	}
@@ -150,16 +151,16 @@ func TestCloseClosesIdleConnections(t *testing.T) {
 func TestMiddlewareIsPassedOutermostFirst(t *testing.T) {
 	t.Parallel()
 	var order []string
-	named := func(name string) fetch.Middleware {
-		return func(next fetch.Driver) fetch.Driver {
-			return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	named := func(name string) driver.Middleware {
+		return func(next driver.Driver) driver.Driver {
+			return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 				order = append(order, name)
 				return next.Open(ctx, req)
 			})
 		}
 	}
 	web := &fakeWeb{pages: map[string]string{"http://a/": "-> http://b/", "http://b/": "end"}}
-	c := fetch.New(&fetch.Options{Proxy: noProxy, Middleware: []fetch.Middleware{named("outer"), named("inner")}}, web.load)
+	c := fetch.New(&fetch.Options{Proxy: noProxy, Middleware: []driver.Middleware{named("outer"), named("inner")}}, web.load)
 	if _, err := text(t, c, "http://a/"); err != nil {
 		t.Fatal(err)
 	}
@@ -178,20 +179,20 @@ func TestFormErrorNamesTheQuestions(t *testing.T) {
 	}
 }
 
-// Describe keeps the request, and closes what it had to open.
-func TestDescribe(t *testing.T) {
+// Stat keeps the request, and closes what it had to open.
+func TestStatOfRequests(t *testing.T) {
 	t.Parallel()
 	for _, ops := range [][]fetch.Op{{fetch.OpGet, fetch.OpStat}, {fetch.OpGet}} {
 		body := &giver{Reader: strings.NewReader("12345")}
-		c := fetch.New(nil, load("x", ops, func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+		c := fetch.New(nil, load("x", ops, func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 			if req.Header.Get("A") != "1" {
 				t.Errorf("header %v", req.Header)
 			}
-			return &fetch.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
+			return &driver.Response{Meta: fetch.Meta{Size: 5}, Body: body}, nil
 		}))
 		req := &fetch.Request{URL: uri.MustParse("x:y"), Header: textproto.MIMEHeader{"A": {"1"}}}
-		resp, err := c.Describe(t.Context(), req)
-		if err != nil || resp.Size != 5 || resp.Body != fetch.NoBody || body.closed == 0 || req.Op != fetch.OpGet {
+		resp, err := c.Stat(t.Context(), req)
+		if err != nil || resp.Size != 5 || resp.Body != driver.NoBody || body.closed == 0 || req.Op != fetch.OpGet {
 			t.Errorf("%+v, %v; closed %d times", resp, err, body.closed)
 		}
 	}

@@ -3,8 +3,6 @@ package fetch
 import (
 	"context"
 	"errors"
-
-	"github.com/urlget/urlget/fetch/uri"
 )
 
 // Credentials supplies secrets. A provider that has none for a challenge returns an error that
@@ -25,20 +23,6 @@ func (f CredentialsFunc) Credential(ctx context.Context, ch Challenge) (Credenti
 // prompting. Source returns "" if it has nothing for ch.
 type CredentialSource interface {
 	Source(ch Challenge) string
-}
-
-// A Credential proves an identity. Account is for FTP's ACCT.
-type Credential struct{ User, Password, Account string }
-
-// A Challenge is a server's request for a Credential.
-type Challenge struct {
-	URL       uri.URI // what is being opened
-	From      uri.URI // the resource of another origin that led here, otherwise the one that led to URL; may be zero
-	Foreign   bool    // as Env.Foreign: the user's credentials are not for this request. Env.Credential sets it
-	Mechanism string  // "ftp", "nntp", "basic", "digest", "ldap", "proxy"
-	Realm     string  // as named by the server, if at all
-	User      string  // the user name if it is known already, or ""
-	Attempt   int     // from 1; more than 1 means that the previous answer was rejected
 }
 
 // ChainCredentials asks each provider in turn until one has an answer. The second attempt goes to

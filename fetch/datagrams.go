@@ -6,19 +6,15 @@ import (
 	"net"
 	"net/netip"
 	"sync/atomic"
+
+	"github.com/urlget/urlget/fetch/driver"
 )
 
-// DialDatagrams is like Dial for protocols over UDP whose servers answer from a port other than the
-// one addressed, such as TFTP (RFC 1350, section 4). The first answer from the host determines the
-// port: everything after it goes there. Datagrams from other hosts are dropped. Later datagrams
-// from other ports of the host are answered with stray, if it is not empty. An answer from a
-// reserved port other than the one addressed is dropped too.
-//
-// Each Read returns one datagram and each Write sends one. DialDatagrams fails if there is a proxy.
-func (e *Env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*Conn, error) {
+// DialDatagrams implements driver.Env.
+func (e *env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*driver.Conn, error) {
 	prov := provenanceOf(ctx)
 	if !prov.proxy.url.IsZero() {
-		return nil, refusal(Reason{Kind: ReasonProxy}, "datagrams do not go through the proxy")
+		return nil, refusal(Reason{Kind: driver.ReasonProxy}, "datagrams do not go through the proxy")
 	}
 	listen := e.client.opts.ListenPacket
 	if listen == nil {
@@ -27,14 +23,13 @@ func (e *Env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*Co
 		}
 		listen = new(net.ListenConfig).ListenPacket
 	}
-	rec := recordingOf(ctx)
-	ctx, cancel := e.connectContext(ctx, "no connection within %v")
+	dialCtx, cancel := e.connectContext(ctx, "no connection within %v")
 	defer cancel()
 	// A connected socket shows which address of the host is allowed and reachable, and from which
 	// local address.
-	probe, err := e.dialDirect(ctx, prov, "udp", addr, 0)
+	probe, err := e.dialDirect(dialCtx, prov, "udp", addr, 0)
 	if err != nil {
-		return nil, dialError(ctx, err)
+		return nil, dialError(dialCtx, err)
 	}
 	local, lerr := netip.ParseAddrPort(probe.LocalAddr().String())
 	remote, rerr := netip.ParseAddrPort(probe.RemoteAddr().String())
@@ -42,15 +37,14 @@ func (e *Env) DialDatagrams(ctx context.Context, addr string, stray []byte) (*Co
 	if err := errors.Join(lerr, rerr); err != nil {
 		return nil, err
 	}
-	where := placeOf(net.UDPAddrFromAddrPort(remote))
-	e.client.learn(addr, where)
-	socket, err := listen(ctx, "udp", netip.AddrPortFrom(local.Addr(), 0).String())
+	e.client.learn(addr, placeOf(net.UDPAddrFromAddrPort(remote)))
+	socket, err := listen(dialCtx, "udp", netip.AddrPortFrom(local.Addr(), 0).String())
 	if err != nil {
-		return nil, dialError(ctx, err)
+		return nil, dialError(dialCtx, err)
 	}
 	d := &datagrams{PacketConn: socket, asked: remote, stray: stray}
 	d.peer.Store(&remote)
-	return e.newConn(d, prov, where, rec), nil
+	return driver.NewConn(ctx, d, e.client.timeouts), nil
 }
 
 // datagrams is a socket that talks to a single host.

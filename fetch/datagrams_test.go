@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -58,16 +59,16 @@ func TestDatagramsStayWithThePortThatAnsweredFirst(t *testing.T) {
 
 func TestDatagramsNeedSocketsBesideADialer(t *testing.T) {
 	t.Parallel()
-	var env *Env
-	load := func(e *Env, reg *Registry) {
+	var env driver.Env
+	load := func(e driver.Env, reg *driver.Registry) {
 		env = e
-		reg.Register(Scheme{Name: "x-d", Ops: []Op{OpGet}, Driver: DriverFunc(func(ctx context.Context, req *Request) (*Response, error) {
+		reg.Register(Scheme{Name: "x-d", Ops: []Op{OpGet}, Driver: driver.DriverFunc(func(ctx context.Context, req *Request) (*driver.Response, error) {
 			conn, err := env.DialDatagrams(ctx, req.URL.HostPort(7777), nil)
 			if err != nil {
 				return nil, err
 			}
 			conn.Close()
-			return &Response{Body: NoBody}, nil
+			return &driver.Response{Body: driver.NoBody}, nil
 		})})
 	}
 	listens := 0

@@ -10,44 +10,36 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/urlget/urlget/fetch/driver"
 )
 
-// Dial connects to addr, "host:port", under the client's policy, proxy and connect timeout. Ctx
-// governs only the dial; see Conn.Bind. The connection enforces the idle timeout on each read and
-// write.
-//
-// With a tunnelling proxy, the proxy resolves the host, and RemoteAddr of the connection is its
-// name.
-func (e *Env) Dial(ctx context.Context, network, addr string) (*Conn, error) {
+// Dial implements driver.Env.
+func (e *env) Dial(ctx context.Context, network, addr string) (*driver.Conn, error) {
 	return e.dial(ctx, network, addr, 0)
 }
 
-// DialFrom is Dial from a given local port, for protocols that base trust on it (RFC 1282). It
-// fails if the port is in use or requires privileges.
-func (e *Env) DialFrom(ctx context.Context, network, addr string, localPort uint16) (*Conn, error) {
+// DialFrom implements driver.Env.
+func (e *env) DialFrom(ctx context.Context, network, addr string, localPort uint16) (*driver.Conn, error) {
 	return e.dial(ctx, network, addr, localPort)
 }
 
-// DialPeer connects to another port of the host that conn is connected to, whatever address the
-// server may have named, so that FTP data connections cannot be directed elsewhere. Reserved ports
-// are refused.
-func (e *Env) DialPeer(ctx context.Context, conn *Conn, port uint16) (*Conn, error) {
+// DialPeer implements driver.Env.
+func (e *env) DialPeer(ctx context.Context, conn *driver.Conn, port uint16) (*driver.Conn, error) {
 	host, _, err := net.SplitHostPort(conn.RemoteAddr().String())
 	if err != nil {
 		return nil, err
 	}
 	if port < 1024 {
-		return nil, refusal(Reason{Kind: ReasonPort, Port: port}, "the server named reserved port %d for data", port)
+		return nil, refusal(Reason{Kind: driver.ReasonPort, Port: port}, "the server named reserved port %d for data", port)
 	}
 	return e.dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))), 0)
 }
 
-// ListenPeer listens for connections from the host that conn is connected to, on the local address
-// of conn, as active FTP requires. It fails if there is a proxy. Connections from other hosts are
-// closed unread.
-func (e *Env) ListenPeer(ctx context.Context, conn *Conn) (*PeerListener, error) {
+// ListenPeer implements driver.Env.
+func (e *env) ListenPeer(ctx context.Context, conn *driver.Conn) (driver.PeerListener, error) {
 	if !provenanceOf(ctx).proxy.url.IsZero() {
-		return nil, refusal(Reason{Kind: ReasonProxy}, "a server cannot connect back through a proxy")
+		return nil, refusal(Reason{Kind: driver.ReasonProxy}, "a server cannot connect back through a proxy")
 	}
 	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
 	if err != nil {
@@ -62,19 +54,19 @@ func (e *Env) ListenPeer(ctx context.Context, conn *Conn) (*PeerListener, error)
 	if err != nil {
 		return nil, err
 	}
-	return &PeerListener{l: l, peer: peer.Addr().Unmap(), idle: e.client.timeouts.Idle, rec: recordingOf(ctx)}, nil
+	return &peerListener{ctx: ctx, l: l, peer: peer.Addr().Unmap(), timeouts: e.client.timeouts}, nil
 }
 
-// A PeerListener accepts connections from a single host.
-type PeerListener struct {
-	l    net.Listener
-	peer netip.Addr
-	idle time.Duration
-	rec  *recording
+// A peerListener is a driver.PeerListener.
+type peerListener struct {
+	l        net.Listener
+	peer     netip.Addr
+	timeouts Timeouts
+	ctx      context.Context // of the exchange
 }
 
-// Accept waits for and returns the next connection from the host.
-func (l *PeerListener) Accept() (*Conn, error) {
+// Accept implements driver.PeerListener.
+func (l *peerListener) Accept() (*driver.Conn, error) {
 	for {
 		c, err := l.l.Accept()
 		if err != nil {
@@ -82,59 +74,45 @@ func (l *PeerListener) Accept() (*Conn, error) {
 		}
 		from, err := netip.ParseAddrPort(c.RemoteAddr().String())
 		if err == nil && from.Addr().Unmap() == l.peer {
-			conn := NewConn(c, l.idle)
-			conn.record(l.rec, Taps{})
-			return conn, nil
+			return driver.NewConn(l.ctx, c, l.timeouts), nil
 		}
 		c.Close()
 	}
 }
 
-// Addr returns the address that the host should connect to.
-func (l *PeerListener) Addr() net.Addr { return l.l.Addr() }
+// Addr implements driver.PeerListener.
+func (l *peerListener) Addr() net.Addr { return l.l.Addr() }
 
-// Close stops listening. A blocked Accept returns an error.
-func (l *PeerListener) Close() error { return l.l.Close() }
+// Close implements driver.PeerListener.
+func (l *peerListener) Close() error { return l.l.Close() }
 
-func (e *Env) dial(ctx context.Context, network, addr string, localPort uint16) (*Conn, error) {
-	rec := recordingOf(ctx)
-	ctx, cancel := e.connectContext(ctx, "no connection within %v")
+func (e *env) dial(ctx context.Context, network, addr string, localPort uint16) (*driver.Conn, error) {
+	dialCtx, cancel := e.connectContext(ctx, "no connection within %v")
 	defer cancel()
 	var (
 		c   net.Conn
 		err error
 	)
-	prov, where := provenanceOf(ctx), placeUnknown
+	prov := provenanceOf(ctx)
 	if prov.proxy.url.IsZero() {
-		if c, err = e.dialDirect(ctx, prov, network, addr, localPort); err == nil {
-			where = placeOf(c.RemoteAddr())
-			e.client.learn(addr, where)
+		if c, err = e.dialDirect(dialCtx, prov, network, addr, localPort); err == nil {
+			e.client.learn(addr, placeOf(c.RemoteAddr()))
 		}
 	} else if prov.proxy.forward {
 		// The driver connects to the proxy itself, which the user chose.
-		c, err = e.dialDirect(ctx, &provenance{}, network, addr, localPort)
+		c, err = e.dialDirect(dialCtx, &provenance{}, network, addr, localPort)
 	} else {
-		c, err = e.dialTunnel(ctx, prov.proxy.url, network, addr)
+		c, err = e.dialTunnel(dialCtx, prov.proxy.url, network, addr)
 	}
 	if err != nil {
-		return nil, dialError(ctx, err)
+		return nil, dialError(dialCtx, err)
 	}
-	return e.newConn(c, prov, where, rec), nil
-}
-
-// newConn returns the connection that a driver gets.
-func (e *Env) newConn(c net.Conn, prov *provenance, where place, rec *recording) *Conn {
-	conn := NewConn(c, e.client.timeouts.Idle)
-	conn.place = where
-	prov.served(where)
-	prov.conn.CompareAndSwap(nil, conn) // it may not be the one chosen
-	conn.record(rec, Taps{})
-	return conn
+	return driver.NewConn(ctx, c, e.client.timeouts), nil
 }
 
 // connectContext adds the connect timeout to ctx. The words are those of its error, for what it
 // stops.
-func (e *Env) connectContext(ctx context.Context, words string) (context.Context, context.CancelFunc) {
+func (e *env) connectContext(ctx context.Context, words string) (context.Context, context.CancelFunc) {
 	limit := e.client.timeouts.Connect
 	if limit == 0 {
 		return ctx, func() {}
@@ -160,13 +138,13 @@ func dialError(ctx context.Context, err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &Error{Code: ErrNetwork, Err: err}
 	}
-	if code, retry := classify(err); code == ErrNetwork {
+	if code, retry := driver.Classify(err); code == ErrNetwork {
 		return &Error{Code: code, Retry: retry, Err: err} // so that drivers need not tell it from errors of servers
 	}
 	return err
 }
 
-func (e *Env) dialDirect(ctx context.Context, prov *provenance, network, addr string, localPort uint16) (net.Conn, error) {
+func (e *env) dialDirect(ctx context.Context, prov *provenance, network, addr string, localPort uint16) (net.Conn, error) {
 	opts, policy := &e.client.opts, e.client.policy
 	target := addr
 	if ip, ok := opts.Network.Hosts[addr]; ok {
@@ -205,7 +183,7 @@ func (e *Env) dialDirect(ctx context.Context, prov *provenance, network, addr st
 				return policy.checkAddr(prov, peer)
 			},
 		}
-		c, err = d.DialContext(lookup.tell(ctx, recordingOf(ctx)), network, target)
+		c, err = d.DialContext(lookup.tell(ctx, provenanceOf(ctx).recording), network, target)
 		err = lookup.explain(err)
 	}
 	if err != nil {

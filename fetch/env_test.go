@@ -16,19 +16,20 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 func TestIdentityAndTimeoutsHaveDefaults(t *testing.T) {
 	t.Parallel()
-	withEnv(t, nil, "x-env:", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+	withEnv(t, nil, "x-env:", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
 		if got := env.Identity(); got != (fetch.Identity{UserAgent: "urlget", Email: "urlget@"}) {
 			t.Errorf("Identity %+v", got)
 		}
 		if got := env.Timeouts(); got != (fetch.Timeouts{Connect: 30 * time.Second, Reply: time.Minute, Idle: time.Minute}) {
 			t.Errorf("Timeouts %+v", got)
 		}
-		if env.Logger() == nil || env.Trace(ctx) != nil {
+		if env.Logger() == nil || driver.Trace(ctx) != nil {
 			t.Error("the logger should not be nil, and the trace should")
 		}
 		if cfg := env.TLSConfig(ctx, "h.example"); cfg.ServerName != "h.example" || cfg.MinVersion != tls.VersionTLS12 {
@@ -36,7 +37,7 @@ func TestIdentityAndTimeoutsHaveDefaults(t *testing.T) {
 		}
 	})
 	o := &fetch.Options{Timeouts: fetch.Timeouts{Connect: -1, Reply: time.Second}, TLS: &tls.Config{ServerName: "other.example"}}
-	withEnv(t, o, "x-env:", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+	withEnv(t, o, "x-env:", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
 		if got := env.Timeouts(); got != (fetch.Timeouts{Reply: time.Second, Idle: time.Minute}) {
 			t.Errorf("Timeouts %+v", got)
 		}
@@ -92,7 +93,7 @@ func TestIdleTimeoutOfDialedConnections(t *testing.T) {
 func TestBindEndsBlockedReads(t *testing.T) {
 	t.Parallel()
 	addr := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
-	withEnv(t, &fetch.Options{Proxy: noProxy}, "x-env://h/", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+	withEnv(t, &fetch.Options{Proxy: noProxy}, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
 		conn, err := env.Dial(ctx, "tcp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +119,7 @@ func TestPeers(t *testing.T) {
 	t.Parallel()
 	addr := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	port := netip.MustParseAddrPort(addr).Port()
-	withEnv(t, &fetch.Options{Proxy: noProxy}, "x-env://h/", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+	withEnv(t, &fetch.Options{Proxy: noProxy}, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
 		control, err := env.Dial(ctx, "tcp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -173,7 +174,7 @@ func TestLocalAddressAndPort(t *testing.T) {
 	port := netip.MustParseAddrPort(free.Addr().String()).Port()
 	free.Close()
 	o := &fetch.Options{Proxy: noProxy, Network: fetch.Network{Local: netip.MustParseAddr("127.0.0.8")}}
-	withEnv(t, o, "x-env://h/", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+	withEnv(t, o, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
 		for _, from := range []uint16{0, port} {
 			conn, err := env.DialFrom(ctx, "tcp", addr, from)
 			if err != nil {
@@ -211,9 +212,9 @@ func TestScope(t *testing.T) {
 	t.Parallel()
 	scopes := map[string]string{}
 	record := func(name string, o *fetch.Options, from string) {
-		c := fetch.New(o, func(env *fetch.Env, reg *fetch.Registry) {
-			reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
-				func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
+		c := fetch.New(o, func(env driver.Env, reg *driver.Registry) {
+			reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
+				func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
 					scopes[name] = env.Scope(ctx)
 					return nil, fetch.ErrNotFound
 				})})
@@ -249,13 +250,13 @@ func TestHandshakeWithASilentServer(t *testing.T) {
 	t.Parallel()
 	silent := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	opts := &fetch.Options{Proxy: noProxy, Timeouts: fetch.Timeouts{Idle: 20 * time.Millisecond}}
-	withEnv(t, opts, "x-env://h/", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+	withEnv(t, opts, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
 		conn, err := env.Dial(ctx, "tcp", silent)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		err = env.Handshake(ctx, conn, env.TLSConfig(ctx, "h"))
+		err = conn.Handshake(ctx, env.TLSConfig(ctx, "h"))
 		var e *fetch.Error
 		if !errors.As(err, &e) || e.Code != fetch.ErrNetwork || !e.Retry {
 			t.Errorf("error %v, want one of class %q that may be tried again", err, fetch.ErrNetwork)
@@ -285,13 +286,13 @@ func TestHandshake(t *testing.T) {
 		{"cut off", cut, "example.com", roots, fetch.ErrTLS, true},
 	}
 	for _, tt := range tests {
-		withEnv(t, &fetch.Options{Proxy: noProxy, TLS: &tls.Config{RootCAs: tt.roots}}, "x-env://h/", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+		withEnv(t, &fetch.Options{Proxy: noProxy, TLS: &tls.Config{RootCAs: tt.roots}}, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
 			conn, err := env.Dial(ctx, "tcp", tt.addr)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			err = env.Handshake(ctx, conn, env.TLSConfig(ctx, tt.host))
+			err = conn.Handshake(ctx, env.TLSConfig(ctx, tt.host))
 			var e *fetch.Error
 			if errors.As(err, &e); err == nil && tt.code == "" {
 				return
@@ -313,9 +314,9 @@ func TestAnonymousRequestsHaveNoCredentials(t *testing.T) {
 	}
 	for _, anonymous := range []bool{false, true} {
 		var all []seen
-		load := func(env *fetch.Env, reg *fetch.Registry) {
-			reg.Register(fetch.Scheme{Name: "x-line", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
-				func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+		load := func(env driver.Env, reg *driver.Registry) {
+			reg.Register(fetch.Scheme{Name: "x-line", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
+				func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 					cred, err := env.Credential(ctx, fetch.Challenge{URL: req.URL, Mechanism: "basic"})
 					if err != nil && !errors.Is(err, fetch.ErrAuth) {
 						t.Error(err)
@@ -325,7 +326,7 @@ func TestAnonymousRequestsHaveNoCredentials(t *testing.T) {
 						t.Error(err)
 					}
 					all = append(all, seen{req.URL.Path(), cred.User, proxy.User, env.Scope(ctx), env.Foreign(ctx)})
-					resp := &fetch.Response{Body: fetch.NoBody}
+					resp := &driver.Response{Body: driver.NoBody}
 					switch req.URL.Path() {
 					case "/url":
 						resp.Location = []uri.URI{uri.MustParse("/redirect")}

@@ -15,8 +15,9 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 func TestErrorText(t *testing.T) {
@@ -111,8 +112,8 @@ func TestErrorsOfDriversAreClassified(t *testing.T) {
 		{errors.New("odd"), "", false},
 	}
 	for _, tt := range tests {
-		c := fetch.New(&fetch.Options{Proxy: noProxy}, fetch.Use("x", fetch.DriverFunc(
-			func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, tt.err })))
+		c := fetch.New(&fetch.Options{Proxy: noProxy}, driver.Use("x", driver.DriverFunc(
+			func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, tt.err })))
 		_, err := c.Get(t.Context(), "x://u:secret@h/p")
 		var e *fetch.Error
 		if !errors.As(err, &e) {
@@ -133,8 +134,8 @@ func TestErrorsOfDriversAreClassified(t *testing.T) {
 func TestDriversErrorIsNotChanged(t *testing.T) {
 	t.Parallel()
 	shared := &fetch.Error{Code: fetch.ErrBusy}
-	c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
-		func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, shared })))
+	c := fetch.New(nil, driver.Use("x", driver.DriverFunc(
+		func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, shared })))
 	if _, err := c.Get(t.Context(), "x:p"); err == nil || shared.URL != "" || shared.Op != "" {
 		t.Errorf("error %v, and the driver's own is now %+v", err, *shared)
 	}
@@ -159,8 +160,8 @@ func TestEndedContextIsTheError(t *testing.T) {
 	for _, tt := range tests {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(tt.cause)
-		c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
-			func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, tt.err })))
+		c := fetch.New(nil, driver.Use("x", driver.DriverFunc(
+			func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, tt.err })))
 		_, err := c.Get(ctx, "x:p")
 		if !errors.Is(err, context.Cause(ctx)) || fetch.CodeOf(err) != tt.code {
 			t.Errorf("%s: error %v of class %q, want the cause and %q", tt.name, err, fetch.CodeOf(err), tt.code)
@@ -168,8 +169,8 @@ func TestEndedContextIsTheError(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	c := fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
-		func(context.Context, *fetch.Request) (*fetch.Response, error) { return nil, fetch.ErrNotFound })))
+	c := fetch.New(nil, driver.Use("x", driver.DriverFunc(
+		func(context.Context, *fetch.Request) (*driver.Response, error) { return nil, fetch.ErrNotFound })))
 	if _, err := c.Get(ctx, "x:p"); fetch.CodeOf(err) != fetch.ErrNotFound {
 		t.Errorf("what the server had answered became %v", err)
 	}
@@ -178,8 +179,8 @@ func TestEndedContextIsTheError(t *testing.T) {
 	if _, err := c.Get(late, "x:p"); fetch.CodeOf(err) != fetch.ErrNotFound {
 		t.Errorf("what the server had answered became %v", err)
 	}
-	c = fetch.New(nil, fetch.Use("x", fetch.DriverFunc(
-		func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) { return nil, context.Cause(ctx) })))
+	c = fetch.New(nil, driver.Use("x", driver.DriverFunc(
+		func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) { return nil, context.Cause(ctx) })))
 	if _, err := c.Get(late, "x:p"); fetch.CodeOf(err) != fetch.ErrNetwork || !errors.Is(err, why) {
 		t.Errorf("a deadline became %v of class %q", err, fetch.CodeOf(err))
 	}

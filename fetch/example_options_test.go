@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -20,7 +21,7 @@ func ExampleClient_Do() {
 	copy(s.data[100:], "here")
 	c := s.client()
 	defer c.Close()
-	first, err := c.Stat(context.Background(), "x-shelf://h/doc")
+	first, err := c.Stat(context.Background(), &fetch.Request{URL: uri.MustParse("x-shelf://h/doc")})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -40,16 +41,16 @@ func ExampleClient_Do() {
 }
 
 // greeter is a driver of sessions: a server that greets.
-func greeter(_ *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{Name: "x-greet", Ops: []fetch.Op{fetch.OpDial}, Driver: fetch.DriverFunc(
-		func(context.Context, *fetch.Request) (*fetch.Response, error) {
+func greeter(_ driver.Env, reg *driver.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-greet", Ops: []fetch.Op{fetch.OpDial}, Driver: driver.DriverFunc(
+		func(context.Context, *fetch.Request) (*driver.Response, error) {
 			near, far := net.Pipe()
 			go func() {
 				defer far.Close()
 				name, _ := bufio.NewReader(far).ReadString('\n')
 				fmt.Fprintf(far, "Hello, %s", name)
 			}()
-			return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: near}, nil
+			return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: near}, nil
 		})})
 }
 
@@ -71,9 +72,9 @@ func ExampleClient_Dial() {
 }
 
 // members is a driver that lets nobody in who has not logged in.
-func members(env *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{Name: "x-club", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
-		func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func members(env driver.Env, reg *driver.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-club", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
+		func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			ch := fetch.Challenge{URL: req.URL, Mechanism: "basic", Realm: "members"}
 			for ch.Attempt = 1; ; ch.Attempt++ {
 				cred, err := env.Credential(ctx, ch)
@@ -112,8 +113,8 @@ func ExampleCredentials() {
 // A middleware sees every exchange. This one lets nothing through that was asked for before.
 func ExampleMiddleware() {
 	seen := map[uri.URI]bool{}
-	once := func(next fetch.Driver) fetch.Driver {
-		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	once := func(next driver.Driver) driver.Driver {
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			if seen[req.URL] {
 				return nil, &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("once is enough")}
 			}
@@ -121,7 +122,7 @@ func ExampleMiddleware() {
 			return next.Open(ctx, req)
 		})
 	}
-	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{once}}, fetch.Use("x-echo", fetch.DriverFunc(echo)))
+	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{once}}, driver.Use("x-echo", driver.DriverFunc(echo)))
 	defer c.Close()
 	for range 2 {
 		text, err := c.ReadAll(context.Background(), "x-echo:hello", 0)
@@ -135,9 +136,9 @@ func ExampleMiddleware() {
 // A recorder that counts: exchanges, bytes of content, and failures.
 func ExampleRecorder() {
 	var exchanges, bytes, failures atomic.Int64
-	recorder := func(context.Context, *fetch.Request) *fetch.Exchange {
+	recorder := func(context.Context, *fetch.Request) *fetch.Recording {
 		exchanges.Add(1)
-		return &fetch.Exchange{
+		return &fetch.Recording{
 			Content: func(p []byte) { bytes.Add(int64(len(p))) },
 			End: func(err error) {
 				if err != nil {
@@ -146,7 +147,7 @@ func ExampleRecorder() {
 			},
 		}
 	}
-	c := fetch.New(&fetch.Options{Recorder: recorder}, fetch.Use("x-echo", fetch.DriverFunc(echo)))
+	c := fetch.New(&fetch.Options{Recorder: recorder}, driver.Use("x-echo", driver.DriverFunc(echo)))
 	defer c.Close()
 	for _, rawURL := range []string{"x-echo:hello", "x-echo:a%0Ab"} {
 		c.ReadAll(context.Background(), rawURL, 0)
@@ -158,10 +159,10 @@ func ExampleRecorder() {
 
 // What an error says to programs, and to people.
 func ExampleError() {
-	driver := fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+	busy := driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
 		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, Reply: fetch.Reply{Code: 421, Text: "Too many users\r\n"}}
 	})
-	c := fetch.New(nil, fetch.Use("x-busy", driver))
+	c := fetch.New(nil, driver.Use("x-busy", busy))
 	defer c.Close()
 	_, err := c.Get(context.Background(), "x-busy://joe:secret@h/")
 	var e *fetch.Error

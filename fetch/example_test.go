@@ -17,11 +17,12 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A scheme of one's own is a function. Here "x-echo:" answers with its path.
-func echo(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+func echo(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	if req.Op != fetch.OpGet {
 		return nil, fmt.Errorf("x-echo: %w", errors.ErrUnsupported)
 	}
@@ -29,7 +30,7 @@ func echo(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fetch.Response{
+	return &driver.Response{
 		Meta: fetch.Meta{ContentType: "text/plain", Size: int64(len(text))},
 		Body: io.NopCloser(strings.NewReader(text)),
 	}, nil
@@ -37,7 +38,7 @@ func echo(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 
 // Most programs pass protocols.All instead of a driver of their own.
 func ExampleClient_Get() {
-	c := fetch.New(nil, fetch.Use("x-echo", fetch.DriverFunc(echo)))
+	c := fetch.New(nil, driver.Use("x-echo", driver.DriverFunc(echo)))
 	defer c.Close()
 	resp, err := c.Get(context.Background(), "x-echo:hello%20there")
 	if err != nil {
@@ -52,7 +53,7 @@ func ExampleClient_Get() {
 }
 
 func ExampleUse() {
-	c := fetch.New(nil, fetch.Use("x-echo", fetch.DriverFunc(echo)))
+	c := fetch.New(nil, driver.Use("x-echo", driver.DriverFunc(echo)))
 	defer c.Close()
 	_, err := c.Get(context.Background(), "x-echo:a%0D%0Ab")
 	fmt.Println(errors.Is(err, fetch.ErrURL))
@@ -64,9 +65,9 @@ func ExampleUse() {
 }
 
 // menu is a driver of listings.
-func menu(_ *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{Name: "x-menu", Ops: []fetch.Op{fetch.OpList}, Driver: fetch.DriverFunc(
-		func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+func menu(_ driver.Env, reg *driver.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-menu", Ops: []fetch.Op{fetch.OpList}, Driver: driver.DriverFunc(
+		func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 			text := "soup\nfish\n"
 			var entries iter.Seq2[fetch.Entry, error] = func(yield func(fetch.Entry, error) bool) {
 				for name := range strings.FieldsSeq(text) {
@@ -75,7 +76,7 @@ func menu(_ *fetch.Env, reg *fetch.Registry) {
 					}
 				}
 			}
-			return &fetch.Response{
+			return &driver.Response{
 				Meta:  fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: int64(len(text))},
 				Body:  io.NopCloser(strings.NewReader(text)),
 				Parse: func(io.Reader) iter.Seq2[fetch.Entry, error] { return entries },
@@ -133,7 +134,7 @@ func ExamplePolicy() {
 			}
 			return nil
 		},
-	}}, fetch.Use("x-echo", fetch.DriverFunc(echo)), menu)
+	}}, driver.Use("x-echo", driver.DriverFunc(echo)), menu)
 	defer c.Close()
 	_, err := c.Get(context.Background(), "x-menu://kitchen/")
 	fmt.Println(err)
@@ -145,7 +146,7 @@ func ExamplePolicy() {
 
 // logged returns a Recorder that logs each exchange in one line.
 func logged(logger *slog.Logger) fetch.Recorder {
-	return func(ctx context.Context, req *fetch.Request) *fetch.Exchange {
+	return func(ctx context.Context, req *fetch.Request) *fetch.Recording {
 		start := time.Now()
 		var mu sync.Mutex // an exchange may have several connections
 		attrs := []slog.Attr{slog.String("url", req.URL.Redacted())}
@@ -154,7 +155,7 @@ func logged(logger *slog.Logger) fetch.Recorder {
 			defer mu.Unlock()
 			attrs = append(attrs, attr)
 		}
-		return &fetch.Exchange{
+		return &fetch.Recording{
 			Peer: func(conn int, addr net.Addr, state *tls.ConnectionState) {
 				if state != nil {
 					add(slog.String("tls", tls.VersionName(state.Version)))

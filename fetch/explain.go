@@ -4,6 +4,7 @@ import (
 	"net"
 	"strconv"
 
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -44,8 +45,8 @@ func (c *Client) Explain(req *Request) (*Explanation, error) {
 	if p.scheme.Driver == nil {
 		return x, asError(req.Op.String(), req.URL, unknownScheme(p.req.URL.Scheme()))
 	}
-	if !p.scheme.serves(p.req.Op) {
-		return x, asError(req.Op.String(), p.req.URL, p.scheme.refuse(p.req.Op))
+	if !serves(p.scheme, p.req.Op) {
+		return x, asError(req.Op.String(), p.req.URL, refuseOp(p.scheme, p.req.Op))
 	}
 	x.Proxy, x.ForwardProxy = p.prov.proxy.url, p.prov.proxy.forward
 	if host := p.req.URL.Host(); host != "" {
@@ -54,12 +55,12 @@ func (c *Client) Explain(req *Request) (*Explanation, error) {
 		}
 	}
 	x.Credentials = c.credentialSource(p.req, p.prov.foreign)
-	if d, ok := p.scheme.Driver.(Expecter); ok && p.req.Op == OpGet {
+	if d, ok := p.scheme.Driver.(driver.Expecter); ok && p.req.Op == OpGet {
 		if m, ok := d.Expect(p.req); ok {
 			x.Expected = &m
 		}
 	}
-	if d, ok := p.scheme.Driver.(Explainer); ok {
+	if d, ok := p.scheme.Driver.(driver.Explainer); ok {
 		req := *p.req
 		if req.Range.Offset < 0 && !p.scheme.RangeSets {
 			req.Range = Range{} // it depends on the size

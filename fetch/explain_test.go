@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // explaining is a driver that tells its steps.
-type explaining struct{ fetch.DriverFunc }
+type explaining struct{ driver.DriverFunc }
 
 func (explaining) Explain(req *fetch.Request) ([]string, error) {
 	if req.URL.Path() == "/odd" {
@@ -51,9 +52,9 @@ func TestExplain(t *testing.T) {
 			return nil, errors.New("no")
 		},
 	}
-	c := fetch.New(o, func(_ *fetch.Env, reg *fetch.Registry) {
+	c := fetch.New(o, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-say", Port: 7777, Ops: []fetch.Op{fetch.OpGet}, Driver: explaining{nop}})
-	}, fetch.Use("x-mute", nop))
+	}, driver.Use("x-mute", nop))
 	tests := []struct {
 		url                                   string
 		gateway, proxy, address, source, step string

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -25,10 +26,10 @@ type fakeWeb struct {
 	// pages maps URLs to what they hold: "-> URL" for a redirect ("-> a | b" for a choice), "! URL"
 	// for what the driver opens by Env.Open, or text.
 	pages map[string]string
-	env   *fetch.Env
+	env   driver.Env
 }
 
-func (w *fakeWeb) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (w *fakeWeb) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	w.mu.Lock()
 	w.asked = append(w.asked, *req)
 	w.mu.Unlock()
@@ -39,7 +40,7 @@ func (w *fakeWeb) Open(ctx context.Context, req *fetch.Request) (*fetch.Response
 	if to, ok := strings.CutPrefix(page, "! "); ok {
 		return w.env.Open(ctx, &fetch.Request{URL: uri.MustParse(to), Op: req.Op})
 	}
-	resp := &fetch.Response{Meta: fetch.Meta{Size: int64(len(page))}, Body: io.NopCloser(strings.NewReader(page))}
+	resp := &driver.Response{Meta: fetch.Meta{Size: int64(len(page))}, Body: io.NopCloser(strings.NewReader(page))}
 	if to, ok := strings.CutPrefix(page, "-> "); ok {
 		resp.Reply = fetch.Reply{Code: 302, Text: "Found"}
 		for place := range strings.SplitSeq(to, " | ") {
@@ -62,7 +63,7 @@ func (w *fakeWeb) urls() []string {
 
 // load registers the web as http, https and ftp, as a local scheme "file", a session scheme
 // "telnet" and a scheme "mailto" that only names things.
-func (w *fakeWeb) load(env *fetch.Env, reg *fetch.Registry) {
+func (w *fakeWeb) load(env driver.Env, reg *driver.Registry) {
 	w.env = env
 	get := []fetch.Op{fetch.OpGet}
 	reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: get, ForwardProxy: true, Driver: w})
@@ -125,8 +126,8 @@ func answerHello(c net.Conn) {
 }
 
 // lineDriver connects to the host of the URL, sends the path as a line, and delivers what comes.
-func lineDriver(env *fetch.Env) fetch.DriverFunc {
-	return func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func lineDriver(env driver.Env) driver.DriverFunc {
+	return func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 		conn, err := env.Dial(ctx, "tcp", req.URL.HostPort(7))
 		if err != nil {
 			return nil, err
@@ -136,11 +137,11 @@ func lineDriver(env *fetch.Env) fetch.DriverFunc {
 			conn.Close()
 			return nil, err
 		}
-		return &fetch.Response{Meta: fetch.Meta{Size: -1, Framing: fetch.FramedByClose}, Body: conn}, nil
+		return &driver.Response{Meta: fetch.Meta{Size: -1, Framing: driver.FramedByClose}, Body: conn}, nil
 	}
 }
 
 // loadLine registers lineDriver as x-line, with port 7.
-func loadLine(env *fetch.Env, reg *fetch.Registry) {
+func loadLine(env driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-line", Port: 7, Ops: []fetch.Op{fetch.OpGet}, Driver: lineDriver(env)})
 }

@@ -10,19 +10,20 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
 // loadSecureLine registers lineDriver over TLS as x-secure. A path of "/unannounced" makes it
 // expect no close_notify.
-func loadSecureLine(env *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{Name: "x-secure", Port: 7, Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: fetch.DriverFunc(
-		func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func loadSecureLine(env driver.Env, reg *driver.Registry) {
+	reg.Register(fetch.Scheme{Name: "x-secure", Port: 7, Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: driver.DriverFunc(
+		func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			conn, err := env.Dial(ctx, "tcp", req.URL.HostPort(7))
 			if err != nil {
 				return nil, err
 			}
-			if err := env.Handshake(ctx, conn, env.TLSConfig(ctx, req.URL.Host())); err != nil {
+			if err := conn.Handshake(ctx, env.TLSConfig(ctx, req.URL.Host())); err != nil {
 				return nil, err
 			}
 			conn.Bind(ctx)
@@ -33,7 +34,7 @@ func loadSecureLine(env *fetch.Env, reg *fetch.Registry) {
 			if req.URL.Path() == "/unannounced" {
 				conn.EndsUnannounced()
 			}
-			return &fetch.Response{Meta: fetch.Meta{Size: -1, Framing: fetch.FramedByClose}, Body: conn, Parse: lines}, nil
+			return &driver.Response{Meta: fetch.Meta{Size: -1, Framing: driver.FramedByClose}, Body: conn, Parse: lines}, nil
 		})})
 }
 
@@ -53,18 +54,18 @@ func TestEndOfTLSConnections(t *testing.T) {
 			conn.Close()
 		}
 	})
-	wrap := func(next fetch.Driver) fetch.Driver {
-		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	wrap := func(next driver.Driver) driver.Driver {
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			resp, err := next.Open(ctx, req)
 			if err == nil {
-				resp.Body = fetch.OnClose(resp.Body, func() {})
+				resp.Body = driver.OnClose(resp.Body, func() {})
 			}
 			return resp, err
 		})
 	}
 	o := &fetch.Options{Proxy: noProxy, TLS: clientTLS}
 	wrapped := *o
-	wrapped.Middleware = []fetch.Middleware{wrap}
+	wrapped.Middleware = []driver.Middleware{wrap}
 	ways := map[string]func(*fetch.Response) error{
 		"Read": func(resp *fetch.Response) error {
 			_, err := io.Copy(io.Discard, struct{ io.Reader }{resp.Body})
@@ -88,7 +89,7 @@ func TestEndOfTLSConnections(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if known := resp.Framing == fetch.FramedByProtocol; known != (path != "/unannounced") {
+				if known := resp.Framing == driver.FramedByProtocol; known != (path != "/unannounced") {
 					t.Errorf("%s of %s: the end is known: %t", way, path, known)
 				}
 				err = read(resp)

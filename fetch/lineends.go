@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"io"
+
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // LineEnds says how the lines of text end. Its value is a token.
@@ -17,13 +19,13 @@ const (
 )
 
 // converts reports whether the lines of resp are to end otherwise than they come.
-func (l LineEnds) converts(resp *Response) bool {
+func (l LineEnds) converts(resp *driver.Response) bool {
 	return l != LineEndsAsIs && resp.Text && resp.Kind == KindObject
 }
 
 // check refuses a part of text whose lines are to end otherwise: it counts bytes that the caller
 // does not see. Who asked for it must be content with the whole.
-func (l LineEnds) check(resp *Response) error {
+func (l LineEnds) check(resp *driver.Response) error {
 	if l.converts(resp) && !resp.Range.IsZero() {
 		return &Error{Code: ErrRange, Err: errors.New("text whose line ends are converted has no parts")}
 	}
@@ -31,12 +33,12 @@ func (l LineEnds) check(resp *Response) error {
 }
 
 // apply makes the lines of resp end as l says.
-func (l LineEnds) apply(resp *Response) {
+func (l LineEnds) apply(resp *driver.Response) {
 	if !l.converts(resp) {
 		return
 	}
 	resp.Size = -1
-	if resp.Body != NoBody {
+	if resp.Body != driver.NoBody {
 		resp.Body = &lineEndsBody{Closer: resp.Body, r: bufio.NewReaderSize(resp.Body, 32<<10), crlf: l == LineEndsCRLF}
 	}
 }

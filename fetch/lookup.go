@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"time"
+
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // lookupTime bounds the wait for name servers. By itself the resolver waits for each server and
@@ -40,7 +42,7 @@ func newLookup(ctx context.Context, addr string) (*lookup, context.Context) {
 
 // tell returns a context with which what is looked up is told to the recorder.
 func (l *lookup) tell(ctx context.Context, rec *recording) context.Context {
-	if l.host == "" || rec == nil || rec.exchange.Lookup == nil {
+	if l.host == "" || rec == nil || rec.Lookup == nil {
 		return ctx
 	}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{DNSDone: func(info httptrace.DNSDoneInfo) {
@@ -51,7 +53,7 @@ func (l *lookup) tell(ctx context.Context, rec *recording) context.Context {
 			}
 		}
 		if info.Err == nil && addrs != nil {
-			rec.exchange.Lookup(l.host, addrs)
+			rec.Lookup(l.host, addrs)
 		}
 	}})
 }
@@ -73,7 +75,7 @@ func (l *lookup) silence(waited time.Duration) error {
 }
 
 func (l *lookup) failure(err error) error {
-	return &Error{Code: ErrNetwork, Retry: true, Reason: Reason{Kind: ReasonNameServer, Host: l.host}, Err: err}
+	return &Error{Code: ErrNetwork, Retry: true, Reason: Reason{Kind: driver.ReasonNameServer, Host: l.host}, Err: err}
 }
 
 // explain attributes the error of a failed dial to the lookup if no name server answered, as

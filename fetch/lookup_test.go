@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -28,7 +29,7 @@ func dialName(t *testing.T, addr string, connect time.Duration) *Error {
 		return conn, err
 	}}
 	c := New(&Options{Timeouts: Timeouts{Connect: connect}, Proxy: func(uri.URI) (uri.URI, error) { return uri.URI{}, nil }})
-	_, err := (&Env{client: c}).Dial(t.Context(), "tcp", "host.example:7")
+	_, err := (&env{client: c}).Dial(t.Context(), "tcp", "host.example:7")
 	var e *Error
 	if !errors.As(err, &e) {
 		t.Fatalf("error %v", err)
@@ -43,14 +44,14 @@ func TestNameServersThatDoNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := dialName(t, udp.LocalAddr().String(), 200*time.Millisecond)
-	if e.Code != ErrNetwork || !e.Retry || e.Reason != (Reason{Kind: ReasonNameServer, Host: "host.example"}) ||
+	if e.Code != ErrNetwork || !e.Retry || e.Reason != (Reason{Kind: driver.ReasonNameServer, Host: "host.example"}) ||
 		!strings.Contains(e.Error(), "no address of host.example within ") || !strings.Contains(e.Error(), "the name servers do not answer") {
 		t.Errorf("silent: %v, %+v", e, e.Reason)
 	}
 	udp.Close()
 	begin := time.Now()
 	e = dialName(t, udp.LocalAddr().String(), time.Minute)
-	if e.Code != ErrNetwork || e.Reason.Kind != ReasonNameServer || !strings.Contains(e.Error(), "refused") {
+	if e.Code != ErrNetwork || e.Reason.Kind != driver.ReasonNameServer || !strings.Contains(e.Error(), "refused") {
 		t.Errorf("nobody there: %v, %+v", e, e.Reason)
 	}
 	if took := time.Since(begin); took > 10*time.Second {
@@ -69,7 +70,7 @@ func TestLookupsEnd(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		var e *Error
-		if err := l.explain(ctx.Err()); !errors.As(err, &e) || e.Reason.Kind != ReasonNameServer {
+		if err := l.explain(ctx.Err()); !errors.As(err, &e) || e.Reason.Kind != driver.ReasonNameServer {
 			t.Errorf("error %v", err)
 		}
 		for _, addr := range []string{"192.0.2.1:7", "[2001:db8::1%eth0]:7", "host.example:7"} {

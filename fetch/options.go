@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -36,7 +37,7 @@ type Options struct {
 	// addresses are then applied after connecting.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 	// ListenPacket replaces the sockets for datagrams that are not connected to one port of a
-	// server (see Env.DialDatagrams). Nil means net.ListenPacket, unless DialContext is set: then
+	// server (see [driver.Env]). Nil means net.ListenPacket, unless DialContext is set: then
 	// protocols that need such sockets fail.
 	ListenPacket func(ctx context.Context, network, addr string) (net.PacketConn, error)
 	Network      Network
@@ -51,9 +52,9 @@ type Options struct {
 	TextLineEnds LineEnds
 	// NoRedirects makes the first hop an error.
 	NoRedirects bool
-	Middleware  []Middleware // outermost first
-	Logger      *slog.Logger // nil discards
-	// Recorder observes every exchange; nil records nothing and costs nothing. See [Trace] for the
+	Middleware  []driver.Middleware // outermost first
+	Logger      *slog.Logger        // nil discards
+	// Recorder observes every exchange; nil records nothing and costs nothing. See [RecordLines] for the
 	// lines of conversations only, and JoinRecorders for several recorders.
 	Recorder Recorder
 	// Places, if not nil, is a client that this one shares the memory of private hosts with, for
@@ -69,21 +70,8 @@ type Network struct {
 	Hosts  map[string]netip.Addr // maps "host:port" to the address to use instead of asking DNS
 }
 
-// Identity is how a client identifies itself to servers.
-type Identity struct {
-	UserAgent string // for protocols that have such a field
-	Email     string // the password of anonymous FTP; "" means "urlget@"
-}
-
-// Timeouts bounds waits. Zero fields mean the defaults: Connect 30 s, Reply 60 s, Idle 60 s. A
-// negative value means no timeout. The transfer as a whole is bounded only by the context.
-type Timeouts struct {
-	Connect time.Duration // resolving, connecting and handshakes
-	Reply   time.Duration // from a command to the first byte of its answer
-	Idle    time.Duration // without progress during a transfer
-}
-
-func (t Timeouts) withDefaults() Timeouts {
+// withDefaults returns t with the defaults filled in.
+func withDefaults(t Timeouts) Timeouts {
 	pick := func(d, def time.Duration) time.Duration {
 		if d == 0 {
 			return def

@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"sync"
+
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // DoAll performs requests one after the other and yields the response, or the error, of each. It
@@ -40,14 +42,14 @@ func (c *Client) DoAll(ctx context.Context, reqs []*Request) iter.Seq2[*Response
 // While a recorder wants what is sent and received, nothing is sent ahead, since it would be
 // recorded with another exchange.
 func (c *Client) Pipeline(ctx context.Context, next func() []*Request) (_ context.Context, end func()) {
-	p := &Pipeline{client: c, next: next}
+	p := &pipeline{client: c, next: next}
 	return context.WithValue(ctx, pipelineKey{}, p), p.end
 }
 
 type pipelineKey struct{}
 
-// A Pipeline is requests that are made one after the other, as a driver sees them.
-type Pipeline struct {
+// A pipeline is the driver.Pipeline of a context.
+type pipeline struct {
 	client *Client
 	next   func() []*Request
 
@@ -57,28 +59,25 @@ type Pipeline struct {
 	ended bool
 }
 
-// Pipeline returns the pipeline that the request of ctx belongs to, or nil.
-func (e *Env) Pipeline(ctx context.Context) *Pipeline {
-	p, _ := ctx.Value(pipelineKey{}).(*Pipeline)
+// Pipeline implements driver.Env.
+func (e *env) Pipeline(ctx context.Context) driver.Pipeline {
+	p, _ := ctx.Value(pipelineKey{}).(*pipeline)
 	if p == nil || p.client != e.client {
 		return nil
 	}
 	return p
 }
 
-// Next returns requests that are expected to follow the one of ctx, in order, and that may be sent
-// on its connection: they ask for whole contents and nothing more, the policy allows them, and they
-// are of the same scope (see Env.Scope). The driver must see to it that they are for the same
-// server.
-func (p *Pipeline) Next(ctx context.Context) []*Request {
-	if rec := recordingOf(ctx); rec != nil && (rec.exchange.Sent != nil || rec.exchange.Received != nil || rec.exchange.Line != nil) {
+// Next implements driver.Pipeline.
+func (p *pipeline) Next(ctx context.Context) []*Request {
+	if rec := provenanceOf(ctx).recording; rec != nil && (rec.Sent != nil || rec.Received != nil || rec.Line != nil) {
 		return nil
 	}
-	env := &Env{client: p.client}
+	env := &env{client: p.client}
 	scope := env.Scope(ctx)
 	var all []*Request
 	for _, req := range p.next() {
-		if !req.plain() {
+		if !isPlain(req) {
 			break
 		}
 		prepared, err := p.client.prepare(req, &hopCount{max: -1}, nil)
@@ -90,15 +89,13 @@ func (p *Pipeline) Next(ctx context.Context) []*Request {
 	return all
 }
 
-// plain reports whether r asks for the content of its URL and says nothing else.
-func (r *Request) plain() bool {
+// isPlain reports whether r asks for the content of its URL and says nothing else.
+func isPlain(r *Request) bool {
 	return r.Op == OpGet && r.Range.IsZero() && len(r.Ranges) == 0 && r.IfChanged.IsZero() && r.View == "" && r.Form == nil && !r.Sends()
 }
 
-// Keep leaves state for the next request, such as a connection on which answers are to come. Drop
-// is called if nobody takes it. Keep reports whether it was left: not if the pipeline has ended, or
-// if there is some already.
-func (p *Pipeline) Keep(state any, drop func()) bool {
+// Keep implements driver.Pipeline.
+func (p *pipeline) Keep(state any, drop func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended || p.kept != nil {
@@ -108,9 +105,8 @@ func (p *Pipeline) Keep(state any, drop func()) bool {
 	return true
 }
 
-// Take returns the state that the request before has left, which is then the caller's; nil if there
-// is none.
-func (p *Pipeline) Take() any {
+// Take implements driver.Pipeline.
+func (p *pipeline) Take() any {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	state := p.kept
@@ -118,7 +114,7 @@ func (p *Pipeline) Take() any {
 	return state
 }
 
-func (p *Pipeline) end() {
+func (p *pipeline) end() {
 	p.mu.Lock()
 	drop := p.drop
 	p.kept, p.drop, p.ended = nil, nil, true

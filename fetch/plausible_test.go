@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // What a server says of times is believed where it can be, of resources as of entries. What is on
@@ -18,8 +19,8 @@ func TestTimesThatCannotBe(t *testing.T) {
 	for year, plausible := range map[int]bool{1: false, 1600: false, 1900: false, 1969: false, 1970: true, 1994: true, 2038: true,
 		2106: true, 2200: true, 2201: false, 2300: false, 9999: false} {
 		when := time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC)
-		driver := fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
-			return &fetch.Response{
+		far := driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+			return &driver.Response{
 				Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1, Validator: fetch.Validator{ModTime: when}},
 				Body: io.NopCloser(strings.NewReader("x")),
 				Parse: func(io.Reader) iter.Seq2[fetch.Entry, error] {
@@ -27,8 +28,8 @@ func TestTimesThatCannotBe(t *testing.T) {
 				},
 			}, nil
 		})
-		c := fetch.New(&fetch.Options{Proxy: noProxy}, fetch.Use("x-far", driver), func(_ *fetch.Env, reg *fetch.Registry) {
-			reg.Register(fetch.Scheme{Name: "x-near", Ops: []fetch.Op{fetch.OpGet}, Local: true, Driver: driver})
+		c := fetch.New(&fetch.Options{Proxy: noProxy}, driver.Use("x-far", far), func(_ driver.Env, reg *driver.Registry) {
+			reg.Register(fetch.Scheme{Name: "x-near", Ops: []fetch.Op{fetch.OpGet}, Local: true, Driver: far})
 		})
 		for u, want := range map[string]bool{"x-far://h/": plausible, "x-near:/": true} {
 			resp, err := c.Get(t.Context(), u)

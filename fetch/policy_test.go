@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -228,10 +229,10 @@ func (n *fakeNet) options() *fetch.Options {
 }
 
 // redirectingLine makes "/to?URL" on x-line lead elsewhere.
-func redirectingLine(env *fetch.Env, reg *fetch.Registry) {
+func redirectingLine(env driver.Env, reg *driver.Registry) {
 	plain := lineDriver(env)
-	reg.Register(fetch.Scheme{Name: "x-line", Port: 7, Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
-		func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	reg.Register(fetch.Scheme{Name: "x-line", Port: 7, Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
+		func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			resp, err := plain(ctx, req)
 			if to, ok := req.URL.Query(); ok && err == nil {
 				resp.Location = []uri.URI{uri.MustParse(to)}
@@ -329,7 +330,7 @@ func TestUnknownSchemesConnectToNothing(t *testing.T) {
 		if _, err := c.Get(t.Context(), u); fetch.CodeOf(err) != want {
 			t.Errorf("Get(%q): error %v, want class %q", u, err, want)
 		}
-		if _, err := c.Stat(t.Context(), u); fetch.CodeOf(err) != want {
+		if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(u)}); fetch.CodeOf(err) != want {
 			t.Errorf("Stat(%q): error %v, want class %q", u, err, want)
 		}
 		if _, err := c.Dial(t.Context(), u); fetch.CodeOf(err) != want {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"sync/atomic"
 
+	"github.com/urlget/urlget/fetch/internal/exchange"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -30,8 +31,44 @@ type provenance struct {
 	recording *recording // of this exchange; nil if there is none
 	// place holds the place of the server that answers.
 	place atomic.Uint32
-	// conn is the connection that serves the exchange; the last one if there are several.
-	conn atomic.Pointer[Conn]
+	// conn holds the connection that serves the exchange; the last one if there are several.
+	conn atomic.Pointer[exchange.Conn]
+}
+
+// Dialed implements exchange.Exchange. The connection may not be the one chosen.
+func (p *provenance) Dialed(c exchange.Conn) {
+	p.served(p.placeOf(c))
+	p.conn.CompareAndSwap(nil, &c)
+}
+
+// Served implements exchange.Exchange.
+func (p *provenance) Served(c exchange.Conn) {
+	p.served(p.placeOf(c))
+	p.conn.Store(&c)
+}
+
+// Recording implements exchange.Exchange.
+func (p *provenance) Recording() *exchange.Recording {
+	if p.recording == nil {
+		return nil
+	}
+	return p.recording.Recording
+}
+
+// connection returns the connection that serves the exchange, or nil.
+func (p *provenance) connection() exchange.Conn {
+	if c := p.conn.Load(); c != nil {
+		return *c
+	}
+	return nil
+}
+
+// placeOf returns the place of the server that c is connected to.
+func (p *provenance) placeOf(c exchange.Conn) place {
+	if !p.proxy.url.IsZero() {
+		return placeUnknown
+	}
+	return placeOf(c.RemoteAddr())
 }
 
 // A place says whether a server is at a private or a public address.
@@ -45,7 +82,13 @@ const (
 
 // placeOf returns the place of addr, the peer of a connection.
 func placeOf(addr net.Addr) place {
-	ap, err := netip.ParseAddrPort(addr.String())
+	var ap netip.AddrPort
+	var err error
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		ap = tcp.AddrPort()
+	} else {
+		ap, err = netip.ParseAddrPort(addr.String())
+	}
 	switch {
 	case err != nil:
 		return placeUnknown
@@ -66,14 +109,12 @@ func (p *provenance) served(where place) {
 	}
 }
 
-type provenanceKey struct{}
-
 func withProvenance(ctx context.Context, p *provenance) context.Context {
-	return context.WithValue(ctx, provenanceKey{}, p)
+	return exchange.With(ctx, p)
 }
 
 func provenanceOf(ctx context.Context) *provenance {
-	if p, ok := ctx.Value(provenanceKey{}).(*provenance); ok {
+	if p, ok := exchange.Of(ctx).(*provenance); ok {
 		return p
 	}
 	return &provenance{}

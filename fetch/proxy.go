@@ -3,7 +3,6 @@ package fetch
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -35,7 +35,7 @@ func (c *Client) chooseProxy(req *Request, s Scheme, prov *provenance) (proxyCho
 		return choice, err
 	}
 	if _, err := netip.ParseAddr(req.URL.Host()); err != nil {
-		return proxyChoice{}, refusal(Reason{Kind: ReasonProxy},
+		return proxyChoice{}, refusal(Reason{Kind: driver.ReasonProxy},
 			"the proxy would resolve %s, and an untrusted request may not name a private address", req.URL.Host())
 	}
 	return choice, nil
@@ -156,9 +156,9 @@ func isLoopback(host string) bool {
 }
 
 // dialTunnel connects to addr through a tunnelling proxy, which resolves the name.
-func (e *Env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (net.Conn, error) {
+func (e *env) dialTunnel(ctx context.Context, p uri.URI, network, addr string) (net.Conn, error) {
 	if !strings.HasPrefix(network, "tcp") {
-		return nil, refusal(Reason{Kind: ReasonProxy}, "%s does not pass the proxy %s", network, p.Redacted())
+		return nil, refusal(Reason{Kind: driver.ReasonProxy}, "%s does not pass the proxy %s", network, p.Redacted())
 	}
 	var (
 		c   net.Conn
@@ -216,7 +216,7 @@ type peerName string
 func (peerName) Network() string  { return "tcp" }
 func (p peerName) String() string { return string(p) }
 
-func (e *Env) dialProxy(ctx context.Context, p uri.URI, port uint16) (net.Conn, error) {
+func (e *env) dialProxy(ctx context.Context, p uri.URI, port uint16) (net.Conn, error) {
 	addr := net.JoinHostPort(p.Host(), strconv.Itoa(int(p.Port(port))))
 	return e.dialDirect(ctx, &provenance{}, "tcp", addr, 0)
 }
@@ -225,7 +225,7 @@ func (e *Env) dialProxy(ctx context.Context, p uri.URI, port uint16) (net.Conn, 
 const maxConnectReply = 64 << 10
 
 // dialCONNECT opens a tunnel with the CONNECT method of HTTP (RFC 9110, section 9.3.6).
-func (e *Env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
+func (e *env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
 	port := uint16(3128)
 	switch p.Scheme() {
 	case "http":
@@ -240,13 +240,13 @@ func (e *Env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn
 	raw := c
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	if p.Scheme() == "https" {
-		t := tls.Client(c, e.tlsConfig(p.Host()))
-		if err := e.handshake(ctx, t); err != nil {
+		// The connection to the proxy is not part of the exchange.
+		conn := driver.NewConn(context.Background(), c, Timeouts{Connect: e.client.timeouts.Connect})
+		if err := conn.Handshake(ctx, e.tlsConfig(p.Host())); err != nil {
 			stop()
-			raw.Close()
 			return nil, err
 		}
-		c = t
+		c = conn.NetConn()
 	}
 	err = e.connect(ctx, c, p, addr)
 	if !stop() {
@@ -261,7 +261,7 @@ func (e *Env) dialCONNECT(ctx context.Context, p uri.URI, addr string) (net.Conn
 
 // connect requests the tunnel on c. Credentials in the URL of the proxy are sent at once, with
 // basic authentication, because most proxies close the connection after a 407 response.
-func (e *Env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) error {
+func (e *env) connect(ctx context.Context, c net.Conn, p uri.URI, addr string) error {
 	req := &http.Request{
 		Method: http.MethodConnect,
 		URL:    &url.URL{Opaque: addr},

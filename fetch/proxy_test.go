@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -283,7 +284,7 @@ func TestProxyTunnel(t *testing.T) {
 func TestTunnelledConnection(t *testing.T) {
 	t.Parallel()
 	proxy := socksProxy(t, "", "", "host.invalid:7")
-	withEnv(t, &fetch.Options{Proxy: through("socks5://" + proxy)}, "x-env://host.invalid/", func(ctx context.Context, env *fetch.Env, req *fetch.Request) {
+	withEnv(t, &fetch.Options{Proxy: through("socks5://" + proxy)}, "x-env://host.invalid/", func(ctx context.Context, env driver.Env, req *fetch.Request) {
 		conn, err := env.Dial(ctx, "tcp", "host.invalid:7")
 		if err != nil {
 			t.Fatal(err)
@@ -324,8 +325,8 @@ func TestRelayingProxies(t *testing.T) {
 		var gotProxy uri.URI
 		var gotRelay bool
 		web := &fakeWeb{pages: map[string]string{tt.url: "text"}}
-		c := fetch.New(&fetch.Options{Proxy: through(tt.proxy), Middleware: []fetch.Middleware{func(next fetch.Driver) fetch.Driver {
-			return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+		c := fetch.New(&fetch.Options{Proxy: through(tt.proxy), Middleware: []driver.Middleware{func(next driver.Driver) driver.Driver {
+			return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 				gotProxy, gotRelay = web.env.Proxy(ctx)
 				return next.Open(ctx, req)
 			})

@@ -6,28 +6,8 @@ import (
 	"fmt"
 )
 
-// A Range is a part of a resource, in bytes. Length 0 means up to the end. A negative Offset counts
-// from the end: {Offset: -9} is the last nine bytes, or everything if there are fewer; Length must
-// then be 0.
-type Range struct {
-	Offset int64 `json:"offset"`
-	Length int64 `json:"length,omitempty"`
-}
-
-// IsZero reports whether r is the whole resource.
-func (r Range) IsZero() bool { return r == Range{} }
-
-// Of returns r relative to the beginning of a resource of size bytes. It is zero if that is the
-// whole resource.
-func (r Range) Of(size int64) Range {
-	if r.Offset < 0 {
-		return Range{Offset: max(0, size+r.Offset)}
-	}
-	return r
-}
-
-// check returns an error if r is not a valid range.
-func (r Range) check() error {
+// checkRange returns an error if r is not a valid range.
+func checkRange(r Range) error {
 	if r.Length < 0 || r.Offset < 0 && r.Length != 0 {
 		return &Error{Code: ErrRange, Err: fmt.Errorf("a range of %d bytes from %d on is invalid", r.Length, r.Offset)}
 	}
@@ -39,12 +19,12 @@ func (r Range) check() error {
 // returned.
 func (c *Client) located(ctx context.Context, p *prepared) (*prepared, error) {
 	r := p.req.Range
-	if err := r.check(); err != nil {
+	if err := checkRange(r); err != nil {
 		return nil, err
 	}
 	byHTTP := p.scheme.RangeSets || p.prov.proxy.forward
 	if len(p.req.Ranges) > 0 {
-		return p, p.req.checkRanges(byHTTP)
+		return p, checkRanges(p.req, byHTTP)
 	}
 	if r.Offset >= 0 || byHTTP {
 		return p, nil
@@ -83,7 +63,7 @@ func (c *Client) size(ctx context.Context, p *prepared) (int64, error) {
 }
 
 // checkRanges returns an error if r has several ranges where that is not possible.
-func (r *Request) checkRanges(supported bool) error {
+func checkRanges(r *Request, supported bool) error {
 	if !supported {
 		return &Error{Code: ErrRange, Err: fmt.Errorf("%s has no several ranges in one request: %w", r.URL.Scheme(), errors.ErrUnsupported)}
 	}
@@ -91,7 +71,7 @@ func (r *Request) checkRanges(supported bool) error {
 		return &Error{Code: ErrRange, Err: errors.New("one range and several")}
 	}
 	for _, one := range r.Ranges {
-		if err := one.check(); err != nil {
+		if err := checkRange(one); err != nil {
 			return err
 		}
 	}

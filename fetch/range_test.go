@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -21,12 +22,12 @@ type digits struct {
 	asked []string
 }
 
-func (s *digits) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (s *digits) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	s.asked = append(s.asked, fmt.Sprintf("%s %+v", req.Op, req.Range))
 	if req.Op == fetch.OpStat && s.err != nil {
 		return nil, s.err
 	}
-	return &fetch.Response{Meta: fetch.Meta{Size: s.size}, Body: io.NopCloser(strings.NewReader("0123456789"))}, nil
+	return &driver.Response{Meta: fetch.Meta{Size: s.size}, Body: io.NopCloser(strings.NewReader("0123456789"))}, nil
 }
 
 // A range from the end reaches a driver as it can take it.
@@ -56,9 +57,9 @@ func TestRangesFromTheEnd(t *testing.T) {
 		s := &digits{size: tt.size, err: tt.err}
 		tt.scheme.Name, tt.scheme.Driver = "x-digits", s
 		ended := 0
-		c := fetch.New(&fetch.Options{Proxy: noProxy, Recorder: func(context.Context, *fetch.Request) *fetch.Exchange {
-			return &fetch.Exchange{End: func(error) { ended++ }}
-		}}, func(_ *fetch.Env, reg *fetch.Registry) { reg.Register(tt.scheme) })
+		c := fetch.New(&fetch.Options{Proxy: noProxy, Recorder: func(context.Context, *fetch.Request) *fetch.Recording {
+			return &fetch.Recording{End: func(error) { ended++ }}
+		}}, func(_ driver.Env, reg *driver.Registry) { reg.Register(tt.scheme) })
 		resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("x-digits:a"), Range: fetch.Range{Offset: -tt.last}})
 		if err == nil {
 			resp.Body.Close()
@@ -75,7 +76,7 @@ func TestRangesFromTheEnd(t *testing.T) {
 func TestRangesThatAreNone(t *testing.T) {
 	t.Parallel()
 	s := &digits{size: 10}
-	c := fetch.New(&fetch.Options{Proxy: noProxy}, func(_ *fetch.Env, reg *fetch.Registry) {
+	c := fetch.New(&fetch.Options{Proxy: noProxy}, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-digits", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: s})
 		reg.Register(fetch.Scheme{Name: "x-sets", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, RangeSets: true, Driver: s})
 	})

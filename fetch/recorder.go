@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"net"
 	"net/netip"
-	"sync"
 	"sync/atomic"
+
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/internal/exchange"
 )
 
 // A Recorder observes what a client does. It is called at the beginning of every exchange, that is,
@@ -14,11 +16,11 @@ import (
 // to call during it. If it returns nil, the exchange is not recorded. A Recorder may be called
 // concurrently.
 //
-// Traces of the conversation, metrics, spans and archives are all made from an Exchange, so all
+// Traces of the conversation, metrics, spans and archives are all made from a Recording, so all
 // that a driver has to do for them is mask its secrets.
-type Recorder func(ctx context.Context, req *Request) *Exchange
+type Recorder func(ctx context.Context, req *Request) *Recording
 
-// An Exchange is notified of the progress of one exchange. Functions that are nil are not called.
+// A Recording is notified of the progress of one exchange. Functions that are nil are not called.
 // The others must be quick, must not retain the slices passed to them, and must not close the
 // response. They may be called concurrently if the protocol uses several connections, as FTP does,
 // but none is called during or after End.
@@ -28,7 +30,7 @@ type Recorder func(ctx context.Context, req *Request) *Exchange
 // out. Messages of HTTP/2 and HTTP/3 appear as HTTP/1.1 would have written them, without transfer
 // coding. While Received is set, the kernel cannot move bytes directly from a socket to a file. SFTP
 // has only lines, because SSH encrypts what its driver sends.
-type Exchange struct {
+type Recording struct {
 	// Peer is called when a connection, new or reused, begins to serve the exchange, and again when
 	// TLS begins on it. Connections are numbered from 1.
 	Peer func(conn int, addr net.Addr, state *tls.ConnectionState)
@@ -44,7 +46,7 @@ type Exchange struct {
 	Line func(sent bool, line string)
 	// Response is called once the server has granted the request or named another location, before
 	// Body is read. It must not read Body.
-	Response func(*Response)
+	Response func(*driver.Response)
 	// Content is called with the content as it is read, even where that differs from the bytes on
 	// the connection: decoded, or assembled from messages of the protocol. That of a session is what
 	// it shows.
@@ -62,8 +64,8 @@ type Exchange struct {
 
 // JoinRecorders returns a Recorder that notifies all of list.
 func JoinRecorders(list ...Recorder) Recorder {
-	return func(ctx context.Context, req *Request) *Exchange {
-		var all []*Exchange
+	return func(ctx context.Context, req *Request) *Recording {
+		var all []*Recording
 		for _, r := range list {
 			if x := r(ctx, req); x != nil {
 				all = append(all, x)
@@ -75,12 +77,12 @@ func JoinRecorders(list ...Recorder) Recorder {
 		case 1:
 			return all[0]
 		}
-		return joinExchanges(all)
+		return joinRecordings(all)
 	}
 }
 
-func joinExchanges(all []*Exchange) *Exchange {
-	joined := &Exchange{}
+func joinRecordings(all []*Recording) *Recording {
+	joined := &Recording{}
 	for _, x := range all {
 		if x.Peer != nil {
 			before := joined.Peer
@@ -125,118 +127,35 @@ func both2[A, B any](f, g func(A, B)) func(A, B) {
 	return func(a A, b B) { f(a, b); g(a, b) }
 }
 
-// Trace returns a Recorder that passes the lines of all conversations to f, which may be called
+// RecordLines returns a Recorder that passes the lines of all conversations to f, which may be called
 // concurrently.
-func Trace(f func(sent bool, line string)) Recorder {
-	exchange := &Exchange{Line: f}
-	return func(context.Context, *Request) *Exchange { return exchange }
+func RecordLines(f func(sent bool, line string)) Recorder {
+	exchange := &Recording{Line: f}
+	return func(context.Context, *Request) *Recording { return exchange }
 }
 
 // A recording is an exchange being recorded. Its methods may be called on nil.
 type recording struct {
-	// exchange is what the Recorder returned, without Size and End. Its functions do nothing once
-	// the recording has ended.
-	exchange *Exchange
-	size     func(int64)  // Size, as the Recorder returned it; may be nil
-	done     func(error)  // End, as the Recorder returned it; may be nil
-	read     atomic.Int64 // bytes of content
-
-	calls sync.RWMutex // read-locked during calls, write-locked to end the recording
-	ended bool
-
-	mu    sync.Mutex
-	conns map[*Conn]int // connection numbers
+	*exchange.Recording
+	// responded, shown and member are Response, Content and Entry of the Recording, which do nothing
+	// once the recording has ended; nil if it has none.
+	responded func(*driver.Response)
+	shown     func([]byte)
+	member    func(Entry)
+	size      func(int64)  // Size of the Recording; may be nil
+	done      func(error)  // End of the Recording; may be nil
+	read      atomic.Int64 // bytes of content
 }
 
-func newRecording(x *Exchange) *recording {
-	r := &recording{size: x.Size, done: x.End, conns: make(map[*Conn]int)}
-	r.exchange = &Exchange{Lookup: whileOpen2(r, x.Lookup), Sent: whileOpen2(r, x.Sent), Received: whileOpen2(r, x.Received), Line: whileOpen2(r, x.Line),
-		Response: whileOpen(r, x.Response), Content: whileOpen(r, x.Content), Entry: whileOpen(r, x.Entry)}
-	if x.Peer != nil {
-		r.exchange.Peer = func(conn int, addr net.Addr, state *tls.ConnectionState) {
-			r.call(func() { x.Peer(conn, addr, state) })
-		}
-	}
-	return r
+func newRecording(x *Recording) *recording {
+	r := exchange.NewRecording(exchange.Hooks{Peer: x.Peer, Lookup: x.Lookup, Sent: x.Sent, Received: x.Received, Line: x.Line})
+	return &recording{Recording: r, responded: exchange.Open(r, x.Response), shown: exchange.Open(r, x.Content),
+		member: exchange.Open(r, x.Entry), size: x.Size, done: x.End}
 }
 
-// call calls f unless the exchange has ended.
-func (r *recording) call(f func()) {
-	r.calls.RLock()
-	defer r.calls.RUnlock()
-	if !r.ended {
-		f()
-	}
-}
-
-func whileOpen[A any](r *recording, f func(A)) func(A) {
-	if f == nil {
-		return nil
-	}
-	return func(a A) { r.call(func() { f(a) }) }
-}
-
-func whileOpen2[A, B any](r *recording, f func(A, B)) func(A, B) {
-	if f == nil {
-		return nil
-	}
-	return func(a A, b B) { r.call(func() { f(a, b) }) }
-}
-
-// number returns the number of a connection, and whether it is new to the exchange.
-func (r *recording) number(c *Conn) (n int, fresh bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if n, ok := r.conns[c]; ok {
-		return n, false
-	}
-	r.conns[c] = len(r.conns) + 1
-	return len(r.conns), true
-}
-
-// A stream is the part of a recording that belongs to one connection.
-type stream struct {
-	*recording
-	conn int
-	taps Taps
-}
-
-func (s *stream) peer(addr net.Addr, state *tls.ConnectionState) {
-	if s != nil && s.exchange.Peer != nil {
-		s.exchange.Peer(s.conn, addr, state)
-	}
-}
-
-func (s *stream) sent(p []byte) {
-	if s == nil || s.exchange.Sent == nil {
-		return
-	}
-	if s.taps.Mask != nil {
-		p = s.taps.Mask(p)
-	}
-	if len(p) > 0 {
-		s.exchange.Sent(s.conn, p)
-	}
-}
-
-func (s *stream) received(p []byte) {
-	if s == nil {
-		return
-	}
-	if s.taps.Received != nil {
-		s.taps.Received(p)
-	}
-	if s.exchange.Received != nil {
-		s.exchange.Received(s.conn, p)
-	}
-}
-
-// wantsBytes reports whether every byte received must be seen.
-func (s *stream) wantsBytes() bool { return s != nil && s.exchange.Received != nil }
-
-func (r *recording) response(resp *Response) {
-	if r != nil && r.exchange.Response != nil {
-		r.exchange.Response(resp)
+func (r *recording) response(resp *driver.Response) {
+	if r != nil && r.responded != nil {
+		r.responded(resp)
 	}
 }
 
@@ -245,7 +164,7 @@ func (r *recording) content() func([]byte) {
 	if r == nil {
 		return nil
 	}
-	return r.exchange.Content
+	return r.shown
 }
 
 // entry returns what is to be called with the members of a listing; nil if nobody wants them.
@@ -253,7 +172,7 @@ func (r *recording) entry() func(Entry) {
 	if r == nil {
 		return nil
 	}
-	return r.exchange.Entry
+	return r.member
 }
 
 // end ends the recording. Later calls have no effect.
@@ -261,18 +180,14 @@ func (r *recording) end(err error) {
 	if r == nil {
 		return
 	}
-	r.calls.Lock()
-	defer r.calls.Unlock()
-	if r.ended {
-		return
-	}
-	r.ended = true
-	if r.size != nil {
-		r.size(r.read.Load())
-	}
-	if r.done != nil {
-		r.done(err)
-	}
+	r.End(func() {
+		if r.size != nil {
+			r.size(r.read.Load())
+		}
+		if r.done != nil {
+			r.done(err)
+		}
+	})
 }
 
 // count adds n to the number of bytes of content read.
@@ -280,25 +195,4 @@ func (r *recording) count(n int64) {
 	if r != nil {
 		r.read.Add(n)
 	}
-}
-
-// recordingOf returns the recording of the exchange of ctx, or nil.
-func recordingOf(ctx context.Context) *recording { return provenanceOf(ctx).recording }
-
-// Trace returns a function to be called with the lines of the conversation, for drivers without a
-// Conn, or nil if nothing records them. Secrets in the lines must be masked.
-func (e *Env) Trace(ctx context.Context) func(sent bool, line string) {
-	if r := recordingOf(ctx); r != nil {
-		return r.exchange.Line
-	}
-	return nil
-}
-
-// Record returns the exchange of ctx, for drivers whose messages are not the bytes on the
-// connection, or nil if nothing is recorded.
-func (e *Env) Record(ctx context.Context) *Exchange {
-	if r := recordingOf(ctx); r != nil {
-		return r.exchange
-	}
-	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A notebook is a Recorder that writes everything down.
@@ -34,16 +35,16 @@ func (n *notebook) note(format string, args ...any) {
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
 }
 
-func (n *notebook) record(_ context.Context, req *fetch.Request) *fetch.Exchange {
+func (n *notebook) record(_ context.Context, req *fetch.Request) *fetch.Recording {
 	n.note("%s %s", req.Op, req.URL)
-	return &fetch.Exchange{
+	return &fetch.Recording{
 		Peer: func(conn int, addr net.Addr, state *tls.ConnectionState) {
 			n.note("peer %d %s tls=%v", conn, addr.Network(), state != nil)
 		},
 		Sent:     func(conn int, p []byte) { n.note("sent %d %q", conn, p) },
 		Received: func(conn int, p []byte) { n.note("received %d %q", conn, p) },
 		Line:     func(sent bool, line string) { n.note("line %v %q", sent, line) },
-		Response: func(r *fetch.Response) { n.note("response size=%d to=%v", r.Size, r.Location) },
+		Response: func(r *driver.Response) { n.note("response size=%d to=%v", r.Size, r.Location) },
 		Content:  func(p []byte) { n.note("content %q", p) },
 		Size: func(size int64) {
 			if size > 0 {
@@ -97,8 +98,8 @@ func TestRecorderSeesEachHopAndFailure(t *testing.T) {
 func TestRecordOfABodyThatIsLeft(t *testing.T) {
 	t.Parallel()
 	var n notebook
-	c := fetch.New(&fetch.Options{Recorder: n.record}, load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*fetch.Response, error) {
-		return &fetch.Response{Meta: fetch.Meta{Size: 3}, Body: io.NopCloser(strings.NewReader("abc"))}, nil
+	c := fetch.New(&fetch.Options{Recorder: n.record}, load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*driver.Response, error) {
+		return &driver.Response{Meta: fetch.Meta{Size: 3}, Body: io.NopCloser(strings.NewReader("abc"))}, nil
 	}))
 	resp, err := c.Get(t.Context(), "x:y")
 	if err != nil {
@@ -119,7 +120,7 @@ func TestRecorderIsAboveTLS(t *testing.T) {
 	roots.AddCert(s.Certificate())
 	var n notebook
 	opts := &fetch.Options{Proxy: noProxy, Recorder: n.record, TLS: &tls.Config{RootCAs: roots, ServerName: "example.com"}}
-	withEnv(t, opts, "x-env://h/", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
+	withEnv(t, opts, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
 		conn, err := env.Dial(ctx, "tcp", s.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -128,10 +129,10 @@ func TestRecorderIsAboveTLS(t *testing.T) {
 		if conn.TLS() != nil {
 			t.Error("TLS before the handshake")
 		}
-		if err := env.Handshake(ctx, conn, env.TLSConfig(ctx, "example.com")); err != nil {
+		if err := conn.Handshake(ctx, env.TLSConfig(ctx, "example.com")); err != nil {
 			t.Fatal(err)
 		}
-		if fetch.ConnOf(conn.NetConn()) != conn {
+		if driver.ConnOf(conn.NetConn()) != conn {
 			t.Error("the TLS connection is of another Conn")
 		}
 		defer conn.Bind(ctx)()
@@ -158,14 +159,14 @@ func TestJoinRecorders(t *testing.T) {
 	t.Parallel()
 	var a, b notebook
 	var lines []string
-	trace := fetch.Trace(func(sent bool, line string) { lines = append(lines, line) })
-	none := func(context.Context, *fetch.Request) *fetch.Exchange { return nil }
+	trace := fetch.RecordLines(func(sent bool, line string) { lines = append(lines, line) })
+	none := func(context.Context, *fetch.Request) *fetch.Recording { return nil }
 	c := fetch.New(&fetch.Options{Recorder: fetch.JoinRecorders(a.record, none, trace, b.record)},
-		func(env *fetch.Env, reg *fetch.Registry) {
-			reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
-				func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
-					env.Trace(ctx)(true, "a line")
-					return &fetch.Response{Body: fetch.NoBody}, nil
+		func(env driver.Env, reg *driver.Registry) {
+			reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
+				func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
+					driver.Trace(ctx)(true, "a line")
+					return &driver.Response{Body: driver.NoBody}, nil
 				})})
 		})
 	resp, err := c.Get(t.Context(), "x:y")
@@ -188,16 +189,16 @@ func TestContentGoesTheSlowWayOnlyIfItIsWanted(t *testing.T) {
 	for _, wanted := range []bool{false, true} {
 		var seen bytes.Buffer
 		var size int64
-		opts := &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Exchange {
-			x := &fetch.Exchange{Size: func(n int64) { size = n }}
+		opts := &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Recording {
+			x := &fetch.Recording{Size: func(n int64) { size = n }}
 			if wanted {
 				x.Content = func(p []byte) { seen.Write(p) }
 			}
 			return x
 		}}
 		fast := false
-		c := fetch.New(opts, load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*fetch.Response, error) {
-			return &fetch.Response{Meta: fetch.Meta{Size: 4}, Body: &fastBody{Reader: strings.NewReader("fast"), used: &fast}}, nil
+		c := fetch.New(opts, load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*driver.Response, error) {
+			return &driver.Response{Meta: fetch.Meta{Size: 4}, Body: &fastBody{Reader: strings.NewReader("fast"), used: &fast}}, nil
 		}))
 		resp, err := c.Get(t.Context(), "x:y")
 		if err != nil {
@@ -231,8 +232,8 @@ func TestConnectionsAreNumbered(t *testing.T) {
 	t.Parallel()
 	addr := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	var n notebook
-	withEnv(t, &fetch.Options{Proxy: noProxy, Recorder: n.record}, "x-env://h/", func(ctx context.Context, env *fetch.Env, _ *fetch.Request) {
-		var conns [2]*fetch.Conn
+	withEnv(t, &fetch.Options{Proxy: noProxy, Recorder: n.record}, "x-env://h/", func(ctx context.Context, env driver.Env, _ *fetch.Request) {
+		var conns [2]*driver.Conn
 		for i := range conns {
 			conn, err := env.Dial(ctx, "tcp", addr)
 			if err != nil {
@@ -241,16 +242,16 @@ func TestConnectionsAreNumbered(t *testing.T) {
 			defer conn.Close()
 			conns[i] = conn
 		}
-		for _, conn := range []*fetch.Conn{conns[0], conns[1], conns[0]} {
+		for _, conn := range []*driver.Conn{conns[0], conns[1], conns[0]} {
 			release := conn.Bind(ctx)
 			conn.WriteMasked([]byte("a"), nil)
 			fmt.Fprint(conn, "b")
 			release()
 			fmt.Fprint(conn, "c")
 		}
-		number, end := conns[1].Record(ctx, fetch.Taps{})
+		number, end := conns[1].Record(ctx, driver.Taps{})
 		end()
-		if other, _ := conns[1].Record(context.Background(), fetch.Taps{}); number != 2 || other != 0 {
+		if other, _ := conns[1].Record(context.Background(), driver.Taps{}); number != 2 || other != 0 {
 			t.Errorf("numbers %d and %d", number, other)
 		}
 	})
@@ -262,18 +263,18 @@ func TestNothingIsRecordedAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	var n notebook
 	var late func()
-	c := fetch.New(&fetch.Options{Recorder: n.record}, func(env *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
-			func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
-				x := env.Record(ctx)
+	c := fetch.New(&fetch.Options{Recorder: n.record}, func(env driver.Env, reg *driver.Registry) {
+		reg.Register(fetch.Scheme{Name: "x", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
+			func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
+				x := driver.Record(ctx)
 				late = func() {
 					x.Peer(1, &net.TCPAddr{}, nil)
 					x.Sent(1, []byte("sent"))
 					x.Received(1, []byte("received"))
 					x.Line(true, "line")
-					env.Trace(ctx)(false, "line")
+					driver.Trace(ctx)(false, "line")
 				}
-				return &fetch.Response{Body: fetch.NoBody}, nil
+				return &driver.Response{Body: driver.NoBody}, nil
 			})})
 	})
 	resp, err := c.Get(t.Context(), "x:y")
@@ -290,9 +291,9 @@ func TestConnOf(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()
 	defer far.Close()
-	conn := fetch.NewConn(near, 0)
+	conn := driver.NewConn(t.Context(), near, driver.Timeouts{})
 	defer conn.Close()
-	if fetch.ConnOf(conn) != conn || fetch.ConnOf(near) != nil || fetch.ConnOf(tls.Client(near, &tls.Config{})) != nil {
+	if driver.ConnOf(conn) != conn || driver.ConnOf(near) != nil || driver.ConnOf(tls.Client(near, &tls.Config{})) != nil {
 		t.Error("another connection")
 	}
 }
@@ -307,19 +308,19 @@ func TestLookupsAreRecorded(t *testing.T) {
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	var found []string
-	opts := &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Exchange {
-		return &fetch.Exchange{Lookup: func(host string, addrs []netip.Addr) {
+	opts := &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Recording {
+		return &fetch.Recording{Lookup: func(host string, addrs []netip.Addr) {
 			found = append(found, fmt.Sprint(host, " ", slices.Contains(addrs, netip.MustParseAddr("127.0.0.1"))))
 		}}
 	}}
-	c := fetch.New(opts, func(env *fetch.Env, r *fetch.Registry) {
-		r.Register(fetch.Scheme{Name: "x-dial", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	c := fetch.New(opts, func(env driver.Env, r *driver.Registry) {
+		r.Register(fetch.Scheme{Name: "x-dial", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(req.URL.Host(), port))
 			if err != nil {
 				return nil, err
 			}
 			conn.Close()
-			return &fetch.Response{Body: fetch.NoBody}, nil
+			return &driver.Response{Body: driver.NoBody}, nil
 		})})
 	})
 	defer c.Close()

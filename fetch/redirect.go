@@ -7,6 +7,7 @@ import (
 	"net/textproto"
 	"sync/atomic"
 
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -42,17 +43,17 @@ func (h *hopCount) take() error {
 
 // follow performs req and follows redirects. The policy is applied anew to each hop. Before is the
 // exchange that led to req if a driver opened it, otherwise nil.
-func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, before *provenance) (*Response, error) {
+func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, before *provenance) (o opened, _ error) {
 	op := req.Op.String()
 	p, err := c.prepare(req, hops, before)
 	if err != nil {
-		req.closeBody()
-		return nil, asError(op, req.URL, err)
+		closeBody(req)
+		return o, asError(op, req.URL, err)
 	}
 	var via []uri.URI
 	for {
 		var (
-			resp *Response
+			resp *driver.Response
 			rec  *recording
 		)
 		q, err := c.located(ctx, p)
@@ -66,10 +67,10 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 			if q == nil {
 				q = p
 			}
-			q.req.closeBody()
+			closeBody(q.req)
 			e := asError(op, p.req.URL, contextError(ctx, err))
 			rec.end(e)
-			return nil, e
+			return o, e
 		}
 		if p.gateway {
 			via = append(via, p.asked)
@@ -84,22 +85,22 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 				resp.Body.Close()
 				e := asError(op, resp.URL, err)
 				rec.end(e)
-				return nil, e
+				return o, e
 			}
-			c.guard(ctx, resp, p, rec)
+			o = opened{resp, c.guard(ctx, resp, p, rec)}
 			c.opts.TextLineEnds.apply(resp)
-			return resp, nil
+			return o, nil
 		}
 		resp.Body.Close()
 		rec.end(nil)
 		if err := hops.take(); err != nil {
 			e := asError(op, resp.URL, err)
 			e.Reply = resp.Reply
-			return nil, e
+			return o, e
 		}
 		via = append(via, resp.URL)
 		if p, err = c.choose(resp, p, hops); err != nil {
-			return nil, err
+			return o, err
 		}
 		c.logger.Debug("redirect", "from", resp.URL.Redacted(), "to", p.asked.Redacted())
 	}
@@ -107,11 +108,11 @@ func (c *Client) follow(ctx context.Context, req *Request, hops *hopCount, befor
 
 // choose prepares a request for the first of resp.Location that has a driver and is allowed by the
 // policy. If there is none, it returns the error for the first location.
-func (c *Client) choose(resp *Response, before *prepared, hops *hopCount) (*prepared, error) {
+func (c *Client) choose(resp *driver.Response, before *prepared, hops *hopCount) (*prepared, error) {
 	var first error
 	for _, loc := range resp.Location {
 		next := redirected(before.req, resp.URL, loc)
-		err := next.resend(resp)
+		err := resend(next, resp)
 		var p *prepared
 		if err == nil {
 			p, err = c.prepare(next, hops, before.prov)

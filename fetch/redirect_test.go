@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -84,9 +85,6 @@ func TestResponseTellsTheWay(t *testing.T) {
 	}
 	if got, want := resp.URL.String(), "http://b/z#own"; got != want {
 		t.Errorf("URL is %s, want %s: a fragment is inherited as it is written", got, want)
-	}
-	if len(resp.Location) != 0 {
-		t.Errorf("Location is %v", resp.Location)
 	}
 }
 
@@ -194,7 +192,7 @@ func TestRedirectsLeadToFewSchemes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		web := &fakeWeb{pages: map[string]string{tt.from: "-> " + tt.to, tt.to: "there"}}
-		c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &tt.policy}, web.load, func(_ *fetch.Env, reg *fetch.Registry) {
+		c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &tt.policy}, web.load, func(_ driver.Env, reg *driver.Registry) {
 			for _, name := range []string{"gopher", "gophers", "finger", "data", "x-links", "x-local"} {
 				reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Driver: web,
 					Refers: name == "x-links", Local: name == "x-local"})
@@ -207,7 +205,7 @@ func TestRedirectsLeadToFewSchemes(t *testing.T) {
 			if got != "there" || err != nil {
 				t.Errorf("%s to %s: %q, %v", tt.from, tt.to, got, err)
 			}
-		case !errors.As(err, &e) || e.Code != fetch.ErrPolicy || e.Reason.Kind != fetch.ReasonRedirect ||
+		case !errors.As(err, &e) || e.Code != fetch.ErrPolicy || e.Reason.Kind != driver.ReasonRedirect ||
 			e.Reason.Scheme != uri.MustParse(tt.to).Scheme():
 			t.Errorf("%s to %s: error %v, want the policy's", tt.from, tt.to, err)
 		case len(web.urls()) != 1:
@@ -250,8 +248,8 @@ func TestEnvOpen(t *testing.T) {
 	} {
 		web := &fakeWeb{pages: pages}
 		passed := 0
-		c := fetch.New(&fetch.Options{Proxy: noProxy, Middleware: []fetch.Middleware{func(next fetch.Driver) fetch.Driver {
-			return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+		c := fetch.New(&fetch.Options{Proxy: noProxy, Middleware: []driver.Middleware{func(next driver.Driver) driver.Driver {
+			return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 				passed++
 				return next.Open(ctx, req)
 			})

@@ -65,21 +65,12 @@ const (
 	longRun = 2 * blockSize
 )
 
-// Open opens the resource that rawURL names for random access. The context governs all reads until
+// Open opens the resource that req names for random access. Op, Range, Ranges and IfChanged of req
+// are ignored; a method other than GET and a body are errors. The context governs all reads until
 // Close. If err is nil, the caller must close the Resource.
-func (c *Client) Open(ctx context.Context, rawURL string) (*Resource, error) {
-	u, err := parse(OpGet, rawURL)
-	if err != nil {
-		return nil, err
-	}
-	return c.OpenRequest(ctx, &Request{URL: u})
-}
-
-// OpenRequest is like Open for a request, whose Op, Range, Ranges and IfChanged are ignored. A
-// method other than GET and a body are errors.
-func (c *Client) OpenRequest(ctx context.Context, req *Request) (*Resource, error) {
+func (c *Client) Open(ctx context.Context, req *Request) (*Resource, error) {
 	if req.Sends() {
-		req.closeBody()
+		closeBody(req)
 		return nil, asError(OpGet.String(), req.URL, &Error{Code: ErrRequest,
 			Err: errors.New("what answers a content that was sent cannot be read from anywhere")})
 	}

@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"net/textproto"
 	"strings"
+
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // checkBody refuses a method or a body where they mean nothing.
-func (s Scheme) checkBody(req *Request) error {
+func checkBody(s Scheme, req *Request) error {
 	switch {
 	case !req.Sends():
 		return nil
 	case req.Op != OpGet:
 		return &Error{Code: ErrRequest, Err: fmt.Errorf("%s has no method and sends no content", req.Op)}
-	case !s.Bodies && req.hasBody():
+	case !s.Bodies && hasBody(req):
 		return &Error{Code: ErrRequest, Err: fmt.Errorf("nothing can be sent to %s URLs: %w", s.Name, errors.ErrUnsupported)}
 	case !s.Bodies:
 		return &Error{Code: ErrRequest, Err: fmt.Errorf("%s has no method %s: %w", s.Name, Printable(req.Method), errors.ErrUnsupported)}
@@ -37,34 +39,29 @@ func (p *prepared) embodied() (*prepared, error) {
 	return &q, nil
 }
 
-// Sends reports whether r does more than to ask: it has a body, or another method than GET.
-func (r *Request) Sends() bool {
-	return r.hasBody() || r.Method != "" && r.Method != "GET"
-}
+func hasBody(r *Request) bool { return r.Body != nil || r.GetBody != nil }
 
-func (r *Request) hasBody() bool { return r.Body != nil || r.GetBody != nil }
-
-func (r *Request) closeBody() {
+func closeBody(r *Request) {
 	if r.Body != nil {
 		r.Body.Close()
 	}
 }
 
 // resend makes r, which was made by redirected, what resp asks for: the same again, or a GET.
-func (r *Request) resend(resp *Response) error {
+func resend(r *Request, resp *driver.Response) error {
 	if !r.Sends() {
 		return nil
 	}
-	hasBody := r.hasBody()
+	withBody := hasBody(r)
 	r.Body = nil // it is used up
 	switch {
 	case !resp.Resend:
 		r.Method, r.GetBody, r.ContentLength = "", nil, 0
 		r.Header = withoutContent(r.Header)
 		return nil
-	case hasBody && r.GetBody == nil:
+	case withBody && r.GetBody == nil:
 		return &Error{Code: ErrRedirect, Err: errors.New("the server wants the content once more, which can be sent but once")}
-	case hasBody && r.From.Scheme() == "https" && r.URL.Scheme() != "https":
+	case withBody && r.From.Scheme() == "https" && r.URL.Scheme() != "https":
 		return refusal(Reason{}, "%s wants the content sent on without TLS", r.From.Redacted())
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -27,7 +28,7 @@ func (b sentBody) Close() error {
 // It notes what it was sent.
 type inbox struct{ got []string }
 
-func (b *inbox) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (b *inbox) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	line := req.Method + " " + req.URL.Host()
 	if req.Body != nil {
 		content, _ := io.ReadAll(req.Body)
@@ -38,7 +39,7 @@ func (b *inbox) Open(_ context.Context, req *fetch.Request) (*fetch.Response, er
 		line += " as " + t
 	}
 	b.got = append(b.got, line)
-	resp := &fetch.Response{Body: fetch.NoBody}
+	resp := &driver.Response{Body: driver.NoBody}
 	how, to, redirects := strings.Cut(strings.TrimPrefix(req.URL.Path(), "/"), "/")
 	if redirects {
 		resp.Location = []uri.URI{uri.MustParse(to)}
@@ -47,7 +48,7 @@ func (b *inbox) Open(_ context.Context, req *fetch.Request) (*fetch.Response, er
 	return resp, nil
 }
 
-func (b *inbox) load(_ *fetch.Env, reg *fetch.Registry) {
+func (b *inbox) load(_ driver.Env, reg *driver.Registry) {
 	ops := []fetch.Op{fetch.OpGet, fetch.OpStat}
 	reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: ops, Bodies: true, ForwardProxy: true, Driver: b})
 	reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: ops, Bodies: true, Driver: b})
@@ -129,10 +130,10 @@ func TestBodiesAreForContentAlone(t *testing.T) {
 			t.Errorf("explain %v %s: %v", req.Op, req.URL, err)
 		}
 	}
-	if _, err := c.Describe(t.Context(), &fetch.Request{URL: uri.MustParse("http://a/"), GetBody: body}); fetch.CodeOf(err) != fetch.ErrRequest {
+	if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("http://a/"), GetBody: body}); fetch.CodeOf(err) != fetch.ErrRequest {
 		t.Errorf("describe: %v", err)
 	}
-	if _, err := c.OpenRequest(t.Context(), &fetch.Request{URL: uri.MustParse("http://a/"), GetBody: body}); fetch.CodeOf(err) != fetch.ErrRequest {
+	if _, err := c.Open(t.Context(), &fetch.Request{URL: uri.MustParse("http://a/"), GetBody: body}); fetch.CodeOf(err) != fetch.ErrRequest {
 		t.Errorf("open: %v", err)
 	}
 	broken := &fetch.Request{URL: uri.MustParse("http://a/"), GetBody: func() (io.ReadCloser, error) { return nil, errors.New("no such file") }}

@@ -12,8 +12,9 @@ import (
 
 	xproxy "golang.org/x/net/proxy"
 
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // socksPort is the default port of a SOCKS proxy.
@@ -32,7 +33,7 @@ func (f forward) DialContext(ctx context.Context, network, addr string) (net.Con
 
 // dialSOCKS5 connects through a SOCKS5 proxy (RFC 1928), with the user and password in its URL (RFC
 // 1929) if there are any.
-func (e *Env) dialSOCKS5(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
+func (e *env) dialSOCKS5(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
 	var auth *xproxy.Auth
 	if user, ok := p.User(); ok {
 		password, _ := p.Password()
@@ -63,7 +64,7 @@ const (
 
 // dialSOCKS4 connects through a SOCKS4 proxy, which takes IPv4 addresses, or a SOCKS4a proxy, which
 // also takes names. The user in its URL is the user ID; there are no passwords.
-func (e *Env) dialSOCKS4(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
+func (e *env) dialSOCKS4(ctx context.Context, p uri.URI, addr string) (net.Conn, error) {
 	request, err := e.socks4Request(ctx, p, addr)
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (e *Env) dialSOCKS4(ctx context.Context, p uri.URI, addr string) (net.Conn,
 	return c, nil
 }
 
-func (e *Env) socks4Request(ctx context.Context, p uri.URI, addr string) ([]byte, error) {
+func (e *env) socks4Request(ctx context.Context, p uri.URI, addr string) ([]byte, error) {
 	host, service, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (e *Env) socks4Request(ctx context.Context, p uri.URI, addr string) ([]byte
 		}
 	}
 	if to = to.Unmap(); !to.Is4() {
-		return nil, refusal(Reason{Kind: ReasonProxy, Host: host}, "%s has no place in SOCKS4, which knows IPv4 alone", to)
+		return nil, refusal(Reason{Kind: driver.ReasonProxy, Host: host}, "%s has no place in SOCKS4, which knows IPv4 alone", to)
 	}
 	if !named {
 		if err := e.client.policy.checkAddr(provenanceOf(ctx), netip.AddrPortFrom(to, uint16(port))); err != nil {
@@ -126,7 +127,7 @@ func (e *Env) socks4Request(ctx context.Context, p uri.URI, addr string) ([]byte
 }
 
 // lookupIPv4 resolves host, the host of addr.
-func (e *Env) lookupIPv4(ctx context.Context, addr, host string) (netip.Addr, error) {
+func (e *env) lookupIPv4(ctx context.Context, addr, host string) (netip.Addr, error) {
 	if ip, ok := e.client.opts.Network.Hosts[addr]; ok {
 		return ip, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A flood is a body of lines without end that counts what is taken of it.
@@ -61,8 +62,8 @@ func lines(r io.Reader) iter.Seq2[fetch.Entry, error] {
 }
 
 func listingClient(opts *fetch.Options, size int64, body io.ReadCloser) *fetch.Client {
-	return fetch.New(opts, load("x", []fetch.Op{fetch.OpGet, fetch.OpList}, func(context.Context, *fetch.Request) (*fetch.Response, error) {
-		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: size}, Body: body, Parse: lines}, nil
+	return fetch.New(opts, load("x", []fetch.Op{fetch.OpGet, fetch.OpList}, func(context.Context, *fetch.Request) (*driver.Response, error) {
+		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: size}, Body: body, Parse: lines}, nil
 	}))
 }
 
@@ -126,14 +127,14 @@ func TestBodiesThatGoOnAreCutOff(t *testing.T) {
 				}
 				url := "x:y"
 				body := &flood{}
-				loader := load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*fetch.Response, error) {
-					return &fetch.Response{Meta: fetch.Meta{Size: size}, Body: body}, nil
+				loader := load("x", []fetch.Op{fetch.OpGet}, func(context.Context, *fetch.Request) (*driver.Response, error) {
+					return &driver.Response{Meta: fetch.Meta{Size: size}, Body: body}, nil
 				})
 				if kind == "a connection" {
 					url = "x-line://" + listen(t, func(c net.Conn) { io.Copy(c, &flood{}) }) + "/"
-					loader = func(env *fetch.Env, reg *fetch.Registry) {
-						reg.Register(fetch.Scheme{Name: "x-line", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
-							func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+					loader = func(env driver.Env, reg *driver.Registry) {
+						reg.Register(fetch.Scheme{Name: "x-line", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
+							func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 								resp, err := lineDriver(env)(ctx, req)
 								if resp != nil {
 									resp.Size = size
@@ -198,23 +199,23 @@ func TestNewListing(t *testing.T) {
 	lost := errors.New("lost")
 	for _, fails := range []bool{false, true} {
 		closed := 0
-		parts := func(yield func(fetch.Part, error) bool) {
-			if !yield(fetch.Part{Text: []byte("header\n")}, nil) {
+		parts := func(yield func(driver.Part, error) bool) {
+			if !yield(driver.Part{Text: []byte("header\n")}, nil) {
 				return
 			}
 			for i := range 1000 {
 				text := fmt.Appendf(nil, "%d %s\n", i, strings.Repeat("x", i))
-				if !yield(fetch.Part{Text: text, Entries: []fetch.Entry{{Name: fmt.Sprint(i)}, {Name: "twin"}}}, nil) {
+				if !yield(driver.Part{Text: text, Entries: []fetch.Entry{{Name: fmt.Sprint(i)}, {Name: "twin"}}}, nil) {
 					return
 				}
 			}
 			if fails {
-				yield(fetch.Part{}, lost)
+				yield(driver.Part{}, lost)
 			}
 		}
-		open := func(context.Context, *fetch.Request) (*fetch.Response, error) {
-			resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
-			resp.Body, resp.Parse = fetch.NewListing(parts, func() error { closed++; return nil })
+		open := func(context.Context, *fetch.Request) (*driver.Response, error) {
+			resp := &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
+			resp.Body, resp.Parse = driver.NewListing(parts, func() error { closed++; return nil })
 			return resp, nil
 		}
 		c := fetch.New(nil, load("x", []fetch.Op{fetch.OpList}, open))
@@ -259,7 +260,7 @@ func TestOnClose(t *testing.T) {
 	}
 	for _, tt := range tests {
 		closed := 0
-		b := fetch.OnClose(tt.body, func() { closed++ })
+		b := driver.OnClose(tt.body, func() { closed++ })
 		_, isTo := b.(io.WriterTo)
 		_, isW := b.(io.Writer)
 		_, isT := b.(fetch.Terminal)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -26,7 +27,7 @@ type menus struct {
 	open  int
 }
 
-func (m *menus) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (m *menus) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = append(m.asked, req.URL.String())
@@ -39,7 +40,7 @@ func (m *menus) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 		return nil, fetch.ErrNotFound
 	}
 	if to, ok := strings.CutPrefix(page, "=> "); ok {
-		return &fetch.Response{Location: []uri.URI{uri.MustParse(to)}, Body: fetch.NoBody}, nil
+		return &driver.Response{Location: []uri.URI{uri.MustParse(to)}, Body: driver.NoBody}, nil
 	}
 	if m.open > 0 {
 		return nil, errors.New("two listings are open at once")
@@ -70,16 +71,16 @@ func (m *menus) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 			}
 		}
 	}
-	body := fetch.OnClose(io.NopCloser(strings.NewReader(page)), func() {
+	body := driver.OnClose(io.NopCloser(strings.NewReader(page)), func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.open--
 	})
-	return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: int64(len(page))}, Body: body, Parse: parse}, nil
+	return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: int64(len(page))}, Body: body, Parse: parse}, nil
 }
 
 func (m *menus) client() *fetch.Client {
-	return fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
+	return fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
 		for _, name := range []string{"x-menu", "x-other"} {
 			reg.Register(fetch.Scheme{Name: name, Port: 70, Ops: []fetch.Op{fetch.OpList}, Driver: m})
 		}
@@ -175,7 +176,7 @@ func TestWalkKeepsProvenance(t *testing.T) {
 		t.Errorf("From was %q, want %q", m.from, want)
 	}
 	// A menu cannot lead to this machine.
-	local := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
+	local := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
 		m := &menus{pages: map[string]string{"x-menu://h/": "disk -> x-local:/", "x-local:/": "secret"}}
 		reg.Register(fetch.Scheme{Name: "x-menu", Ops: []fetch.Op{fetch.OpList}, Driver: m})
 		reg.Register(fetch.Scheme{Name: "x-local", Ops: []fetch.Op{fetch.OpList}, Local: true, Driver: m})
@@ -277,7 +278,7 @@ func ExampleClient_Open() {
 	copy(s.data[500_000:], "here it is")
 	c := s.client()
 	defer c.Close()
-	r, err := c.Open(context.Background(), "x-shelf://h/doc")
+	r, err := c.Open(context.Background(), &fetch.Request{URL: uri.MustParse("x-shelf://h/doc")})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -294,7 +295,7 @@ func ExampleClient_Open() {
 }
 
 func ExampleClient_ReadAll() {
-	c := fetch.New(nil, fetch.Use("x-echo", fetch.DriverFunc(echo)))
+	c := fetch.New(nil, driver.Use("x-echo", driver.DriverFunc(echo)))
 	defer c.Close()
 	text, err := c.ReadAll(context.Background(), "x-echo:hello", 1<<20)
 	fmt.Printf("%s %v\n", text, err)

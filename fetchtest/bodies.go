@@ -155,7 +155,7 @@ func stat(t *caseTest) {
 	c := t.client(nil)
 	for _, name := range []string{smallFile, middleFile} {
 		rawURL, want := t.file(name)
-		got, err := c.Stat(t.context(), rawURL)
+		got, err := c.Stat(t.context(), &fetch.Request{URL: t.parse(rawURL)})
 		if err != nil {
 			t.Fatalf("Stat: %v", err)
 		}
@@ -347,7 +347,7 @@ func notFound(t *caseTest) {
 	rawURL := t.url(absentFile)
 	c := t.client(nil)
 	t.checkNotFound("Get", t.drain(c, rawURL))
-	_, err := c.Stat(t.context(), rawURL)
+	_, err := c.Stat(t.context(), &fetch.Request{URL: t.parse(rawURL)})
 	t.checkNotFound("Stat", err)
 	t.recovers(c)
 }

@@ -17,25 +17,26 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // A treeDriver speaks x-tree. It is right, but for the one bug it has.
 type treeDriver struct {
-	env  *fetch.Env
+	env  driver.Env
 	bug  string
 	over <-chan struct{} // closed when the test ends
 	meet chan struct{}
-	kept chan *fetch.Conn // idle connections, for the driver that reuses them
+	kept chan *driver.Conn // idle connections, for the driver that reuses them
 }
 
 func treeSite(t testing.TB, tree fs.FS, bug string) Site {
 	s := startTreeServer(t, tree)
 	return Site{
-		Load: func(env *fetch.Env, reg *fetch.Registry) {
+		Load: func(env driver.Env, reg *driver.Registry) {
 			reg.Register(fetch.Scheme{Name: "x-tree", Port: 7777, Ranges: bug != "has no ranges",
-				Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Driver: &treeDriver{env: env, bug: bug, over: t.Context().Done(), meet: make(chan struct{}), kept: make(chan *fetch.Conn, 1)}})
+				Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Driver: &treeDriver{env: env, bug: bug, over: t.Context().Done(), meet: make(chan struct{}), kept: make(chan *driver.Conn, 1)}})
 		},
 		URL: func(name string) string {
 			if name == bigFile && bug != "" {
@@ -55,7 +56,7 @@ func treeSite(t testing.TB, tree fs.FS, bug string) Site {
 
 func (d *treeDriver) has(bug string) bool { return d.bug == bug }
 
-func (d *treeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (d *treeDriver) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	name, err := uri.Unescape(req.URL.URLPath())
 	switch {
 	case d.has("sends CR LF"):
@@ -95,7 +96,7 @@ func (d *treeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Respo
 	return resp, nil
 }
 
-func (d *treeDriver) dial(ctx context.Context, u uri.URI) (*fetch.Conn, error) {
+func (d *treeDriver) dial(ctx context.Context, u uri.URI) (*driver.Conn, error) {
 	if d.has("ignores the context") {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -104,7 +105,7 @@ func (d *treeDriver) dial(ctx context.Context, u uri.URI) (*fetch.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		return fetch.NewConn(conn, 0), nil
+		return driver.NewConn(ctx, conn, driver.Timeouts{}), nil
 	}
 	if d.has("forgets the scope") {
 		select {
@@ -116,7 +117,7 @@ func (d *treeDriver) dial(ctx context.Context, u uri.URI) (*fetch.Conn, error) {
 	return d.env.Dial(ctx, "tcp", u.HostPort(7777))
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
+// CloseIdleConnections implements driver.IdleCloser.
 func (d *treeDriver) CloseIdleConnections() {
 	select {
 	case conn := <-d.kept:
@@ -125,7 +126,7 @@ func (d *treeDriver) CloseIdleConnections() {
 	}
 }
 
-func (d *treeDriver) exchange(ctx context.Context, conn *fetch.Conn, line string, req *fetch.Request) (*fetch.Response, error) {
+func (d *treeDriver) exchange(ctx context.Context, conn *driver.Conn, line string, req *fetch.Request) (*driver.Response, error) {
 	release := func() bool { return true }
 	if !d.has("ignores the context") {
 		release = conn.Bind(ctx)
@@ -150,7 +151,7 @@ func (d *treeDriver) exchange(ctx context.Context, conn *fetch.Conn, line string
 	}
 	status, text, _ := strings.Cut(string(reply), " ")
 	n, _ := strconv.ParseInt(text, 10, 64)
-	resp := &fetch.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: n, Name: req.URL.LastSegment()}}
+	resp := &driver.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: n, Name: req.URL.LastSegment()}}
 	switch {
 	case status == "404":
 		if d.has("calls everything a server failure") {
@@ -179,7 +180,7 @@ func (d *treeDriver) exchange(ctx context.Context, conn *fetch.Conn, line string
 		}
 	case fetch.OpList:
 		resp.Kind, resp.Size = fetch.KindListing, -1
-		resp.Body, resp.Parse = fetch.NewListing(d.members(r, req.URL), b.Close)
+		resp.Body, resp.Parse = driver.NewListing(d.members(r, req.URL), b.Close)
 		if d.has("reads listings past the client") {
 			resp.Parse = func(io.Reader) iter.Seq2[fetch.Entry, error] { return entriesOf(d.members(r, req.URL)) }
 		}
@@ -187,7 +188,7 @@ func (d *treeDriver) exchange(ctx context.Context, conn *fetch.Conn, line string
 	return resp, nil
 }
 
-func (d *treeDriver) object(resp *fetch.Response, b *treeBody, req *fetch.Request) (*fetch.Response, error) {
+func (d *treeDriver) object(resp *driver.Response, b *treeBody, req *fetch.Request) (*driver.Response, error) {
 	b.object = true
 	// It waits for a second request for one of the files that the case retrieves at once.
 	if d.has("does one thing at a time") && resp.Name == "one.txt" {
@@ -247,7 +248,7 @@ func (p pumped) Read(b []byte) (int, error) {
 	return 1, nil
 }
 
-func entriesOf(parts iter.Seq2[fetch.Part, error]) iter.Seq2[fetch.Entry, error] {
+func entriesOf(parts iter.Seq2[driver.Part, error]) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		for part, err := range parts {
 			if err != nil {
@@ -263,8 +264,8 @@ func entriesOf(parts iter.Seq2[fetch.Part, error]) iter.Seq2[fetch.Entry, error]
 	}
 }
 
-func (d *treeDriver) members(r *wire.Reader, dir uri.URI) iter.Seq2[fetch.Part, error] {
-	return func(yield func(fetch.Part, error) bool) {
+func (d *treeDriver) members(r *wire.Reader, dir uri.URI) iter.Seq2[driver.Part, error] {
+	return func(yield func(driver.Part, error) bool) {
 		for {
 			line, err := r.Line()
 			if string(line) == "." {
@@ -275,7 +276,7 @@ func (d *treeDriver) members(r *wire.Reader, dir uri.URI) iter.Seq2[fetch.Part, 
 				err = &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server lists %q", line)}
 			}
 			if err != nil {
-				yield(fetch.Part{}, err)
+				yield(driver.Part{}, err)
 				return
 			}
 			size, _ := strconv.ParseInt(words[1], 10, 64)
@@ -285,7 +286,7 @@ func (d *treeDriver) members(r *wire.Reader, dir uri.URI) iter.Seq2[fetch.Part, 
 			}
 			u, err := uri.ParseLoose(strings.TrimSuffix(dir.String(), "/") + "/" + escaped)
 			if err != nil {
-				yield(fetch.Part{}, err)
+				yield(driver.Part{}, err)
 				return
 			}
 			e := fetch.Entry{URL: u, Name: words[2], Size: size, Rel: "item"}
@@ -299,14 +300,14 @@ func (d *treeDriver) members(r *wire.Reader, dir uri.URI) iter.Seq2[fetch.Part, 
 			if d.has("lists its URL") {
 				text = fmt.Appendln(nil, dir)
 			}
-			if !yield(fetch.Part{Text: text, Entries: []fetch.Entry{e}}, nil) {
+			if !yield(driver.Part{Text: text, Entries: []fetch.Entry{e}}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// Explain implements fetch.Explainer.
+// Explain implements driver.Explainer.
 func (d *treeDriver) Explain(req *fetch.Request) ([]string, error) {
 	if d.has("connects to explain") {
 		if c, err := d.dial(context.Background(), req.URL); err == nil {
@@ -320,7 +321,7 @@ func (d *treeDriver) Explain(req *fetch.Request) ([]string, error) {
 type treeBody struct {
 	d       *treeDriver
 	r       *wire.Reader
-	conn    *fetch.Conn
+	conn    *driver.Conn
 	release func() bool
 	left    atomic.Int64 // -1 for up to the close
 	object  bool

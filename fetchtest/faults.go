@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // hasCode reports whether err is of one of the classes.
@@ -47,7 +48,7 @@ func cut(t *caseTest) {
 			t.checkLost(way, err)
 		case got.Len() == len(want):
 			t.Errorf("%s: all came: the fault of the server did not strike", way)
-		case resp.Framing != fetch.FramedByClose:
+		case resp.Framing != driver.FramedByClose:
 			t.Errorf("%s: %d of %d bytes came, and then the end as if that were all", way, got.Len(), len(want))
 		}
 	}

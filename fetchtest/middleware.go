@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -21,7 +22,7 @@ import (
 // sessions with their [fetch.Terminal], errors and contexts pass it, and bodies are closed. It is
 // for middleware that limits or observes, not for one that answers in place of the driver, such as
 // a cache. Each case is a subtest, with a middleware of its own from wrap.
-func RunMiddleware(t *testing.T, wrap func() fetch.Middleware) {
+func RunMiddleware(t *testing.T, wrap func() driver.Middleware) {
 	t.Helper()
 	for _, c := range middlewareCases {
 		t.Run(c.name, func(t *testing.T) { c.test(t, wrap(), 20*time.Second) })
@@ -46,12 +47,12 @@ var middlewareCases = []middlewareCase{
 }
 
 // test runs the case. The timeout is for a middleware that waits for ever.
-func (c middlewareCase) test(t testing.TB, wrapped fetch.Middleware, timeout time.Duration) {
+func (c middlewareCase) test(t testing.TB, wrapped driver.Middleware, timeout time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), timeout, fmt.Errorf("the middleware did not return within %v", timeout))
 	defer cancel()
 	m := &middlewareTest{ctx: ctx}
-	m.client = fetch.New(&fetch.Options{Middleware: []fetch.Middleware{wrapped}}, func(_ *fetch.Env, reg *fetch.Registry) {
+	m.client = fetch.New(&fetch.Options{Middleware: []driver.Middleware{wrapped}}, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-test", Driver: m,
 			Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList, fetch.OpDial}})
 	})
@@ -64,7 +65,7 @@ func (c middlewareCase) test(t testing.TB, wrapped fetch.Middleware, timeout tim
 type middlewareTest struct {
 	ctx    context.Context
 	client *fetch.Client
-	answer func(ctx context.Context, req *fetch.Request) (*fetch.Response, error)
+	answer func(ctx context.Context, req *fetch.Request) (*driver.Response, error)
 	open   atomic.Int64 // bodies
 }
 
@@ -72,8 +73,8 @@ const middlewareURL = "x-test://host.invalid/a"
 
 var errMiddleware = errors.New("the driver's error")
 
-// Open implements fetch.Driver.
-func (m *middlewareTest) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (m *middlewareTest) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	resp, err := m.answer(ctx, req)
 	if err == nil {
 		m.open.Add(1)
@@ -83,8 +84,8 @@ func (m *middlewareTest) Open(ctx context.Context, req *fetch.Request) (*fetch.R
 
 // object answers with content.
 func (m *middlewareTest) object(content string) {
-	m.answer = func(context.Context, *fetch.Request) (*fetch.Response, error) {
-		return &fetch.Response{Meta: fetch.Meta{Size: int64(len(content)), Name: "a"}, Body: m.body(content)}, nil
+	m.answer = func(context.Context, *fetch.Request) (*driver.Response, error) {
+		return &driver.Response{Meta: fetch.Meta{Size: int64(len(content)), Name: "a"}, Body: m.body(content)}, nil
 	}
 }
 
@@ -153,11 +154,11 @@ func passesListing(t testing.TB, m *middlewareTest) {
 
 // listing answers with two entries, or with what one of them names.
 func (m *middlewareTest) listing() {
-	m.answer = func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	m.answer = func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		if req.Op != fetch.OpList {
-			return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: m.body(req.URL.Path())}, nil
+			return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: m.body(req.URL.Path())}, nil
 		}
-		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: m.body("one\ntwo\n"),
+		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Body: m.body("one\ntwo\n"),
 			Parse: func(r io.Reader) iter.Seq2[fetch.Entry, error] {
 				return func(yield func(fetch.Entry, error) bool) {
 					text, err := io.ReadAll(r)
@@ -193,8 +194,8 @@ func passesSession(t testing.TB, m *middlewareTest) {
 		io.Reader
 		io.Writer
 	}{bytes.NewReader([]byte("login: ")), &typed}}
-	m.answer = func(context.Context, *fetch.Request) (*fetch.Response, error) {
-		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: s}, nil
+	m.answer = func(context.Context, *fetch.Request) (*driver.Response, error) {
+		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: s}, nil
 	}
 	got, err := m.client.Dial(m.ctx, middlewareURL)
 	if err != nil {
@@ -223,8 +224,8 @@ func passesSession(t testing.TB, m *middlewareTest) {
 // passesPlainSession has a session without a terminal, which must not become one.
 func passesPlainSession(t testing.TB, m *middlewareTest) {
 	var typed bytes.Buffer
-	m.answer = func(context.Context, *fetch.Request) (*fetch.Response, error) {
-		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: struct {
+	m.answer = func(context.Context, *fetch.Request) (*driver.Response, error) {
+		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: struct {
 			io.Reader
 			io.Writer
 			io.Closer
@@ -242,7 +243,7 @@ func passesPlainSession(t testing.TB, m *middlewareTest) {
 }
 
 func passesError(t testing.TB, m *middlewareTest) {
-	m.answer = func(context.Context, *fetch.Request) (*fetch.Response, error) {
+	m.answer = func(context.Context, *fetch.Request) (*driver.Response, error) {
 		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, Err: errMiddleware}
 	}
 	for range 3 {
@@ -254,7 +255,7 @@ func passesError(t testing.TB, m *middlewareTest) {
 	}
 	why := errors.New("canceled by the suite")
 	ctx, cancel := context.WithCancelCause(m.ctx)
-	m.answer = func(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
+	m.answer = func(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
 		cancel(why)
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
@@ -269,14 +270,14 @@ func passesRequest(t testing.TB, m *middlewareTest) {
 	req := &fetch.Request{URL: uri.MustParse(middlewareURL), Op: fetch.OpStat, Range: fetch.Range{Offset: 3, Length: 4},
 		Accept: []string{"text/plain"}}
 	asked := *req
-	m.answer = func(ctx context.Context, got *fetch.Request) (*fetch.Response, error) {
+	m.answer = func(ctx context.Context, got *fetch.Request) (*driver.Response, error) {
 		if ctx.Value(key{}) != "value" {
 			t.Error("the values of the context are lost")
 		}
 		if got.URL != req.URL || got.Op != req.Op || got.Range != req.Range || !reflect.DeepEqual(got.Accept, req.Accept) {
 			t.Errorf("the driver is asked for %+v, want %+v", got, req)
 		}
-		return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: m.body("")}, nil
+		return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: m.body("")}, nil
 	}
 	resp, err := m.client.Do(context.WithValue(m.ctx, key{}, "value"), req)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A Recording keeps all that a client tells its Recorder. The zero value is empty:
@@ -44,12 +45,12 @@ type RecordedConn struct {
 }
 
 // Recorder is the fetch.Recorder.
-func (r *Recording) Recorder(_ context.Context, req *fetch.Request) *fetch.Exchange {
+func (r *Recording) Recorder(_ context.Context, req *fetch.Request) *fetch.Recording {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x := &RecordedExchange{URL: req.URL.String(), Op: req.Op, Size: -1}
 	r.exchanges = append(r.exchanges, x)
-	return &fetch.Exchange{
+	return &fetch.Recording{
 		Peer: func(conn int, addr net.Addr, state *tls.ConnectionState) {
 			r.note(x, func() {
 				c := x.conn(conn)
@@ -69,7 +70,7 @@ func (r *Recording) Recorder(_ context.Context, req *fetch.Request) *fetch.Excha
 			}
 			r.note(x, func() { x.Lines = append(x.Lines, mark+line) })
 		},
-		Response: func(resp *fetch.Response) { r.note(x, func() { x.Responses = append(x.Responses, resp.Meta) }) },
+		Response: func(resp *driver.Response) { r.note(x, func() { x.Responses = append(x.Responses, resp.Meta) }) },
 		Content:  func(p []byte) { r.note(x, func() { x.Content = append(x.Content, p...) }) },
 		Size: func(n int64) {
 			r.note(x, func() {
@@ -273,7 +274,7 @@ func recordedEnds(t *caseTest) {
 			return nil
 		}, func(end error) bool { return errors.Is(end, net.ErrClosed) }},
 		{"a Stat", func(c *fetch.Client) error {
-			_, err := c.Stat(t.context(), rawURL)
+			_, err := c.Stat(t.context(), &fetch.Request{URL: t.parse(rawURL)})
 			return err
 		}, nil},
 		{"what is not there", func(c *fetch.Client) error { return t.drain(c, t.url(absentFile)) }, nil},
@@ -322,10 +323,10 @@ func unrecorded(t *caseTest) {
 	var rec Recording
 	wanted := true
 	o := t.options()
-	o.Recorder = func(ctx context.Context, req *fetch.Request) *fetch.Exchange {
+	o.Recorder = func(ctx context.Context, req *fetch.Request) *fetch.Recording {
 		x := rec.Recorder(ctx, req)
 		if !wanted {
-			x = &fetch.Exchange{Line: x.Line, End: x.End}
+			x = &fetch.Recording{Line: x.Line, End: x.End}
 		}
 		return x
 	}

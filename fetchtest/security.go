@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -130,8 +131,8 @@ func (o *output) String() string {
 }
 
 // recorder takes down what is told of an exchange, but for what the server sends.
-func (o *output) recorder(context.Context, *fetch.Request) *fetch.Exchange {
-	return &fetch.Exchange{
+func (o *output) recorder(context.Context, *fetch.Request) *fetch.Recording {
+	return &fetch.Recording{
 		Line: func(sent bool, line string) { fmt.Fprintln(o, "trace:", sent, line) },
 		Sent: func(conn int, p []byte) { fmt.Fprintf(o, "sent: %s\n", p) },
 	}
@@ -390,7 +391,7 @@ func explain(t *caseTest) {
 		return nil, errors.New("refused by the suite")
 	}
 	c := t.client(o)
-	if _, ok := t.scheme(c, rawURL).Driver.(fetch.Explainer); !ok {
+	if _, ok := t.scheme(c, rawURL).Driver.(driver.Explainer); !ok {
 		t.Skip("the driver is no Explainer")
 	}
 	x, err := c.Explain(&fetch.Request{URL: t.parse(rawURL)})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/gemini"
 )
@@ -39,7 +40,7 @@ func TestPagesOfMollyBrown(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
-	if err != nil || !strings.HasPrefix(string(got), "café") || resp.Framing != fetch.FramedByProtocol { // its media types are those of its system
+	if err != nil || !strings.HasPrefix(string(got), "café") || resp.Framing != driver.FramedByProtocol { // its media types are those of its system
 
 		t.Errorf("%q, %v, %+v", got, err, resp.Meta)
 	}

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/integration/lab"
@@ -46,7 +47,7 @@ func gopherHarness(port, scheme, plus string) func(server string) fetchtest.Harn
 	return func(server string) fetchtest.Harness {
 		opts := &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA()}}
 		if server == "gophernicus" {
-			opts.Middleware = []fetch.Middleware{bareTitles}
+			opts.Middleware = []driver.Middleware{bareTitles}
 		}
 		return fetchtest.Harness{
 			Options: opts,
@@ -115,8 +116,8 @@ func networkText(name string, content []byte) []byte {
 
 // bareTitles takes off what gophernicus puts behind the names of files and directories, which is
 // the date and the size.
-func bareTitles(next fetch.Driver) fetch.Driver {
-	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func bareTitles(next driver.Driver) driver.Driver {
+	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 		resp, err := next.Open(ctx, req)
 		if err == nil && resp.Parse != nil {
 			parse := resp.Parse
@@ -191,7 +192,7 @@ func TestGopherPlus(t *testing.T) {
 	for _, scheme := range []string{"gopher", "gophers"} {
 		addr := s.Addr(map[string]string{"gopher": "plain", "gophers": "tls"}[scheme])
 		c := gopherClient(t, gopher.Options{})
-		meta, err := c.Stat(t.Context(), gopherItem(scheme, addr, '0', "/gopher/plus/hello.txt", "+"))
+		meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(gopherItem(scheme, addr, '0', "/gopher/plus/hello.txt", "+"))})
 		if err != nil || meta.ContentType != "text/plain" || meta.ModTime.IsZero() {
 			t.Fatalf("%s: %+v, %v", scheme, meta, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/imap"
@@ -136,7 +137,7 @@ func TestMailboxesOfDovecot(t *testing.T) {
 	}
 	c.Close()
 	password = "wrong"
-	if _, err := c.Stat(t.Context(), base+"/INBOX"); !errors.Is(err, fetch.ErrAuth) {
+	if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(base + "/INBOX")}); !errors.Is(err, fetch.ErrAuth) {
 		t.Errorf("a wrong password: %v", err)
 	}
 }

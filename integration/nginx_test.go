@@ -125,7 +125,7 @@ func TestNginx(t *testing.T) {
 		}
 	})
 	t.Run("name", func(t *testing.T) {
-		m, err := c.Stat(t.Context(), nginxURL(s, "plain")+"/attached/hello.txt")
+		m, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(nginxURL(s, "plain") + "/attached/hello.txt")})
 		if err != nil || m.Name != "naïve.txt" {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -137,7 +137,7 @@ func TestNginx(t *testing.T) {
 func testNginxResume(t *testing.T, c *fetch.Client, s *lab.Server, root string) {
 	want := fixture(t, s, "large.bin")
 	u := uri.MustParse(root + "/large.bin")
-	m, err := c.Stat(t.Context(), u.String())
+	m, err := c.Stat(t.Context(), &fetch.Request{URL: u})
 	if err != nil {
 		t.Fatal(err)
 	}

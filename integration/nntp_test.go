@@ -20,6 +20,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/message"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/nntp"
@@ -272,7 +273,7 @@ func TestNewsByNumber(t *testing.T) {
 					t.Error(err)
 					continue
 				}
-				info, err := c.Stat(t.Context(), url)
+				info, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(url)})
 				if err != nil || info.Header.Get("Message-Id") != a.MessageID {
 					t.Errorf("%s: %+v, %v, want %s", url, info, err, a.MessageID)
 				}

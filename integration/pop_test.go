@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/protocols/pop"
@@ -132,13 +133,13 @@ func TestMaildropOfDovecot(t *testing.T) {
 			t.Errorf("%s: %d messages, want %d", scheme, n, len(lab.Articles()))
 		}
 	}
-	meta, err := c.Stat(t.Context(), "pop://"+s.Addr("pop")+"/1")
+	meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("pop://" + s.Addr("pop") + "/1")})
 	if err != nil || meta.Header.Get("Subject") != "A plain article" || meta.ETag != "001.eml" {
 		t.Errorf("%+v, %v", meta, err)
 	}
 	c.Close()
 	password = "wrong"
-	if _, err := c.Stat(t.Context(), "pop://"+s.Addr("pop")+"/1"); !errors.Is(err, fetch.ErrAuth) {
+	if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("pop://" + s.Addr("pop") + "/1")}); !errors.Is(err, fetch.ErrAuth) {
 		t.Errorf("a wrong password: %v", err)
 	}
 }

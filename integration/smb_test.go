@@ -106,7 +106,7 @@ func TestSambaLists(t *testing.T) {
 		strings.Replace(root, ":"+lab.Password+"@", ":wrong@", 1) + "large.bin": fetch.ErrAuth,
 		strings.Replace(root, lab.User+":"+lab.Password+"@", "guest@", 1):       fetch.ErrAuth,
 	} {
-		if _, err := c.Stat(t.Context(), url); fetch.CodeOf(err) != want || want == "" && err != nil {
+		if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(url)}); fetch.CodeOf(err) != want || want == "" && err != nil {
 			t.Errorf("%s: %v, want %q", url, errors.Unwrap(err), want)
 		}
 	}
@@ -143,7 +143,7 @@ func TestSambaVariants(t *testing.T) {
 			if n != 1000 {
 				t.Errorf("%d of 1000 files are listed", n)
 			}
-			if _, err := c.Stat(t.Context(), strings.Replace(root, lab.User+":"+lab.Password, "guest", 1)+"hello.txt"); !errors.Is(err, fetch.ErrAuth) {
+			if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(strings.Replace(root, lab.User+":"+lab.Password, "guest", 1) + "hello.txt")}); !errors.Is(err, fetch.ErrAuth) {
 				t.Errorf("a guest: %v", err)
 			}
 		})

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/netrc"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers"
@@ -162,7 +163,7 @@ func TestEveryDriverHasARowOfWhatItLends(t *testing.T) {
 	for _, s := range c.Schemes() {
 		_, without := nothing[s.Name]
 		switch {
-		case s.State() == fetch.StateNamesOnly && !without && !known[s.Name]: // it does not even connect
+		case s.State() == driver.StateNamesOnly && !without && !known[s.Name]: // it does not even connect
 		case !known[s.Name] && !without:
 			t.Errorf("%s: say in loans what of the user's its driver may use, or in nothing why it has none", s.Name)
 		case known[s.Name] && without:
@@ -184,10 +185,10 @@ func TestEveryDriverHasARowOfWhatItLends(t *testing.T) {
 
 // lure redirects to a URL.
 func lure(to string) fetch.Loader {
-	return func(_ *fetch.Env, reg *fetch.Registry) {
+	return func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "lure", Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList, fetch.OpDial},
-			Driver: fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
-				return &fetch.Response{Location: []uri.URI{uri.MustParse(to)}, Body: fetch.NoBody}, nil
+			Driver: driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+				return &driver.Response{Location: []uri.URI{uri.MustParse(to)}, Body: driver.NoBody}, nil
 			})})
 	}
 }

@@ -3,7 +3,7 @@
 package protocols
 
 import (
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/cso"
 	"github.com/urlget/urlget/protocols/data"
 	"github.com/urlget/urlget/protocols/dict"
@@ -66,11 +66,11 @@ type Config struct {
 }
 
 // All registers every built-in driver with its defaults.
-func All(env *fetch.Env, reg *fetch.Registry) { With(Config{})(env, reg) }
+func All(env driver.Env, reg *driver.Registry) { With(Config{})(env, reg) }
 
 // With is All with driver options.
-func With(cfg Config) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
+func With(cfg Config) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
 		cso.Load(env, reg)
 		data.Load(env, reg)
 		dict.Load(env, reg)
@@ -113,8 +113,8 @@ func With(cfg Config) fetch.Loader {
 // and menus lead to, are answered as those of unknown schemes. It panics if there is no such
 // scheme, as a name that is misspelt would forbid nothing. To serve a scheme by another driver,
 // follow All by a Loader that calls Registry.Replace.
-func Without(names ...string) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
+func Without(names ...string) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
 		All(env, reg)
 		for _, name := range names {
 			if _, ok := reg.Lookup(name); !ok {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
@@ -62,7 +63,7 @@ func describe(schemes []fetch.Scheme) string {
 	var names []string
 	b.WriteString("| scheme | port | operations | what it is |\n|---|---|---|---|\n")
 	for _, s := range schemes {
-		if s.State() == fetch.StateNamesOnly {
+		if s.State() == driver.StateNamesOnly {
 			names = append(names, s.Name)
 			continue
 		}

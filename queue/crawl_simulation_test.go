@@ -17,6 +17,7 @@ import (
 
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
@@ -147,8 +148,8 @@ type crawler struct {
 	*site
 }
 
-// Open implements fetch.Driver.
-func (c *crawler) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (c *crawler) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	url := req.URL.String()
 	final, file := url, c.site.page(url)
 	to, redirects := c.site.moved[url]
@@ -188,7 +189,7 @@ func (c *crawler) Open(ctx context.Context, req *fetch.Request) (*fetch.Response
 	if final != url {
 		file = c.site.page(final)
 	}
-	return &fetch.Response{Meta: fetch.Meta{Size: int64(len(file)), ContentType: "text/html"}, URL: uri.MustParse(final),
+	return &driver.Response{Meta: fetch.Meta{Size: int64(len(file)), ContentType: "text/html"}, URL: uri.MustParse(final),
 		Body: &closer{bytes.NewReader(file), ended}}, nil
 }
 

@@ -62,8 +62,8 @@ func (v *visit) links(res *job.Result, spool Spool) (iter.Seq2[fetch.Entry, erro
 		}, nil
 	case v.sub.Page.Rel == "sitemap":
 		return links.XML(r, v.seen.URL), nil
-	case v.seen.Parse != nil:
-		return v.seen.Parse(r), nil
+	case v.seen.Entries != nil:
+		return v.seen.EntriesIn(r), nil
 	}
 	entries, ok := links.Read(r, v.seen.ContentType, v.seen.URL)
 	if !ok {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
@@ -20,9 +21,9 @@ import (
 // slow is a driver that takes a while.
 type slow time.Duration
 
-func (s slow) Open(context.Context, *fetch.Request) (*fetch.Response, error) {
+func (s slow) Open(context.Context, *fetch.Request) (*driver.Response, error) {
 	time.Sleep(time.Duration(s))
-	return &fetch.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
+	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
 // Three workers do nearly as much at once as one would that has all their jobs: what waits for a
@@ -58,7 +59,7 @@ func TestWorkersShareHosts(t *testing.T) {
 				begun := time.Now()
 				for i := range workers {
 					group.Go(func() {
-						client := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
+						client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
 							reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: slow(takes)})
 						})
 						defer client.Close()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
@@ -18,12 +19,12 @@ import (
 // moody is a driver whose hosts are busy but for one.
 type moody struct{}
 
-func (moody) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (moody) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	if req.URL.Host() != "well" {
 		return nil, &fetch.Error{Code: fetch.ErrBusy, RetryAfter: time.Second}
 	}
 	time.Sleep(time.Second)
-	return &fetch.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
+	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
 // Hosts that are busy again and again, and so are left alone for longer each time, keep a worker from

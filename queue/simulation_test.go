@@ -21,6 +21,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
@@ -222,8 +223,8 @@ func (w *worker) step() {
 	}
 }
 
-// Open implements fetch.Driver.
-func (w *worker) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (w *worker) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	host, url := req.URL.Host(), req.URL.String()
 	w.step()
 	if ctx.Err() != nil {
@@ -251,7 +252,7 @@ func (w *worker) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	w.step()
 	again := try <= w.dice(3, url, "tries")+1
-	fail := func(e *fetch.Error) (*fetch.Response, error) {
+	fail := func(e *fetch.Error) (*driver.Response, error) {
 		ended()
 		return nil, e
 	}
@@ -275,7 +276,7 @@ func (w *worker) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if w.kinds[url] == broken && again {
 		body = io.MultiReader(strings.NewReader(string(data[:len(data)/2])), failing{io.ErrUnexpectedEOF})
 	}
-	return &fetch.Response{Meta: fetch.Meta{Size: int64(len(data))}, Body: &closer{body, ended}}, nil
+	return &driver.Response{Meta: fetch.Meta{Size: int64(len(data))}, Body: &closer{body, ended}}, nil
 }
 
 type failing struct{ err error }
@@ -330,7 +331,7 @@ func (s *simulation) work(ctx context.Context, name string, opts queue.Worker, s
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := &worker{simulation: s, name: name, conn: s.model.Connect(name), kill: cancel, dead: make(chan struct{})}
-	client := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) { reg.Register(scheme(w)) })
+	client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) { reg.Register(scheme(w)) })
 	defer client.Close()
 	opts.Engine, opts.Runner, opts.Store = w.conn, queue.Runner(job.Runner{Downloader: &download.Downloader{Client: client}}), w
 	opts.Name, opts.Parallel, opts.PerHost, opts.Grace = name, 1+s.dice(6, name, "parallel"), s.perHost, -1

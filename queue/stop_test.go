@@ -12,6 +12,7 @@ import (
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
@@ -21,16 +22,16 @@ import (
 // tardy is a driver that takes ten seconds, and counts.
 type tardy struct{ begun atomic.Int32 }
 
-func (d *tardy) Open(ctx context.Context, _ *fetch.Request) (*fetch.Response, error) {
+func (d *tardy) Open(ctx context.Context, _ *fetch.Request) (*driver.Response, error) {
 	d.begun.Add(1)
 	time.Sleep(10 * time.Second)
-	return &fetch.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
+	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
 // at runs a worker on a model while during is called.
-func at(t *testing.T, e queue.Engine, d fetch.Driver, w queue.Worker, during func(context.Context)) {
+func at(t *testing.T, e queue.Engine, d driver.Driver, w queue.Worker, during func(context.Context)) {
 	t.Helper()
-	client := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
+	client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "http", Ops: []fetch.Op{fetch.OpGet}, Driver: d})
 	})
 	defer client.Close()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
@@ -271,7 +272,7 @@ func (v *visit) found(ctx context.Context, e fetch.Entry) error {
 	if e.Rel != "sitemap" {
 		if keep, why = v.crawl.Scope.Follow(l); why == crawl.Followed {
 			s, _ := v.crawling.client.Scheme(l.URL.Scheme())
-			if s.State() != fetch.StateRetrieves || s.Local {
+			if s.State() != driver.StateRetrieves || s.Local {
 				why = crawl.OtherScheme
 			}
 		}

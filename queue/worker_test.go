@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/queue"
@@ -18,8 +19,8 @@ import (
 // quick is a driver that answers at once.
 type quick struct{}
 
-func (quick) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
-	return &fetch.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
+func (quick) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+	return &driver.Response{Meta: fetch.Meta{Size: 1}, Body: &closer{strings.NewReader("x"), func() {}}}, nil
 }
 
 // A job that is put off comes again seconds later. That is for hosts that have enough to do, not for
@@ -39,7 +40,7 @@ func TestJobsOfOneHostAreNotPutOffWhileTheyCanBegin(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	client := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
+	client := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-sim", Ops: []fetch.Op{fetch.OpGet}, Driver: quick{}})
 	})
 	defer client.Close()

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 	"github.com/urlget/urlget/fetch/links"
 )
@@ -194,7 +195,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) {
 func attach(w http.ResponseWriter, resp *fetch.Response) {
 	name := resp.Name
 	if name == "" {
-		name = fetch.SafeName(resp.URL.LastSegment())
+		name = driver.SafeName(resp.URL.LastSegment())
 	}
 	if name == "" {
 		name = "download"

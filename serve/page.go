@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -142,7 +143,7 @@ func (p *page) facts(resp *fetch.Response) []fact {
 	if !resp.Reply.IsZero() {
 		list = append(list, fact{Name: "reply", Value: resp.Reply.String()})
 	}
-	if resp.Framing == fetch.FramedByClose {
+	if resp.Framing == driver.FramedByClose {
 		list = append(list, fact{Name: "end", Value: "the connection's: whether it is complete cannot be told"})
 	}
 	for _, via := range resp.Via {

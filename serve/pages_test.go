@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/csod"
@@ -372,34 +373,34 @@ func TestWhatIsCutOffSaysSo(t *testing.T) {
 // drivers returns a loader of schemes for tests: x-many is a listing of so many entries, x-big a
 // content of so many bytes.
 func drivers(t *testing.T) fetch.Loader {
-	return func(_ *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-many", Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: fetch.DriverFunc(
-			func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	return func(_ driver.Env, reg *driver.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-many", Ops: []fetch.Op{fetch.OpGet, fetch.OpList}, Driver: driver.DriverFunc(
+			func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 				n := 0
 				fmt.Sscanf(req.URL.Path(), "%d", &n)
-				resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
-				resp.Body, resp.Parse = fetch.NewListing(parts(n), nil)
+				resp := &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}}
+				resp.Body, resp.Parse = driver.NewListing(parts(n), nil)
 				return resp, nil
 			})})
-		reg.Register(fetch.Scheme{Name: "x-big", Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(
-			func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+		reg.Register(fetch.Scheme{Name: "x-big", Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(
+			func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 				n := int64(0)
 				fmt.Sscanf(req.URL.Path(), "%d", &n)
 				kind := "application/zip"
 				if req.URL.String() == "x-big:text" || strings.HasSuffix(req.URL.Path(), "t") {
 					kind = "text/plain"
 				}
-				return &fetch.Response{Meta: fetch.Meta{ContentType: kind, Size: n}, Body: io.NopCloser(io.LimitReader(letters{}, n))}, nil
+				return &driver.Response{Meta: fetch.Meta{ContentType: kind, Size: n}, Body: io.NopCloser(io.LimitReader(letters{}, n))}, nil
 			})})
 	}
 }
 
-func parts(n int) iter.Seq2[fetch.Part, error] {
-	return func(yield func(fetch.Part, error) bool) {
+func parts(n int) iter.Seq2[driver.Part, error] {
+	return func(yield func(driver.Part, error) bool) {
 		for i := range n {
 			name := fmt.Sprintf("entry %06d", n-i)
 			e := fetch.Entry{Name: name, URL: uri.MustParse(fmt.Sprintf("x-many:%d", i)), Size: int64(i), Rel: "item"}
-			if !yield(fetch.Part{Text: []byte(name + "\n"), Entries: []fetch.Entry{e}}, nil) {
+			if !yield(driver.Part{Text: []byte(name + "\n"), Entries: []fetch.Entry{e}}, nil) {
 				return
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 type (
@@ -59,12 +60,12 @@ func (t *talk) last() string {
 
 // Recorder is a fetch.Recorder for the clients of a Server. It keeps the conversations that pages
 // show; other requests of the same client it leaves alone.
-func Recorder(ctx context.Context, _ *fetch.Request) *fetch.Exchange {
+func Recorder(ctx context.Context, _ *fetch.Request) *fetch.Recording {
 	t, ok := ctx.Value(talkKey{}).(*talk)
 	if !ok {
 		return nil
 	}
-	return &fetch.Exchange{
+	return &fetch.Recording{
 		Peer: func(conn int, addr net.Addr, state *tls.ConnectionState) {
 			text := addr.Network() + " " + addr.String()
 			if state != nil {
@@ -85,9 +86,9 @@ func Recorder(ctx context.Context, _ *fetch.Request) *fetch.Exchange {
 // Archived returns a Middleware for the clients of a Server, which has to be the innermost. It lets
 // an archive answer what it has, as it was at the time that the page is for. With only set nothing
 // else answers, and nothing is sent.
-func Archived(a *replay.Archive, only bool) fetch.Middleware {
-	return func(next fetch.Driver) fetch.Driver {
-		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func Archived(a *replay.Archive, only bool) driver.Middleware {
+	return func(next driver.Driver) driver.Driver {
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			at, _ := ctx.Value(atKey{}).(time.Time)
 			if when, ok := a.Find(req, at); ok {
 				if t, ok := ctx.Value(talkKey{}).(*talk); ok {

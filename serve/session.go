@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // isSession reports whether URLs of a scheme are sessions.
 func (s *Server) isSession(scheme string) bool {
 	known, ok := s.Client.Scheme(scheme)
-	return ok && known.State() == fetch.StateSession
+	return ok && known.State() == driver.StateSession
 }
 
 // A dialog is a session as a page shows it.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -40,7 +41,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		data.Captures = s.Archive.Len()
 	}
 	for _, scheme := range s.Client.Schemes() {
-		if scheme.State() == fetch.StateRetrieves {
+		if scheme.State() == driver.StateRetrieves {
 			data.Schemes = append(data.Schemes, scheme)
 		}
 	}

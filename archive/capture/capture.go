@@ -21,6 +21,7 @@ import (
 
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -45,7 +46,7 @@ func New(w *warc.Writer, seen *Seen, failed func(error)) *Capture {
 
 // Recorder is the fetch.Recorder. If a request has a login of its own, the Writer is restricted; whoever
 // has logins for a client by other means calls [warc.Writer.Restrict].
-func (c *Capture) Recorder(_ context.Context, req *fetch.Request) *fetch.Exchange {
+func (c *Capture) Recorder(_ context.Context, req *fetch.Request) *fetch.Recording {
 	if c.w.Err() != nil {
 		return nil
 	}
@@ -54,7 +55,7 @@ func (c *Capture) Recorder(_ context.Context, req *fetch.Request) *fetch.Exchang
 	}
 	now := time.Now()
 	r := &recording{Capture: c, begin: now, req: req, target: Target(req.URL), peers: make(map[int]peer)}
-	x := &fetch.Exchange{Lookup: r.looked, Peer: r.peer, End: r.end}
+	x := &fetch.Recording{Lookup: r.looked, Peer: r.peer, End: r.end}
 	if s := req.URL.Scheme(); s == "http" || s == "https" {
 		r.http = &messages{dir: c.w.Dir(), conns: make(map[int][]*message)}
 		x.Sent, x.Received = r.sentHTTP, r.receivedHTTP
@@ -80,7 +81,7 @@ func needsLogin(req *fetch.Request) bool {
 		return true
 	}
 	for name := range req.Header {
-		if fetch.IsSecretField(name) {
+		if driver.IsSecretField(name) {
 			return true
 		}
 	}
@@ -97,7 +98,7 @@ func (c *Capture) Add(u uri.URI, at time.Time, m *fetch.Meta, content io.Reader)
 		r.content.Close()
 		return false, err
 	}
-	r.response(&fetch.Response{Meta: *m})
+	r.response(&driver.Response{Meta: *m})
 	r.end(nil)
 	return r.revisit, c.w.Err()
 }
@@ -116,7 +117,7 @@ type recording struct {
 	found        []netip.Addr // of the host of the URL, if it was looked up
 	http         *messages    // nil for other schemes, which have the rest
 	conversation *conversation
-	resp         *fetch.Response
+	resp         *driver.Response
 	answer       *Answer
 	parse        func(io.Reader) iter.Seq2[fetch.Entry, error]
 	content      *warc.Spool
@@ -165,7 +166,7 @@ func (r *recording) line(sent bool, line string) {
 	}
 }
 
-func (r *recording) response(resp *fetch.Response) {
+func (r *recording) response(resp *driver.Response) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.resp, r.answer, r.parse = resp, newAnswer(resp), resp.Parse
@@ -287,7 +288,7 @@ func (r *recording) records(err error) []*warc.Draft {
 	x := &Exchange{Answer: r.answer, Failure: newFailure(err)}
 	protocol := r.req.URL.Scheme()
 	if r.answer != nil {
-		r.answer.ByClose = r.resp.Framing == fetch.FramedByClose // the client has looked at it meanwhile
+		r.answer.ByClose = r.resp.Framing == driver.FramedByClose // the client has looked at it meanwhile
 	}
 	if r.hasContent() {
 		d := r.resource(err, protocol)
@@ -356,7 +357,7 @@ func (r *recording) parseEntries(err error) {
 		if err != nil {
 			return
 		}
-		if !fetch.PlausibleTime(e.ModTime) {
+		if !driver.PlausibleTime(e.ModTime) {
 			e.ModTime = time.Time{}
 		}
 		r.writeEntry(e)

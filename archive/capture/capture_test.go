@@ -21,6 +21,7 @@ import (
 
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/warccheck"
 )
@@ -28,14 +29,14 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // An exchange is what a client tells of one.
-type told func(*fetch.Exchange)
+type told func(*fetch.Recording)
 
-func sent(text string) told     { return func(x *fetch.Exchange) { x.Sent(1, []byte(text)) } }
-func received(text string) told { return func(x *fetch.Exchange) { x.Received(1, []byte(text)) } }
-func ended(err error) told      { return func(x *fetch.Exchange) { x.End(err) } }
+func sent(text string) told     { return func(x *fetch.Recording) { x.Sent(1, []byte(text)) } }
+func received(text string) told { return func(x *fetch.Recording) { x.Received(1, []byte(text)) } }
+func ended(err error) told      { return func(x *fetch.Recording) { x.End(err) } }
 
 func peerAt(addr string, state *tls.ConnectionState) told {
-	return func(x *fetch.Exchange) { x.Peer(1, net.TCPAddrFromAddrPort(mustAddr(addr)), state) }
+	return func(x *fetch.Recording) { x.Peer(1, net.TCPAddrFromAddrPort(mustAddr(addr)), state) }
 }
 
 // recordOf records exchanges and returns the records, without the first.
@@ -257,7 +258,7 @@ func TestPayloadsThatCrossEachOther(t *testing.T) {
 func TestWhoAnswered(t *testing.T) {
 	t.Parallel()
 	state := &tls.ConnectionState{Version: tls.VersionTLS13, CipherSuite: tls.TLS_AES_128_GCM_SHA256, NegotiatedProtocol: "h2"}
-	list := recordOf(t, nil, exchange("https://h.example/a", func(x *fetch.Exchange) {
+	list := recordOf(t, nil, exchange("https://h.example/a", func(x *fetch.Recording) {
 		x.Lookup("h.example", []netip.Addr{netip.MustParseAddr("2001:db8::1")})
 	}, peerAt("[2001:db8::1]:443", nil), peerAt("[2001:db8::1]:443", state), sent(get),
 		received("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npear"), ended(nil)))
@@ -278,7 +279,7 @@ func TestWhoAnswered(t *testing.T) {
 func TestLookups(t *testing.T) {
 	t.Parallel()
 	found := func(host string, addrs ...string) told {
-		return func(x *fetch.Exchange) {
+		return func(x *fetch.Recording) {
 			var list []netip.Addr
 			for _, a := range addrs {
 				list = append(list, netip.MustParseAddr(a))
@@ -304,8 +305,8 @@ func TestLookups(t *testing.T) {
 func TestOtherSchemes(t *testing.T) {
 	t.Parallel()
 	list := recordOf(t, nil, exchange("ftp://user:secret@192.0.2.1/a", peerAt("192.0.2.1:21", nil), received("220 hello\r\n"), sent("PASS ****\r\n"),
-		func(x *fetch.Exchange) {
-			x.Response(&fetch.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: 4, Reply: fetch.Reply{Code: 150, Text: "here"}}})
+		func(x *fetch.Recording) {
+			x.Response(&driver.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: 4, Reply: fetch.Reply{Code: 150, Text: "here"}}})
 			x.Peer(2, net.TCPAddrFromAddrPort(mustAddr("192.0.2.1:4000")), nil)
 			x.Received(2, []byte("pear"))
 			x.Content([]byte("pear"))
@@ -339,7 +340,7 @@ func TestOtherSchemes(t *testing.T) {
 
 func TestFailuresComeBack(t *testing.T) {
 	t.Parallel()
-	want := &fetch.Error{Code: fetch.ErrNeedForm, Reply: fetch.Reply{Code: 3, Text: "no\x1b"}, Reason: fetch.Reason{Kind: fetch.ReasonForm, Question: "Name"},
+	want := &fetch.Error{Code: fetch.ErrNeedForm, Reply: fetch.Reply{Code: 3, Text: "no\x1b"}, Reason: fetch.Reason{Kind: driver.ReasonForm, Question: "Name"},
 		Hint: "answer", Err: &fetch.FormError{Form: fetch.Form{Title: "T", Fields: []fetch.Field{{Name: "Name", Kind: fetch.FieldLine}}}}}
 	list := recordOf(t, nil, exchange("gopher://192.0.2.1/0a", ended(want)))
 	var x Exchange
@@ -359,8 +360,8 @@ func TestFailuresComeBack(t *testing.T) {
 func TestWhatContentIsCalledAndWhatASchemeHasNot(t *testing.T) {
 	t.Parallel()
 	named := func(rawURL string) told {
-		return func(x *fetch.Exchange) {
-			x.Response(&fetch.Response{URL: uri.MustParse(rawURL), Meta: fetch.Meta{Kind: fetch.KindNone}})
+		return func(x *fetch.Recording) {
+			x.Response(&driver.Response{URL: uri.MustParse(rawURL), Meta: fetch.Meta{Kind: fetch.KindNone}})
 		}
 	}
 	none := &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("ftp has none: %w", errors.ErrUnsupported)}
@@ -395,11 +396,11 @@ func TestConversationsAreBounded(t *testing.T) {
 func TestListingsThatNobodyRangedOver(t *testing.T) {
 	t.Parallel()
 	entries := []fetch.Entry{{Name: "a", URL: uri.MustParse("ftp://h/a"), Size: 3}, {Name: "b", Size: -1}}
-	body, parse := fetch.NewListing(func(yield func(fetch.Part, error) bool) {
-		yield(fetch.Part{Text: []byte("a\nb\n"), Entries: entries}, nil)
+	body, parse := driver.NewListing(func(yield func(driver.Part, error) bool) {
+		yield(driver.Part{Text: []byte("a\nb\n"), Entries: entries}, nil)
 	}, nil)
-	list := recordOf(t, nil, exchange("ftp://192.0.2.1/", func(x *fetch.Exchange) {
-		x.Response(&fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Parse: parse})
+	list := recordOf(t, nil, exchange("ftp://192.0.2.1/", func(x *fetch.Recording) {
+		x.Response(&driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: -1}, Parse: parse})
 		content, _ := io.ReadAll(body)
 		x.Content(content)
 	}, ended(nil)))
@@ -461,7 +462,7 @@ func TestAFailureIsToldOnce(t *testing.T) {
 	}
 	w, _ = warc.Create(filepath.Join(t.TempDir(), "a.warc"), warc.WriterOptions{})
 	c = New(w, nil, func(error) { told++ })
-	var open []*fetch.Exchange
+	var open []*fetch.Recording
 	for range 2 {
 		open = append(open, c.Recorder(context.Background(), &fetch.Request{URL: uri.MustParse("http://h/")}))
 	}

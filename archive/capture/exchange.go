@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -129,7 +130,7 @@ func FormDigest(form map[string][]string) string {
 
 var kinds = []fetch.Kind{fetch.KindObject, fetch.KindListing, fetch.KindSession, fetch.KindNone}
 
-func newAnswer(r *fetch.Response) *Answer {
+func newAnswer(r *driver.Response) *Answer {
 	a := &Answer{Kind: r.Kind.String(), ContentType: r.ContentType, Size: r.Size, Range: r.Range, Total: r.Total,
 		Validator: r.Validator, Name: r.Name, Decoded: r.Decoded, Lines: r.Meta.Text,
 		Code: r.Reply.Code, Text: r.Reply.Text, Header: r.Header, Pattern: r.Pattern}
@@ -147,10 +148,10 @@ func (a *Answer) Meta() fetch.Meta {
 		m.Kind = kinds[i]
 	}
 	if a.Name != "" {
-		m.Name = fetch.SafeName(a.Name)
+		m.Name = driver.SafeName(a.Name)
 	}
 	if a.ByClose {
-		m.Framing = fetch.FramedByClose
+		m.Framing = driver.FramedByClose
 	}
 	return m
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/urlget/urlget/archive/capture"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -49,7 +50,7 @@ type Archive struct {
 	lines   int       // most that a packed index may have
 
 	web     sync.Once
-	drivers [2]fetch.Driver // of HTTP: for answers as they are, and for coded ones
+	drivers [2]driver.Driver // of HTTP: for answers as they are, and for coded ones
 }
 
 // A place is where a record stands.

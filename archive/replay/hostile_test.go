@@ -16,6 +16,7 @@ import (
 
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
@@ -113,7 +114,7 @@ func FuzzReplay(f *testing.F) {
 		}
 		defer a.Close()
 		c := fetch.New(&fetch.Options{
-			Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})},
+			Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})},
 			Proxy:      func(uri.URI) (uri.URI, error) { return uri.URI{}, nil },
 			DialContext: func(_ context.Context, _, addr string) (net.Conn, error) {
 				t.Errorf("a connection to %s", addr)

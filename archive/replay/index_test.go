@@ -12,6 +12,7 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
@@ -174,7 +175,7 @@ func TestManyURLsOfAnIndex(t *testing.T) {
 	}
 	defer a.Close()
 	a.Remember(10)
-	c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
+	c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
 	defer c.Close()
 	for i := range many {
 		if got := get(c, ask(fmt.Sprintf("ftp://h.example/%d", i))); got != fmt.Sprint(i) {

@@ -15,6 +15,7 @@ import (
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
@@ -222,7 +223,7 @@ func TestThePackedIndexTellsMethods(t *testing.T) {
 
 // replaying returns a client that asks nobody else.
 func replaying(a *replay.Archive) *fetch.Client {
-	return fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
+	return fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: true})}}, protocols.All)
 }
 
 // Where the index lies about one archive, another that it does not name is not read a second time.

@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/archive/capture"
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -30,9 +31,9 @@ type Options struct {
 
 // Middleware returns what puts the archive in front of the drivers of a client. It has to be the
 // innermost.
-func (a *Archive) Middleware(opts Options) fetch.Middleware {
-	return func(next fetch.Driver) fetch.Driver {
-		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (a *Archive) Middleware(opts Options) driver.Middleware {
+	return func(next driver.Driver) driver.Driver {
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			c := a.find(req, opts.At)
 			if c == nil && opts.Only {
 				return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the archive has no capture of it")}
@@ -61,7 +62,7 @@ func (a *Archive) Middleware(opts Options) fetch.Middleware {
 }
 
 // open answers req with a capture.
-func (a *Archive) open(ctx context.Context, req *fetch.Request, c *captured) (*fetch.Response, error) {
+func (a *Archive) open(ctx context.Context, req *fetch.Request, c *captured) (*driver.Response, error) {
 	switch c.kind {
 	case exchangeRecord:
 		return a.openExchange(ctx, req, c)
@@ -92,7 +93,7 @@ func damaged(err error) error {
 	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the archive is damaged: %w", err)}
 }
 
-func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captured) (*fetch.Response, error) {
+func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captured) (*driver.Response, error) {
 	rec, done, err := a.read(c.place)
 	if err != nil {
 		return nil, damaged(err)
@@ -108,7 +109,7 @@ func (a *Archive) openExchange(ctx context.Context, req *fetch.Request, c *captu
 		}
 		return nil, x.Failure.Error()
 	}
-	resp := &fetch.Response{Meta: x.Answer.Meta(), Body: fetch.NoBody, Pattern: x.Answer.Pattern}
+	resp := &driver.Response{Meta: x.Answer.Meta(), Body: driver.NoBody, Pattern: x.Answer.Pattern}
 	for _, text := range x.Answer.Location {
 		u, err := uri.ParseRef(text)
 		if err != nil {
@@ -195,7 +196,7 @@ func unchanged(req *fetch.Request, m *fetch.Meta) bool {
 }
 
 // cut makes resp the part of the content that req asks for.
-func cut(req *fetch.Request, resp *fetch.Response, b *body, size int64) {
+func cut(req *fetch.Request, resp *driver.Response, b *body, size int64) {
 	if req.Range.IsZero() || resp.Kind != fetch.KindObject || size < 0 {
 		return
 	}
@@ -263,12 +264,12 @@ func (a *Archive) origin(rec *warc.Record) place {
 }
 
 // openResource answers with a resource record of which no more is known.
-func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *captured) (*fetch.Response, error) {
+func (a *Archive) openResource(ctx context.Context, req *fetch.Request, c *captured) (*driver.Response, error) {
 	rec, done, err := a.read(c.place)
 	if err != nil {
 		return nil, damaged(err)
 	}
-	resp := &fetch.Response{Meta: fetch.Meta{ContentType: rec.ContentType(), Size: rec.Length}, Body: fetch.NoBody}
+	resp := &driver.Response{Meta: fetch.Meta{ContentType: rec.ContentType(), Size: rec.Length}, Body: driver.NoBody}
 	switch req.Op {
 	case fetch.OpStat:
 		done()

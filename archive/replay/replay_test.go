@@ -17,6 +17,7 @@ import (
 
 	"github.com/urlget/urlget/archive/replay"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
@@ -58,7 +59,7 @@ func clientOf(t *testing.T, opts replay.Options, path string) *fetch.Client {
 	}
 	opts.Only = true
 	c := fetch.New(&fetch.Options{
-		Middleware: []fetch.Middleware{a.Middleware(opts)},
+		Middleware: []driver.Middleware{a.Middleware(opts)},
 		Proxy:      func(uri.URI) (uri.URI, error) { return uri.URI{}, nil },
 		DialContext: func(_ context.Context, _, addr string) (net.Conn, error) {
 			t.Errorf("a connection to %s", addr)
@@ -181,7 +182,7 @@ func TestArchivesOfOthers(t *testing.T) {
 		t.Errorf("POST: %q", got)
 	}
 	for rawURL, size := range map[string]int64{"http://h.example/a": 4, "ftp://h.example/file": 4, "http://h.example/close": -1} {
-		if m, err := c.Stat(context.Background(), rawURL); err != nil || m.Size != size {
+		if m, err := c.Stat(context.Background(), &fetch.Request{URL: uri.MustParse(rawURL)}); err != nil || m.Size != size {
 			t.Errorf("%s: %+v, %v", rawURL, m, err)
 		}
 	}
@@ -305,8 +306,8 @@ func TestWhatIsNotInTheArchiveIsRetrieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	live := fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
-		return &fetch.Response{Meta: fetch.Meta{Size: 4}, Body: io.NopCloser(strings.NewReader("live"))}, nil
+	live := driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+		return &driver.Response{Meta: fetch.Meta{Size: 4}, Body: io.NopCloser(strings.NewReader("live"))}, nil
 	})
 	for _, tt := range []struct {
 		url, want string
@@ -317,7 +318,7 @@ func TestWhatIsNotInTheArchiveIsRetrieved(t *testing.T) {
 		{"http://h.example/", "live", false}, // what the revisit refers to is not there
 		{"http://h.example/", "! protocol", true},
 	} {
-		c := fetch.New(&fetch.Options{Middleware: []fetch.Middleware{a.Middleware(replay.Options{Only: tt.only})}}, fetch.Use("x-t", live), fetch.Use("http", live))
+		c := fetch.New(&fetch.Options{Middleware: []driver.Middleware{a.Middleware(replay.Options{Only: tt.only})}}, driver.Use("x-t", live), driver.Use("http", live))
 		if got := get(c, ask(tt.url)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.url, got, tt.want)
 		}
@@ -366,15 +367,15 @@ func TestHowContentEnds(t *testing.T) {
 	for _, tt := range []struct {
 		head  string
 		field string
-		want  fetch.Framing
+		want  driver.Framing
 	}{
-		{"HTTP/1.1 200 OK\r\n\r\n", "", fetch.FramedByClose},
-		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: http/1.1\r\n", fetch.FramedByClose},
-		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: tls/1.3\r\nWARC-Protocol: h2\r\n", fetch.FramedByProtocol},
-		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: h3\r\n", fetch.FramedByClose}, // see package http3
-		{"HTTP/2 200\r\n\r\n", "", fetch.FramedByProtocol},
-		{"HTTP/2.0 200 OK\r\n\r\n", "", fetch.FramedByProtocol},
-		{"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", "", fetch.FramedByProtocol},
+		{"HTTP/1.1 200 OK\r\n\r\n", "", driver.FramedByClose},
+		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: http/1.1\r\n", driver.FramedByClose},
+		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: tls/1.3\r\nWARC-Protocol: h2\r\n", driver.FramedByProtocol},
+		{"HTTP/1.1 200 OK\r\n\r\n", "WARC-Protocol: h3\r\n", driver.FramedByClose}, // see package http3
+		{"HTTP/2 200\r\n\r\n", "", driver.FramedByProtocol},
+		{"HTTP/2.0 200 OK\r\n\r\n", "", driver.FramedByProtocol},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", "", driver.FramedByProtocol},
 	} {
 		c := client(t, replay.Options{}, response("http://h.example/", tt.head+"pear", tt.field))
 		resp, err := c.Get(t.Context(), "http://h.example/")
@@ -404,7 +405,7 @@ func TestOperationsThatASchemeHasNot(t *testing.T) {
 		record("metadata", who, exchange, `{"op":"get","content":"urn:4","answer":{"kind":"object","content_type":"text/plain","size":-1}}`, id("5")))
 	for _, u := range []string{"http://h.example/", who} {
 		req := ask(u)
-		if resp, err := c.Describe(t.Context(), req); err != nil || resp.Kind != fetch.KindObject {
+		if resp, err := c.Stat(t.Context(), req); err != nil || resp.Kind != fetch.KindObject {
 			t.Errorf("%s: %v", u, err)
 		}
 		req.Op = fetch.OpList

@@ -15,6 +15,7 @@ import (
 
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	web "github.com/urlget/urlget/protocols/http"
 )
 
@@ -122,17 +123,17 @@ func contentRange(value string) (r fetch.Range, total int64) {
 
 // openWeb lets the driver of HTTP make a response of what was captured, so that it means the same
 // as it did.
-func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *captured) (*fetch.Response, error) {
+func (a *Archive) openWeb(ctx context.Context, req *fetch.Request, c *captured) (*driver.Response, error) {
 	if req.Op == fetch.OpList {
 		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s has no listings: %w", req.URL.Scheme(), errors.ErrUnsupported)}
 	}
 	a.web.Do(func() {
 		for i := range a.drivers {
 			load := web.With(web.Options{Transport: transport{a}, Compressed: i == 1})
-			fetch.New(nil, func(env *fetch.Env, _ *fetch.Registry) {
-				var own fetch.Registry
+			fetch.New(nil, func(env driver.Env, _ *driver.Registry) {
+				var own driver.Registry
 				load(env, &own)
-				a.drivers[i] = fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+				a.drivers[i] = driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 					s, _ := own.Lookup(req.URL.Scheme())
 					return s.Driver.Open(ctx, req)
 				})

@@ -16,6 +16,7 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -28,7 +29,7 @@ type archives struct {
 }
 
 // record is a Recorder for the archive that is written. Nothing is recorded before it is open.
-func (v *archives) record(ctx context.Context, req *fetch.Request) *fetch.Exchange {
+func (v *archives) record(ctx context.Context, req *fetch.Request) *fetch.Recording {
 	if v.capture == nil {
 		return nil
 	}
@@ -36,9 +37,9 @@ func (v *archives) record(ctx context.Context, req *fetch.Request) *fetch.Exchan
 }
 
 // answer is a middleware that answers from the archives to replay, once they are open.
-func (v *archives) answer(o replay.Options) fetch.Middleware {
-	return func(next fetch.Driver) fetch.Driver {
-		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (v *archives) answer(o replay.Options) driver.Middleware {
+	return func(next driver.Driver) driver.Driver {
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			return v.replay.Middleware(o)(next).Open(ctx, req)
 		})
 	}

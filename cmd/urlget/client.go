@@ -103,7 +103,7 @@ func (n *network) recorder(proxy func(uri.URI) (uri.URI, error)) fetch.Recorder 
 		list = append(list, n.meet(proxied(proxy)))
 	}
 	if n.opts.Report.Trace {
-		list = append(list, fetch.Trace(n.con.Trace))
+		list = append(list, fetch.RecordLines(n.con.Trace))
 	}
 	if n.opts.Report.Replies {
 		list = append(list, n.con.Replies())

@@ -16,6 +16,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/render"
@@ -109,8 +110,8 @@ func (r *reporter) openDisplay(ctx context.Context) {
 }
 
 // middleware returns the middleware that observes and limits every exchange.
-func (n *network) middleware() []fetch.Middleware {
-	list := []fetch.Middleware{n.watch}
+func (n *network) middleware() []driver.Middleware {
+	list := []driver.Middleware{n.watch}
 	if n.config.Sectioned() {
 		list = append(list, n.addFields)
 	}
@@ -127,8 +128,8 @@ func (n *network) middleware() []fetch.Middleware {
 }
 
 // watch reports redirects.
-func (n *network) watch(next fetch.Driver) fetch.Driver {
-	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (n *network) watch(next driver.Driver) driver.Driver {
+	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 		resp, err := next.Open(ctx, req)
 		if j := job.FromContext(ctx); err == nil && len(resp.Location) > 0 && j != nil {
 			to := req.URL.Resolve(resp.Location[0])

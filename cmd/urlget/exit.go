@@ -9,6 +9,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
 )
@@ -70,7 +71,7 @@ func printError(w io.Writer, paint tty.Painter, place, subject string, err error
 		line += fetch.Printable(own.URL) + ": " // where a redirect led
 	}
 	text := render.Message(err)
-	if own != nil && own.Reason.Kind == fetch.ReasonHostKey {
+	if own != nil && own.Reason.Kind == driver.ReasonHostKey {
 		text = strings.TrimPrefix(text, fetch.ErrTLS.Error()+": ") // SSH has trust, but no TLS
 	}
 	line += text + "\n"

@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
@@ -112,7 +113,7 @@ func (g *getter) describe(x *fetch.Explanation, req *fetch.Request) explanation 
 	}
 	if x.Scheme.Driver != nil {
 		e.Operation = req.Op.String()
-		if req.Op == fetch.OpGet && (x.Scheme.State() != fetch.StateNamesOnly || !x.Gateway.IsZero()) {
+		if req.Op == fetch.OpGet && (x.Scheme.State() != driver.StateNamesOnly || !x.Gateway.IsZero()) {
 			var file bool
 			if e.Output, file = g.outputName(x); file && !g.opts.Tree.On() {
 				e.Existing = g.existing(e.Output)

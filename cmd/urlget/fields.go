@@ -7,12 +7,13 @@ import (
 
 	"github.com/urlget/urlget/cmd/urlget/internal/config"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // addFields is a middleware: each request gets the fields of the sections of the configuration file
 // for its own URL, so that none of them travels with a redirect to another host.
-func (n *network) addFields(next fetch.Driver) fetch.Driver {
-	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (n *network) addFields(next driver.Driver) driver.Driver {
+	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 		return next.Open(ctx, n.withFields(req))
 	})
 }

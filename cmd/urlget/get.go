@@ -20,6 +20,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/tty"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/retry"
@@ -94,11 +95,11 @@ func (g *getter) prints(j *job.Job) bool {
 // errorContent saves what a server sent with its refusal where content would have gone. It returns
 // what tells so.
 func (g *getter) errorContent(ctx context.Context, j *job.Job, e *fetch.Error) func() {
-	page := fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	page := driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		meta := fetch.Meta{Size: int64(len(e.Body)), ContentType: e.Header.Get("Content-Type")}
-		return &fetch.Response{Meta: meta, URL: req.URL, Body: io.NopCloser(bytes.NewReader(e.Body))}, nil
+		return &driver.Response{Meta: meta, URL: req.URL, Body: io.NopCloser(bytes.NewReader(e.Body))}, nil
 	})
-	client := fetch.New(nil, fetch.Use(j.URL.Scheme(), page))
+	client := fetch.New(nil, driver.Use(j.URL.Scheme(), page))
 	defer client.Close()
 	files := &download.Downloader{Client: client, Root: g.files.Root, Tool: g.files.Tool, Sync: g.files.Sync}
 	again := &job.Job{URL: j.URL, Output: j.Output, Exists: j.Exists}

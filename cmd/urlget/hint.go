@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // hint returns what the user can do about an error. The library says it in words that suit any
@@ -14,44 +15,44 @@ import (
 func hint(e *fetch.Error) string {
 	r := e.Reason
 	switch r.Kind {
-	case fetch.ReasonPort:
+	case driver.ReasonPort:
 		return fmt.Sprintf("allow it with --allow-port %d", r.Port)
-	case fetch.ReasonPrivate:
+	case driver.ReasonPrivate:
 		return "allow it with --allow-private"
-	case fetch.ReasonRedirect:
+	case driver.ReasonRedirect:
 		return "allow it with --allow-redirect " + r.Scheme
-	case fetch.ReasonNoDriver:
+	case driver.ReasonNoDriver:
 		use := "map it to a gateway (--gateway " + r.Scheme + "=URL)"
 		if strings.HasPrefix(r.Scheme, "x-") {
 			use = "put a program urlget-" + r.Scheme + " on PATH, or " + use
 		}
 		return use
-	case fetch.ReasonPlaintext:
+	case driver.ReasonPlaintext:
 		return e.Hint + ", or allow it with --allow-plaintext-login"
-	case fetch.ReasonNoLogin:
+	case driver.ReasonNoLogin:
 		return "give --user and --password, or use .netrc"
-	case fetch.ReasonAccount:
+	case driver.ReasonAccount:
 		return "name an account with --ftp-account"
-	case fetch.ReasonNewsServer:
+	case driver.ReasonNewsServer:
 		return "name one with --news-server" + strings.TrimPrefix(e.Hint, "name one in the options")
-	case fetch.ReasonMailbox:
+	case driver.ReasonMailbox:
 		return "name one with --mailbox"
-	case fetch.ReasonMailDraft:
+	case driver.ReasonMailDraft:
 		return "--compose prints a message to send, --mailbox lists messages to and from the address"
-	case fetch.ReasonForm:
+	case driver.ReasonForm:
 		use := "answer with --form 'NAME=VALUE'"
 		var form *fetch.FormError
 		if errors.As(e, &form) && slices.ContainsFunc(form.Form.Fields, isFile) {
 			use += ", or --form-file 'NAME=FILE' for a file to send"
 		}
 		return use + strings.TrimPrefix(e.Hint, "answer it")
-	case fetch.ReasonNotBeginning:
+	case driver.ReasonNotBeginning:
 		return "to replace it: -O " + r.File
-	case fetch.ReasonHostKey:
+	case driver.ReasonHostKey:
 		return e.Hint + " (~/.ssh/known_hosts, or --known-hosts FILE); at a terminal, urlget asks"
-	case fetch.ReasonSSHLogin:
+	case driver.ReasonSSHLogin:
 		return "start the SSH agent, name a key with --identity, or give --user and --password"
-	case fetch.ReasonProxy:
+	case driver.ReasonProxy:
 		return "reach the host directly with --no-proxy"
 	}
 	return e.Hint

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A schemeRecord describes a scheme in JSON.
@@ -82,7 +83,7 @@ func schemeCompletions(all []fetch.Scheme, begun string) []string {
 		if s.Port != 0 {
 			start += "//"
 		}
-		if strings.HasPrefix(start, begun) && s.State() != fetch.StateNamesOnly {
+		if strings.HasPrefix(start, begun) && s.State() != driver.StateNamesOnly {
 			out = append(out, start+"\t"+s.Summary)
 		}
 	}

@@ -55,7 +55,7 @@ func hostOf(u uri.URI) string {
 // them. One that sends many streams over one connection gets all transfers that there may be.
 func (n *network) meet(proxied func(uri.URI) bool) fetch.Recorder {
 	met := &met{}
-	return func(ctx context.Context, req *fetch.Request) *fetch.Exchange {
+	return func(ctx context.Context, req *fetch.Request) *fetch.Recording {
 		j := job.FromContext(ctx)
 		if j == nil || j.URL.Host() != req.URL.Host() || j.URL.Scheme() != req.URL.Scheme() {
 			return nil
@@ -64,7 +64,7 @@ func (n *network) meet(proxied func(uri.URI) bool) fetch.Recorder {
 		if met.known(host) || proxied(req.URL) {
 			return nil
 		}
-		return &fetch.Exchange{Peer: func(_ int, addr net.Addr, state *tls.ConnectionState) {
+		return &fetch.Recording{Peer: func(_ int, addr net.Addr, state *tls.ConnectionState) {
 			met.add(host)
 			if ap, err := netip.ParseAddrPort(addr.String()); err == nil {
 				n.hosts.Met(host, ap.Addr().Unmap().String())

@@ -26,9 +26,9 @@ func narrate(c *tty.Console) fetch.Recorder {
 			c.Warn(text)
 		}
 	}
-	return func(_ context.Context, req *fetch.Request) *fetch.Exchange {
+	return func(_ context.Context, req *fetch.Request) *fetch.Recording {
 		host := req.URL.Host()
-		return &fetch.Exchange{Peer: func(_ int, addr net.Addr, state *tls.ConnectionState) {
+		return &fetch.Recording{Peer: func(_ int, addr net.Addr, state *tls.ConnectionState) {
 			if state == nil {
 				tell(fmt.Sprintf("%s: connected to %s", host, addr))
 				return

@@ -9,6 +9,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/formdata"
 	"github.com/urlget/urlget/fetch/job"
 )
@@ -41,7 +42,7 @@ func answerPart(a flags.Answer) (formdata.Part, error) {
 		p.File = cutOption(p.File, ";type=", &p.ContentType)
 		p.File = cutOption(p.File, ";filename=", &p.FileName) // in whatever order
 	}
-	p.ContentType = cmp.Or(p.ContentType, fetch.TypeByName(cmp.Or(p.FileName, p.File)))
+	p.ContentType = cmp.Or(p.ContentType, driver.TypeByName(cmp.Or(p.FileName, p.File)))
 	return p, nil
 }
 

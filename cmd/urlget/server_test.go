@@ -26,6 +26,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
@@ -361,18 +362,18 @@ func newQuoter() (*servers.Server, error) {
 
 // loadChat registers x-chat, a scheme of sessions that reach no network: what is typed comes back,
 // "bye" ends it, and the window's size is shown.
-func loadChat(_ *fetch.Env, reg *fetch.Registry) {
+func loadChat(_ driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-chat", Ops: []fetch.Op{fetch.OpDial}, Summary: "an echo for tests",
-		Driver: fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		Driver: driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
 			r, w := io.Pipe()
 			c := &chat{Reader: r, out: w, lines: make(chan string, 100), done: make(chan struct{})}
 			go c.talk()
-			return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: c}, nil
+			return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1}, Body: c}, nil
 		})})
 	reg.Register(fetch.Scheme{Name: "x-form", Ops: []fetch.Op{fetch.OpGet}, Summary: "a form for tests",
-		Driver: fetch.DriverFunc(openForm)})
+		Driver: driver.DriverFunc(openForm)})
 	reg.Register(fetch.Scheme{Name: "x-text", Ops: []fetch.Op{fetch.OpGet}, Summary: "a listing without entries for tests",
-		Driver: fetch.DriverFunc(openText)})
+		Driver: driver.DriverFunc(openText)})
 }
 
 type chat struct {
@@ -429,7 +430,7 @@ func (c *chat) Break() error {
 func (c *chat) Status() string { return "chatting\x1b" }
 
 // openForm wants a name and a secret.
-func openForm(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+func openForm(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	if len(req.Form["Name"]) == 0 || len(req.Form["Secret"]) == 0 || len(req.Form["Sure"]) == 0 {
 		return nil, &fetch.Error{Code: fetch.ErrNeedForm, Err: &fetch.FormError{Form: fetch.Form{Title: "A form", Fields: []fetch.Field{
 			{Name: "Please fill in", Kind: fetch.FieldNote},
@@ -441,14 +442,14 @@ func openForm(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
 		}}}}
 	}
 	text := fmt.Sprintf("%v\n", req.Form)
-	return &fetch.Response{Meta: fetch.Meta{Size: int64(len(text)), Name: "form.txt"}, Body: io.NopCloser(strings.NewReader(text))}, nil
+	return &driver.Response{Meta: fetch.Meta{Size: int64(len(text)), Name: "form.txt"}, Body: io.NopCloser(strings.NewReader(text))}, nil
 }
 
 // openText answers with a listing that has no entries: text, or bytes that are none.
-func openText(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+func openText(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	text := "plain text\n"
 	if req.URL.Path() == "binary" {
 		text = "\x1b]0;title\x07\x00"
 	}
-	return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: int64(len(text))}, Body: io.NopCloser(strings.NewReader(text))}, nil
+	return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindListing, Size: int64(len(text))}, Body: io.NopCloser(strings.NewReader(text))}, nil
 }

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/urlget/urlget/crawl"
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -241,7 +241,7 @@ func escapeName(name, more string) string {
 		strings.HasSuffix(lower, backup):
 		i := strings.LastIndexByte(s, '.') // the names of unfinished files and of originals are ours
 		s = s[:i] + "%2E" + s[i+1:]
-	case fetch.SafeName(s) != s && strings.HasPrefix(fetch.SafeName(s), "_"):
+	case driver.SafeName(s) != s && strings.HasPrefix(driver.SafeName(s), "_"):
 		s = fmt.Sprintf("%%%02X", s[0]) + s[1:] // a device of Windows
 	}
 	return shorten(s)

@@ -15,6 +15,7 @@ import (
 	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
@@ -54,7 +55,7 @@ func read(ctx context.Context, p *crawl.Page, v *visited) error {
 func (m *mirror) look(ctx context.Context, p *crawl.Page, v *visited) error {
 	v.Outcome = job.Listed
 	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject && s.Can(fetch.OpStat) && !isWeb(p.URL) {
-		resp, err := m.d.Client.Describe(ctx, &fetch.Request{URL: p.URL, From: p.From, Op: fetch.OpStat})
+		resp, err := m.d.Client.Stat(ctx, &fetch.Request{URL: p.URL, From: p.From})
 		if err == nil {
 			v.Size, v.Status = resp.Size, resp.Reply.Code
 		}
@@ -278,7 +279,10 @@ func (r *retrieval) response(resp *fetch.Response) error {
 		}
 		return errType
 	}
-	r.final, r.now.Type, r.now.Validator, r.parse = resp.URL, resp.ContentType, resp.Validator, resp.Parse
+	r.final, r.now.Type, r.now.Validator, r.parse = resp.URL, resp.ContentType, resp.Validator, nil
+	if resp.Entries != nil {
+		r.parse = resp.EntriesIn
+	}
 	return nil
 }
 
@@ -425,7 +429,7 @@ func (r *retrieval) saved(res *download.Result) error {
 		r.left()
 		// Nothing was requested.
 		r.now.Told, r.now.Asked = r.old.Told, r.old.Asked
-		r.now.Type = cmp.Or(r.now.Type, fetch.TypeByName(r.now.Path)) // whose links may lead to what is not there
+		r.now.Type = cmp.Or(r.now.Type, driver.TypeByName(r.now.Path)) // whose links may lead to what is not there
 	default:
 		v.Outcome = job.Unchanged
 		r.left()
@@ -513,7 +517,7 @@ func hasLinks(contentType string) bool {
 
 // mayLink reports whether a file of which nothing is remembered may be a page with links.
 func (m *mirror) mayLink(name string) bool {
-	contentType := fetch.TypeByName(name)
+	contentType := driver.TypeByName(name)
 	return contentType == "" || hasLinks(contentType)
 }
 

@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -32,43 +33,43 @@ const (
 )
 
 // Load registers the scheme. The Env is the driver's only way to the network.
-func Load(env *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{Name: "x-note", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
-		Summary: "notes on a server", Driver: &driver{env}})
+func Load(env driver.Env, reg *driver.Registry) {
+	reg.Register(driver.Scheme{Name: "x-note", Port: port, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
+		Summary: "notes on a server", Driver: &opener{env}})
 }
 
-type driver struct{ env *fetch.Env }
+type opener struct{ env driver.Env }
 
-var verbs = map[fetch.Op]string{fetch.OpGet: "GET", fetch.OpStat: "STAT", fetch.OpList: "LIST"}
+var verbs = map[driver.Op]string{driver.OpGet: "GET", driver.OpStat: "STAT", driver.OpList: "LIST"}
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	name, err := uri.Unescape(strings.Trim(req.URL.Path(), "/")) // refuses CR, LF and NUL
 	if err != nil {
 		return nil, err
 	}
 	if _, query := req.URL.Query(); query || req.URL.Host() == "" {
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("it should be x-note://host/name")}
+		return nil, &driver.Error{Code: driver.ErrURL, Err: errors.New("it should be x-note://host/name")}
 	}
 	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(port)) // as policy and proxy allow
 	if err != nil {
 		return nil, err
 	}
 	conn.Bind(ctx) // from here on, the end of ctx ends all reads and writes
-	lines := fetch.NewLines(conn, maxLine)
+	lines := wire.NewLines(conn, maxLine)
 	resp, err := d.ask(conn, lines, verbs[req.Op]+" "+name)
 	if err != nil {
 		conn.Close()
 		return nil, err
 	}
-	resp.URL, resp.Name, resp.ContentType = req.URL, fetch.SafeName(req.URL.LastSegment()), "text/plain; charset=utf-8"
+	resp.URL, resp.Name, resp.ContentType = req.URL, driver.SafeName(req.URL.LastSegment()), "text/plain; charset=utf-8"
 	switch req.Op {
-	case fetch.OpStat:
+	case driver.OpStat:
 		conn.Close()
-		resp.Body = fetch.NoBody
+		resp.Body = driver.NoBody
 		return resp, nil
-	case fetch.OpList:
-		resp.Kind, resp.Parse = fetch.KindListing, func(r io.Reader) iter.Seq2[fetch.Entry, error] { return entries(req.URL, r) }
+	case driver.OpList:
+		resp.Kind, resp.Parse = driver.KindListing, func(r io.Reader) iter.Seq2[driver.Entry, error] { return entries(req.URL, r) }
 	}
 	// The client compares the size with what comes, so a connection that is cut is an error.
 	resp.Body = &body{io.LimitReader(lines, resp.Size), conn}
@@ -76,14 +77,14 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 }
 
 // ask sends a command and reads the reply, both within the time for a reply.
-func (d *driver) ask(conn *fetch.Conn, lines *fetch.Lines, command string) (*fetch.Response, error) {
+func (d *opener) ask(conn *driver.Conn, lines *wire.Lines, command string) (*driver.Response, error) {
 	defer conn.ReplyTimeout(d.env.Timeouts().Reply)()
 	hello, err := lines.Line()
 	if err != nil {
 		return nil, err
 	}
 	if !strings.HasPrefix(hello, greeting) {
-		return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("this is no server of notes"), Reply: fetch.Reply{Text: hello}}
+		return nil, &driver.Error{Code: driver.ErrProtocol, Err: errors.New("this is no server of notes"), Reply: driver.Reply{Text: hello}}
 	}
 	if err := lines.Send(command); err != nil {
 		return nil, err
@@ -92,33 +93,33 @@ func (d *driver) ask(conn *fetch.Conn, lines *fetch.Lines, command string) (*fet
 	if err != nil {
 		return nil, err
 	}
-	reply := fetch.Reply{Text: line} // the server's own words, for people
+	reply := driver.Reply{Text: line} // the server's own words, for people
 	switch status, rest, _ := strings.Cut(line, " "); status {
 	case "OK":
 		size, err := strconv.ParseUint(rest, 10, 62)
 		if err != nil {
-			return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("malformed size: %w", err), Reply: reply}
+			return nil, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("malformed size: %w", err), Reply: reply}
 		}
-		return &fetch.Response{Meta: fetch.Meta{Size: int64(size), Reply: reply}}, nil
+		return &driver.Response{Meta: driver.Meta{Size: int64(size), Reply: reply}}, nil
 	case "NO":
-		return nil, &fetch.Error{Code: fetch.ErrNotFound, Reply: reply}
+		return nil, &driver.Error{Code: driver.ErrNotFound, Reply: reply}
 	case "BUSY":
-		return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true, Reply: reply}
+		return nil, &driver.Error{Code: driver.ErrBusy, Retry: true, Reply: reply}
 	}
-	return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the reply has no known status"), Reply: reply}
+	return nil, &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the reply has no known status"), Reply: reply}
 }
 
 // A body is the content of a note or a listing. Close does not wait for the server.
 type body struct {
 	io.Reader
-	conn *fetch.Conn
+	conn *driver.Conn
 }
 
 func (b *body) Close() error { return b.conn.Close() }
 
 // entries reads a listing. No line of it is longer than what a Scanner takes.
-func entries(dir uri.URI, r io.Reader) iter.Seq2[fetch.Entry, error] {
-	return func(yield func(fetch.Entry, error) bool) {
+func entries(dir uri.URI, r io.Reader) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) {
 		lines := bufio.NewScanner(r)
 		for lines.Scan() {
 			name, isDir := strings.CutSuffix(lines.Text(), "/")
@@ -126,16 +127,16 @@ func entries(dir uri.URI, r io.Reader) iter.Seq2[fetch.Entry, error] {
 			if err != nil || name == "" || name == "." || strings.Contains(name, "/") {
 				continue // it names no member
 			}
-			e := fetch.Entry{Name: name, Rel: "item", URL: u, Size: -1}
+			e := driver.Entry{Name: name, Rel: "item", URL: u, Size: -1}
 			if isDir {
-				e.Kind = fetch.EntryListing
+				e.Kind = driver.EntryListing
 			}
 			if !yield(e, nil) {
 				return
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(fetch.Entry{}, err)
+			yield(driver.Entry{}, err)
 		}
 	}
 }

@@ -6,24 +6,25 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-func loadEcho(_ *fetch.Env, reg *fetch.Registry) {
+func loadEcho(_ driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{
 		Name:    "x-echo",
 		Ops:     []fetch.Op{fetch.OpGet},
 		Summary: "the text of the URL itself",
-		Driver:  fetch.DriverFunc(echo),
+		Driver:  driver.DriverFunc(echo),
 	})
 }
 
-func echo(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+func echo(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	text, err := uri.Unescape(req.URL.Path())
 	if err != nil {
 		return nil, err
 	}
-	return &fetch.Response{
+	return &driver.Response{
 		Meta: fetch.Meta{ContentType: "text/plain; charset=utf-8", Size: int64(len(text))},
 		Body: io.NopCloser(strings.NewReader(text)),
 	}, nil

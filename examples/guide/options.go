@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/netrc"
 	"github.com/urlget/urlget/fetch/uri"
@@ -54,28 +55,28 @@ func careful() *fetch.Client {
 
 func small(load ...fetch.Loader) *fetch.Client {
 	return fetch.New(&fetch.Options{
-		Middleware: []fetch.Middleware{middleware.PerHost(2), middleware.RateLimit(1 << 20)},
+		Middleware: []driver.Middleware{middleware.PerHost(2), middleware.RateLimit(1 << 20)},
 	}, append(load, ftp.Load, http.With(http.Options{Compressed: true}))...)
 }
 
-func timed(done func(u uri.URI, took time.Duration)) fetch.Middleware {
-	return func(next fetch.Driver) fetch.Driver {
-		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func timed(done func(u uri.URI, took time.Duration)) driver.Middleware {
+	return func(next driver.Driver) driver.Driver {
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			begin := time.Now()
 			resp, err := next.Open(ctx, req)
 			if err != nil {
 				return nil, err
 			}
-			resp.Body = fetch.OnClose(resp.Body, func() { done(req.URL, time.Since(begin)) })
+			resp.Body = driver.OnClose(resp.Body, func() { done(req.URL, time.Since(begin)) })
 			return resp, nil
 		})
 	}
 }
 
 func traffic(sent, received *atomic.Int64) fetch.Recorder {
-	x := &fetch.Exchange{
+	x := &fetch.Recording{
 		Sent:     func(_ int, p []byte) { sent.Add(int64(len(p))) },
 		Received: func(_ int, p []byte) { received.Add(int64(len(p))) },
 	}
-	return func(context.Context, *fetch.Request) *fetch.Exchange { return x }
+	return func(context.Context, *fetch.Request) *fetch.Recording { return x }
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols"
 )
 
@@ -66,7 +67,11 @@ func usage(ctx context.Context, c *fetch.Client, rawURL string) (files, bytes in
 }
 
 func contents(ctx context.Context, c *fetch.Client, rawURL string) ([]string, error) {
-	r, err := c.Open(ctx, rawURL)
+	u, err := uri.Parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.Open(ctx, &fetch.Request{URL: u})
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/gopherd"
 	"github.com/urlget/urlget/internal/warccheck"
@@ -206,7 +207,7 @@ func replayed(t *testing.T, v *servers, file string, requests []*fetch.Request, 
 		t.Error(a.Damage())
 	}
 	client := v.clientWith(func(o *fetch.Options) {
-		o.Middleware = []fetch.Middleware{a.Middleware(replay.Options{Only: true})}
+		o.Middleware = []driver.Middleware{a.Middleware(replay.Options{Only: true})}
 	})
 	defer client.Close()
 	failures := make(map[fetch.Code]int)
@@ -285,7 +286,7 @@ func TestAnArchiveGivesTheSameTrees(t *testing.T) {
 	}
 	defer a.Close()
 	client := v.clientWith(func(o *fetch.Options) {
-		o.Middleware = []fetch.Middleware{a.Middleware(replay.Options{Only: true})}
+		o.Middleware = []driver.Middleware{a.Middleware(replay.Options{Only: true})}
 	})
 	defer client.Close()
 	for _, scheme := range schemes {

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // findExisting treats an existing file of that name as the bytes transferred so far. Whether they
@@ -68,7 +69,7 @@ func (f *toFile) disprove() error {
 // notBeginning returns the error for an existing file that is not the beginning of the resource.
 func (f *toFile) notBeginning() error {
 	name := f.path(f.name)
-	return &fetch.Error{Op: "save", Code: fetch.ErrChanged, Reason: fetch.Reason{Kind: fetch.ReasonNotBeginning, File: name},
+	return &fetch.Error{Op: "save", Code: fetch.ErrChanged, Reason: fetch.Reason{Kind: driver.ReasonNotBeginning, File: name},
 		Err: fmt.Errorf("%s is not the beginning of %s", name, f.req.URL.Redacted())}
 }
 

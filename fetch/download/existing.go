@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // prepare does what can be done before sending a request.
@@ -45,7 +46,7 @@ func (k *Known) Suffices(info fs.FileInfo) bool {
 
 // newer reports whether a file is not older than a resource of the same size; -1 is any size.
 func newer(file fs.FileInfo, size int64, modTime time.Time) bool {
-	return (size == file.Size() || size < 0) && fetch.PlausibleTime(modTime) &&
+	return (size == file.Size() || size < 0) && driver.PlausibleTime(modTime) &&
 		!modTime.Truncate(time.Second).After(file.ModTime().Truncate(time.Second))
 }
 
@@ -96,7 +97,7 @@ func (f *toFile) suffices(size int64, modTime time.Time) bool {
 	case Skip:
 		return true
 	case Resume:
-		return size == f.old.Size() && fetch.PlausibleTime(modTime) &&
+		return size == f.old.Size() && driver.PlausibleTime(modTime) &&
 			modTime.Truncate(time.Second).Equal(f.old.ModTime().Truncate(time.Second))
 	case Newer:
 		return newer(f.old, size, modTime)

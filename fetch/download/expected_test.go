@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -21,11 +22,11 @@ var changedAt = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (foreseeing) Expect(*fetch.Request) (fetch.Meta, bool) { return fetch.Meta{Name: "x"}, true }
 
-func (foreseeing) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (foreseeing) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	if known := req.IfChanged.ModTime; !known.IsZero() && !changedAt.After(known) {
 		return nil, &fetch.Error{Code: fetch.ErrNotModified}
 	}
-	return &fetch.Response{Meta: fetch.Meta{Size: -1, Name: "x"}, Body: io.NopCloser(strings.NewReader("new"))}, nil
+	return &driver.Response{Meta: fetch.Meta{Size: -1, Name: "x"}, Body: io.NopCloser(strings.NewReader("new"))}, nil
 }
 
 // TestNewerUnderAnExpectedName has a file, but no name for it.
@@ -52,7 +53,7 @@ func TestNewerUnderAnExpectedName(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer root.Close()
-		d := &download.Downloader{Client: fetch.New(nil, fetch.Use("x-foresees", foreseeing{})), Root: root, Sync: download.SyncNone}
+		d := &download.Downloader{Client: fetch.New(nil, driver.Use("x-foresees", foreseeing{})), Root: root, Sync: download.SyncNone}
 		r, err := d.Do(t.Context(), &fetch.Request{URL: uri.MustParse("x-foresees://h/elsewhere")}, "", &download.Options{Exists: download.Newer})
 		got, _ := os.ReadFile(file)
 		if err != nil || r.Outcome != tt.outcome || r.Name != "x" || string(got) != tt.want {

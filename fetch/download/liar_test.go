@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"os"
 )
 
@@ -45,7 +46,7 @@ func newLiar(content []byte, script ...reply) *liar {
 	return &liar{content: content, script: script, valid: fetch.Validator{ETag: `"1"`, ModTime: morning}}
 }
 
-func (l *liar) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (l *liar) Open(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked = append(l.asked, *req)
@@ -65,9 +66,9 @@ func (l *liar) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, e
 		return nil, &fetch.Error{Code: fetch.ErrNotModified}
 	}
 	if r.none {
-		return &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindNone}, Body: fetch.NoBody}, nil
+		return &driver.Response{Meta: fetch.Meta{Kind: fetch.KindNone}, Body: driver.NoBody}, nil
 	}
-	resp := &fetch.Response{Meta: fetch.Meta{Name: r.suggest}}
+	resp := &driver.Response{Meta: fetch.Meta{Name: r.suggest}}
 	body, size := l.content, int64(len(l.content))
 	resp.Size, resp.Validator = size, l.valid
 	if r.bare {
@@ -126,7 +127,7 @@ func (l *liar) requests() []string {
 }
 
 // load registers the liar as a scheme with ranges.
-func (l *liar) load(_ *fetch.Env, reg *fetch.Registry) {
+func (l *liar) load(_ driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: l})
 }
 

@@ -12,13 +12,14 @@ import (
 	"unicode"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // Name chooses the file name for a resource: the name suggested by the server in meta, or else the
 // last element of the path of u, or else "index" with the extension of the media type. Meta is nil
 // if nothing has been requested yet. U should be the URL that the user gave, because others decide
-// where a redirect leads. The result is always a single safe path element (see fetch.SafeName),
+// where a redirect leads. The result is always a single safe path element (see driver.SafeName),
 // and never the name of an unfinished transfer or its record, so that nobody can plant one for a
 // later transfer to continue. It begins with a dot or a dash only if the last element of the path
 // of u does.
@@ -26,7 +27,7 @@ func Name(u uri.URI, meta *fetch.Meta) string {
 	name := suggested(u, meta)
 	for _, ours := range []string{partSuffix, recordSuffix, tempSuffix} {
 		if len(name) >= len(ours) && strings.EqualFold(name[len(name)-len(ours):], ours) {
-			return fetch.SafeName(name[:len(name)-len(ours)] + "_" + name[len(name)-len(ours)+1:])
+			return driver.SafeName(name[:len(name)-len(ours)] + "_" + name[len(name)-len(ours)+1:])
 		}
 	}
 	return name
@@ -36,7 +37,7 @@ func suggested(u uri.URI, meta *fetch.Meta) string {
 	named := lastElement(u)
 	if meta != nil {
 		// A driver that suggests what the URL says suggests nothing: the name is the user's.
-		if name := fetch.SafeName(meta.Name); name != "" && name != fetch.SafeName(named) {
+		if name := driver.SafeName(meta.Name); name != "" && name != driver.SafeName(named) {
 			return name
 		}
 	}
@@ -85,7 +86,7 @@ func lastElement(u uri.URI) string {
 		strings.EqualFold(name[i:i+len(typeCode)], typeCode) {
 		name = name[:i]
 	}
-	safe := fetch.SafeName(name)
+	safe := driver.SafeName(name)
 	if strings.IndexFunc(name, isLead) == 0 && strings.IndexFunc(strings.TrimPrefix(safe, "_"), isLead) == 0 {
 		return strings.TrimPrefix(safe, "_")
 	}

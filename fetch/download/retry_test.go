@@ -10,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 )
 
@@ -59,7 +60,7 @@ func TestFewTriesWithoutANameServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		unknown := reply{err: &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Reason: fetch.Reason{Kind: fetch.ReasonNameServer}}}
+		unknown := reply{err: &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Reason: fetch.Reason{Kind: driver.ReasonNameServer}}}
 		l := newLiar(pattern(1000, 1), unknown, unknown, unknown)
 		if _, err := l.downloader(t, dir).Get(t.Context(), liarURL, "", nil); !errors.Is(err, fetch.ErrNetwork) || len(l.asked) != 2 {
 			t.Errorf("at the beginning: %v after %d tries", err, len(l.asked))

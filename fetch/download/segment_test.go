@@ -16,6 +16,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware"
 	"github.com/urlget/urlget/fetch/retry"
 )
@@ -188,9 +189,9 @@ func TestSegmentsEndTogether(t *testing.T) {
 	content := pattern(4<<20, 1)
 	var blocked atomic.Int32
 	l := newLiar(content)
-	stalling := func(_ *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: fetch.DriverFunc(
-			func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	stalling := func(_ driver.Env, reg *driver.Registry) {
+		reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: driver.DriverFunc(
+			func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 				if req.Range.Offset > 3<<19 {
 					return nil, &fetch.Error{Code: fetch.ErrAuth}
 				}
@@ -215,7 +216,7 @@ func TestSegmentsNobodyLeft(t *testing.T) {
 	content := pattern(4<<20, 1)
 	l := newLiar(content)
 	var finished chan struct{}
-	driver := fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	liar := driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 		if !req.Range.IsZero() {
 			<-finished
 			return nil, &fetch.Error{Code: fetch.ErrRefused}
@@ -226,8 +227,8 @@ func TestSegmentsNobodyLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		finished = make(chan struct{})
 		d := l.downloader(t, dir)
-		d.Client = fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
-			reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: driver})
+		d.Client = fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
+			reg.Register(fetch.Scheme{Name: "x-liar", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: liar})
 		})
 		go func() {
 			synctest.Wait() // until the first worker has all of its own
@@ -247,7 +248,7 @@ func TestSegmentsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLiar(content)
 		d := l.downloader(t, dir)
-		d.Client = fetch.New(&fetch.Options{Middleware: []fetch.Middleware{middleware.PerHost(1)}}, l.load)
+		d.Client = fetch.New(&fetch.Options{Middleware: []driver.Middleware{middleware.PerHost(1)}}, l.load)
 		if _, err := d.Get(t.Context(), liarURL, "", &download.Options{Segments: 4}); err != nil {
 			t.Fatal(err)
 		}

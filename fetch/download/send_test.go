@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -20,9 +21,9 @@ import (
 func TestAnswersToWhatWasSent(t *testing.T) {
 	t.Parallel()
 	var sent []string
-	loader := func(_ *fetch.Env, reg *fetch.Registry) {
+	loader := func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-post", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Bodies: true,
-			Driver: fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+			Driver: driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 				content, err := io.ReadAll(req.Body)
 				if err != nil {
 					return nil, err
@@ -37,9 +38,9 @@ func TestAnswersToWhatWasSent(t *testing.T) {
 				case 1:
 					return nil, &fetch.Error{Code: fetch.ErrBusy, Retry: true}
 				case 2:
-					return &fetch.Response{Meta: meta, Body: io.NopCloser(strings.NewReader("ans"))}, nil
+					return &driver.Response{Meta: meta, Body: io.NopCloser(strings.NewReader("ans"))}, nil
 				}
-				return &fetch.Response{Meta: meta, Body: io.NopCloser(strings.NewReader("answer"))}, nil
+				return &driver.Response{Meta: meta, Body: io.NopCloser(strings.NewReader("answer"))}, nil
 			})})
 	}
 	client := fetch.New(nil, loader)

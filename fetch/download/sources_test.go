@@ -16,6 +16,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/metalink"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -29,7 +30,7 @@ type mirrors struct {
 	most    int // exchanges at once with one of them
 }
 
-func (m *mirrors) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (m *mirrors) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	host := req.URL.Host()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +59,7 @@ func (m *mirrors) Open(_ context.Context, req *fetch.Request) (*fetch.Response, 
 		content = content[req.Range.Offset:][:req.Range.Length]
 		meta.Size = req.Range.Length
 	}
-	return &fetch.Response{Meta: meta, URL: req.URL, Body: &mirrored{bytes.NewReader(content), m, host}}, nil
+	return &driver.Response{Meta: meta, URL: req.URL, Body: &mirrored{bytes.NewReader(content), m, host}}, nil
 }
 
 type mirrored struct {
@@ -75,7 +76,7 @@ func (b *mirrored) Close() error {
 }
 
 func (m *mirrors) downloader(t *testing.T, dir string) *download.Downloader {
-	c := fetch.New(nil, func(_ *fetch.Env, reg *fetch.Registry) {
+	c := fetch.New(nil, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "x-mirror", Ops: []fetch.Op{fetch.OpGet}, Ranges: true, Driver: m})
 	})
 	t.Cleanup(func() { c.Close() })

@@ -87,7 +87,7 @@ func (f *FS) open(op, name string) (*fetch.Resource, error) {
 	if p.isDir {
 		return nil, &fs.PathError{Op: op, Path: name, Err: errDir}
 	}
-	r, err := f.client.OpenRequest(f.ctx, p.request())
+	r, err := f.client.Open(f.ctx, p.request())
 	if err == nil && r.Meta().Kind == fetch.KindListing {
 		r.Close()
 		err = errDir
@@ -132,7 +132,7 @@ func (f *FS) Stat(name string) (fs.FileInfo, error) {
 	if p.isDir {
 		return dirInfo(name, time.Time{}), nil
 	}
-	resp, err := f.client.Describe(f.ctx, p.request())
+	resp, err := f.client.Stat(f.ctx, p.request())
 	switch {
 	case err == nil && resp.Kind != fetch.KindListing:
 		return metaInfo(name, &resp.Meta, resp.Size), nil

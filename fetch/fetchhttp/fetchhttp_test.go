@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -26,9 +27,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var stamp = time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
 
 // things is a driver that serves one of each.
-func things(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+func things(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	text := "0123456789"
-	resp := &fetch.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: 10, Validator: fetch.Validator{ModTime: stamp, ETag: `"v1"`}}}
+	resp := &driver.Response{Meta: fetch.Meta{ContentType: "text/plain", Size: 10, Validator: fetch.Validator{ModTime: stamp, ETag: `"v1"`}}}
 	switch req.URL.Path() {
 	case "/text", "/query":
 		if req.IfChanged.ETag == `"v1"` || req.IfChanged.ModTime.Equal(stamp) {
@@ -83,8 +84,8 @@ func menu(base uri.URI) iter.Seq2[fetch.Entry, error] {
 }
 
 func newClient() *fetch.Client {
-	return fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(things)), func(_ *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{Name: "file", Local: true, Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(things)})
+	return fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(things)), func(_ driver.Env, reg *driver.Registry) {
+		reg.Register(fetch.Scheme{Name: "file", Local: true, Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(things)})
 	})
 }
 
@@ -260,7 +261,7 @@ func TestGatewayMakesPagesOfListings(t *testing.T) {
 // A program that has an http.Client reads other schemes with it. It would pass protocols.All, less
 // what is not to be read, in place of the driver.
 func ExampleRegister() {
-	c := fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(things)))
+	c := fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(things)))
 	defer c.Close()
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	fetchhttp.Register(t, c)
@@ -279,7 +280,7 @@ func ExampleRegister() {
 
 // A client that is used for nothing but one scheme needs no http.Transport.
 func ExampleNewTransport() {
-	c := fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(things)))
+	c := fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(things)))
 	defer c.Close()
 	client := &http.Client{Transport: fetchhttp.NewTransport(c)}
 	resp, err := client.Get("x-thing://h/absent")
@@ -295,7 +296,7 @@ func ExampleNewTransport() {
 }
 
 func ExampleNewGateway() {
-	c := fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(things)))
+	c := fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(things)))
 	defer c.Close()
 	s := httptest.NewServer(fetchhttp.NewGateway(c, "x-thing"))
 	defer s.Close()

@@ -12,8 +12,9 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/fetchhttp"
-	driver "github.com/urlget/urlget/protocols/http"
+	httpdriver "github.com/urlget/urlget/protocols/http"
 )
 
 // web answers by the path of the request.
@@ -68,7 +69,7 @@ func TestHTTPIsPassedThrough(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(web))
 	t.Cleanup(s.Close)
-	c := fetch.New(&fetch.Options{Proxy: noProxy}, driver.With(driver.Options{Compressed: true}))
+	c := fetch.New(&fetch.Options{Proxy: noProxy}, httpdriver.With(httpdriver.Options{Compressed: true}))
 	t.Cleanup(func() { c.Close() })
 	client := &http.Client{Transport: fetchhttp.NewTransport(c)}
 	host := strings.TrimPrefix(s.URL, "http://")
@@ -189,9 +190,9 @@ func TestRequestsThatAreRefused(t *testing.T) {
 func TestRequestFields(t *testing.T) {
 	t.Parallel()
 	var got *fetch.Request
-	c := fetch.New(nil, fetch.Use("x-thing", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	c := fetch.New(nil, driver.Use("x-thing", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		got = req
-		return &fetch.Response{Body: fetch.NoBody}, nil
+		return &driver.Response{Body: driver.NoBody}, nil
 	})))
 	r, err := http.NewRequestWithContext(t.Context(), "GET", "x-thing://h/", nil)
 	if err != nil {
@@ -220,9 +221,9 @@ func TestRequestFields(t *testing.T) {
 
 func TestRegisterTeachesAllButHTTP(t *testing.T) {
 	t.Parallel()
-	load := func(_ *fetch.Env, reg *fetch.Registry) {
+	load := func(_ driver.Env, reg *driver.Registry) {
 		for _, name := range []string{"http", "https", "x-thing", "x-other"} {
-			reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Driver: fetch.DriverFunc(things)})
+			reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Driver: driver.DriverFunc(things)})
 		}
 	}
 	get := func(tr *http.Transport, url string) error {
@@ -258,7 +259,7 @@ func TestGatewayPassesRefusalsOn(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(web))
 	t.Cleanup(s.Close)
-	c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{AllowPrivate: true}}, driver.Load)
+	c := fetch.New(&fetch.Options{Proxy: noProxy, Policy: &fetch.Policy{AllowPrivate: true}}, httpdriver.Load)
 	t.Cleanup(func() { c.Close() })
 	gateway := fetchhttp.NewGateway(c, "http")
 	for path, want := range map[string]struct {

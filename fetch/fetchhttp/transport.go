@@ -104,7 +104,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // retrieve performs a GET or HEAD.
 func retrieve(ctx context.Context, c *fetch.Client, method string, req *fetch.Request) (*fetch.Response, error) {
 	if method == http.MethodHead {
-		return c.Describe(ctx, req)
+		return c.Stat(ctx, req)
 	}
 	return c.Do(ctx, req)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/retry"
 	"github.com/urlget/urlget/fetch/uri"
@@ -59,7 +60,7 @@ func entry(path string, kind fetch.EntryKind) fetch.Entry {
 
 func shelfURL(path string) uri.URI { return uri.MustParse("x-shelf://host" + path) }
 
-func (s *shelf) Open(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (s *shelf) Open(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path := req.URL.Path()
@@ -96,15 +97,15 @@ func (s *shelf) Open(_ context.Context, req *fetch.Request) (*fetch.Response, er
 	case !req.IfChanged.ModTime.IsZero() && !r.modTime.After(req.IfChanged.ModTime):
 		return nil, &fetch.Error{Code: fetch.ErrNotModified, Reply: fetch.Reply{Code: 304, Text: "the same"}}
 	}
-	resp := &fetch.Response{Meta: fetch.Meta{ContentType: r.contentType, Size: int64(len(r.text)), Reply: fetch.Reply{Code: 200, Text: "here"}}}
+	resp := &driver.Response{Meta: fetch.Meta{ContentType: r.contentType, Size: int64(len(r.text)), Reply: fetch.Reply{Code: 200, Text: "here"}}}
 	resp.ModTime = r.modTime
 	if r.none {
-		resp.Kind, resp.Body = fetch.KindNone, fetch.NoBody
+		resp.Kind, resp.Body = fetch.KindNone, driver.NoBody
 		return resp, nil
 	}
 	if r.entries != nil {
 		resp.Kind, resp.Size, resp.Pattern = fetch.KindListing, -1, r.pattern
-		resp.Body, resp.Parse = fetch.NewListing(parts(r.entries), nil)
+		resp.Body, resp.Parse = driver.NewListing(parts(r.entries), nil)
 		return resp, nil
 	}
 	text := r.text
@@ -115,18 +116,18 @@ func (s *shelf) Open(_ context.Context, req *fetch.Request) (*fetch.Response, er
 	}
 	resp.Body = io.NopCloser(strings.NewReader(text))
 	if req.Op == fetch.OpStat {
-		resp.Body = fetch.NoBody
+		resp.Body = driver.NoBody
 	}
 	return resp, nil
 }
 
 // parts makes a line of each entry.
-func parts(all iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Part, error] {
-	return func(yield func(fetch.Part, error) bool) {
+func parts(all iter.Seq2[fetch.Entry, error]) iter.Seq2[driver.Part, error] {
+	return func(yield func(driver.Part, error) bool) {
 		for e, err := range all {
-			part := fetch.Part{Text: []byte(e.URL.String() + "\n"), Entries: []fetch.Entry{e}}
+			part := driver.Part{Text: []byte(e.URL.String() + "\n"), Entries: []fetch.Entry{e}}
 			if err != nil {
-				part = fetch.Part{}
+				part = driver.Part{}
 			}
 			if !yield(part, err) {
 				return
@@ -136,7 +137,7 @@ func parts(all iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Part, error] {
 }
 
 // load registers the shelf as x-shelf and, without listings and metadata, as x-plain.
-func (s *shelf) load(_ *fetch.Env, reg *fetch.Registry) {
+func (s *shelf) load(_ driver.Env, reg *driver.Registry) {
 	reg.Register(fetch.Scheme{Name: "x-shelf", Ops: []fetch.Op{fetch.OpGet, fetch.OpList, fetch.OpStat}, Ranges: true, Driver: s})
 	reg.Register(fetch.Scheme{Name: "x-plain", Ops: []fetch.Op{fetch.OpGet}, Driver: s})
 }

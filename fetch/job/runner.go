@@ -148,7 +148,7 @@ func (u *run) retry(ctx context.Context, f func() error) error {
 func (u *run) stat(ctx context.Context, req *fetch.Request) error {
 	var resp *fetch.Response
 	err := u.retry(ctx, func() (err error) {
-		resp, err = u.client.Describe(ctx, req)
+		resp, err = u.client.Stat(ctx, req)
 		return err
 	})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/retry"
@@ -34,7 +35,7 @@ func library() *shelf {
 		"/~*":      {entries: entries(entry("/a.txt", fetch.EntryObject), entry("/gone", fetch.EntryObject), entry("/busy", fetch.EntryObject)), pattern: true},
 		"/session": {err: &fetch.Error{Code: fetch.ErrInteractive}},
 		"/busy": {err: &fetch.Error{Code: fetch.ErrBusy, Retry: true, RetryAfter: 90 * time.Second, Hint: "come back",
-			Reason: fetch.Reason{Kind: fetch.ReasonProxy, Host: "host"}, Reply: fetch.Reply{Code: 503, Text: "busy"}}},
+			Reason: fetch.Reason{Kind: driver.ReasonProxy, Host: "host"}, Reply: fetch.Reply{Code: 503, Text: "busy"}}},
 	}}
 }
 
@@ -144,7 +145,7 @@ func TestResultTellsOfTheFailure(t *testing.T) {
 	r := library().runner(t, t.TempDir(), nil)
 	got := r.Run(t.Context(), &job.Job{URL: uri.MustParse("x-shelf://joe:hunter2@host/busy")}, nil)
 	if got.Class != fetch.ErrBusy || got.Message != "server busy (503 busy)" || got.Hint != "come back" || !got.Retry ||
-		got.RetryAfter != 90*time.Second || got.Reason != (fetch.Reason{Kind: fetch.ReasonProxy, Host: "host"}) ||
+		got.RetryAfter != 90*time.Second || got.Reason != (fetch.Reason{Kind: driver.ReasonProxy, Host: "host"}) ||
 		got.Status != 503 || got.Reply != "503 busy" || got.FinalURL != "" || !errors.Is(got.Err, fetch.ErrBusy) {
 		t.Errorf("%+v", *got)
 	}
@@ -356,20 +357,20 @@ func TestLinksWhileSaving(t *testing.T) {
 func TestFromContext(t *testing.T) {
 	t.Parallel()
 	var found []*job.Job
-	watch := func(next fetch.Driver) fetch.Driver {
-		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	watch := func(next driver.Driver) driver.Driver {
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			found = append(found, job.FromContext(ctx))
 			return next.Open(ctx, req)
 		})
 	}
-	r := library().runner(t, t.TempDir(), &fetch.Options{Middleware: []fetch.Middleware{watch}})
+	r := library().runner(t, t.TempDir(), &fetch.Options{Middleware: []driver.Middleware{watch}})
 	j := &job.Job{URL: shelfURL("/*")}
 	r.Run(t.Context(), j, nil)
 	if len(found) != 3 || found[0] != j || found[1].URL != shelfURL("/a.txt") || found[2].URL != shelfURL("/b.txt") {
 		t.Errorf("%v", found)
 	}
 	found = nil
-	if _, err := r.Downloader.Client.Stat(t.Context(), "x-shelf://host/a.txt"); err != nil || len(found) != 1 || found[0] != nil {
+	if _, err := r.Downloader.Client.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("x-shelf://host/a.txt")}); err != nil || len(found) != 1 || found[0] != nil {
 		t.Errorf("%v, %v", found, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/links"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -218,13 +219,13 @@ func FuzzURIList(f *testing.F) {
 }
 
 func ExampleEntries() {
-	page := func(context.Context, *fetch.Request) (*fetch.Response, error) {
-		return &fetch.Response{
+	page := func(context.Context, *fetch.Request) (*driver.Response, error) {
+		return &driver.Response{
 			Meta: fetch.Meta{ContentType: "text/html", Size: -1},
 			Body: io.NopCloser(strings.NewReader(`See <a href="about.txt">about us</a>. <img src="/logo.png">`)),
 		}, nil
 	}
-	c := fetch.New(nil, fetch.Use("x-page", fetch.DriverFunc(page)))
+	c := fetch.New(nil, driver.Use("x-page", driver.DriverFunc(page)))
 	defer c.Close()
 	resp, err := c.Get(context.Background(), "x-page://h/dir/")
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // PerHost lets at most n exchanges with one host go on at the same time; the others wait until a
@@ -13,13 +14,13 @@ import (
 //
 // A listing and a session count only until they are open: whoever reads a listing may retrieve its
 // members one by one as they come, and would wait for himself.
-func PerHost(n int) fetch.Middleware {
+func PerHost(n int) driver.Middleware {
 	if n <= 0 {
 		panic("middleware: PerHost of none")
 	}
 	h := &hosts{max: n, slots: make(map[string]*slots)}
-	return func(next fetch.Driver) fetch.Driver {
-		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	return func(next driver.Driver) driver.Driver {
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			host := req.URL.Host()
 			if host == "" || ctx.Value(heldKey{h, host}) != nil {
 				return next.Open(ctx, req)
@@ -36,7 +37,7 @@ func PerHost(n int) fetch.Middleware {
 			if resp.Parse != nil || resp.Kind == fetch.KindSession {
 				release()
 			} else {
-				resp.Body = fetch.OnClose(resp.Body, release)
+				resp.Body = driver.OnClose(resp.Body, release)
 			}
 			return resp, nil
 		})

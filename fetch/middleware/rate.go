@@ -12,19 +12,20 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // RateLimit lets all bodies of a client together bring no more than bytesPerSecond, on average over
 // a second. Listings read by Entries and sessions are not limited. It panics if the rate is not
 // positive.
-func RateLimit(bytesPerSecond int64) fetch.Middleware {
+func RateLimit(bytesPerSecond int64) driver.Middleware {
 	l := newLimiter(bytesPerSecond)
 	return slowed(func(string) (*limiter, func()) { return l, func() {} })
 }
 
 // RateLimitPerHost is RateLimit for the bodies of each host by itself. URLs without a host are not
 // limited.
-func RateLimitPerHost(bytesPerSecond int64) fetch.Middleware {
+func RateLimitPerHost(bytesPerSecond int64) driver.Middleware {
 	newLimiter(bytesPerSecond) // or panic now
 	h := &rates{rate: bytesPerSecond, hosts: make(map[string]*hostRate)}
 	return slowed(h.of)
@@ -32,15 +33,15 @@ func RateLimitPerHost(bytesPerSecond int64) fetch.Middleware {
 
 // slowed returns a middleware that lets each body wait for the limiter of its host, and release it
 // at the end.
-func slowed(of func(host string) (l *limiter, release func())) fetch.Middleware {
-	return func(next fetch.Driver) fetch.Driver {
-		return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func slowed(of func(host string) (l *limiter, release func())) driver.Middleware {
+	return func(next driver.Driver) driver.Driver {
+		return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 			resp, err := next.Open(ctx, req)
 			if err != nil || resp.Kind == fetch.KindSession {
 				return resp, err
 			}
 			if l, release := of(req.URL.Host()); l != nil {
-				resp.Body = fetch.OnClose(slow(ctx, resp.Body, l), release)
+				resp.Body = driver.OnClose(slow(ctx, resp.Body, l), release)
 			}
 			return resp, nil
 		})

@@ -21,9 +21,10 @@ type row struct {
 }
 
 var (
-	core  = []string{"fetch", "fetch/uri"}
-	kits  = []string{"fetch", "fetch/uri", "internal/wire", "internal/bounded", "internal/codec/*"}
-	lines = append(kits[:len(kits):len(kits)], "protocols/internal/*", "own")
+	core = []string{"fetch", "fetch/driver", "fetch/uri"}
+	// kits is what the packages shared by drivers stand on, and kit what drivers do: not the client.
+	kits = []string{"fetch/driver", "fetch/driver/wire", "fetch/uri", "internal/bounded", "internal/pace", "internal/quoted", "internal/codec/*"}
+	kit  = append(kits[:len(kits):len(kits)], "protocols/internal/*", "own")
 	// public is what a program outside the module could import.
 	public = []string{"fetch/...", "fetchtest/...", "protocols/...", "crawl/...", "archive/...", "queue/...", "serve/..."}
 )
@@ -36,15 +37,16 @@ var layers = []layer{
 	}},
 
 	{"lines", []row{
-		{packages: "internal/wire"},
-		{packages: "internal/pool"},
+		{packages: "fetch/driver/wire"},
+		{packages: "internal/pace", imports: []string{"fetch/driver/wire"}},
+		{packages: "internal/quoted"},
 		{packages: "internal/bounded"},
 		{packages: "internal/template"},
 		{packages: "internal/filelock"},
 		{packages: "internal/unnamed", modules: []string{"golang.org/x/sys"}},
 		{packages: "internal/tun", modules: []string{"golang.org/x/sys"}},
 		{packages: "internal/codec/tn3270", modules: []string{"golang.org/x/text"}},
-		{packages: "internal/codec/gemtext", imports: []string{"internal/wire"}},
+		{packages: "internal/codec/gemtext", imports: []string{"fetch/driver/wire"}},
 		{packages: "internal/codec/nfs3", imports: []string{"internal/codec/xdr"}},
 		{packages: "internal/codec/smb2", modules: []string{"golang.org/x/crypto/md4"}},
 		{packages: "internal/codec/z3950", imports: []string{"internal/codec/ber"}},
@@ -52,33 +54,38 @@ var layers = []layer{
 			purpose: "the messages of one protocol, for its driver and its test server"},
 	}},
 
+	{"driver", []row{
+		{packages: "fetch/internal/exchange"},
+		{packages: "fetch/driver", imports: []string{"fetch/uri", "fetch/driver/wire", "fetch/internal/exchange", "internal/pace"}},
+	}},
+
 	{"client", []row{
-		{packages: "fetch", imports: []string{"fetch/uri", "fetch/retry", "internal/wire", "internal/pool", "internal/bounded"},
+		{packages: "fetch", imports: []string{"fetch/uri", "fetch/driver", "fetch/driver/wire", "fetch/retry", "fetch/internal/exchange", "internal/bounded", "internal/pace"},
 			modules: []string{"golang.org/x/net"}},
 	}},
 
 	// The drivers, and what stands beside the client, each for itself. No driver imports another:
-	// that goes through fetch.Env. Those that need the code of others are named, the rest share a
+	// that goes through driver.Env. Those that need the code of others are named, the rest share a
 	// row.
 	{"protocols", []row{
 		{packages: "fetch/message", modules: []string{"golang.org/x/net/html", "golang.org/x/text"}},
 		{packages: "internal/mailbox", imports: []string{"fetch/message"}, modules: []string{"go.etcd.io/bbolt"}},
 		{packages: "protocols/internal/*", imports: kits, purpose: "what drivers of the same kind share"},
-		{packages: "protocols/http/http3", imports: []string{"fetch", "internal/wire"}, modules: []string{"github.com/quic-go/quic-go", "golang.org/x/net"}},
-		{packages: "protocols/http/...", imports: lines, modules: []string{"golang.org/x/net",
+		{packages: "protocols/http/http3", imports: []string{"fetch/driver", "internal/quoted"}, modules: []string{"github.com/quic-go/quic-go", "golang.org/x/net"}},
+		{packages: "protocols/http/...", imports: kit, modules: []string{"golang.org/x/net",
 			"github.com/icholy/digest", "github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
-		{packages: "protocols/ldap/...", imports: lines, modules: []string{"github.com/go-ldap/ldap",
+		{packages: "protocols/ldap/...", imports: kit, modules: []string{"github.com/go-ldap/ldap",
 			"github.com/go-asn1-ber/asn1-ber"}},
-		{packages: "protocols/sftp/...", imports: lines, purpose: "is the driver for sftp and scp URLs",
+		{packages: "protocols/sftp/...", imports: kit, purpose: "is the driver for sftp and scp URLs",
 			modules: []string{"golang.org/x/crypto", "github.com/skeema/knownhosts"}},
-		{packages: "protocols/ws/...", imports: lines, modules: []string{"golang.org/x/net", "github.com/coder/websocket"}},
-		{packages: "protocols/nntp/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},
-		{packages: "protocols/imap/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},
-		{packages: "protocols/pop/...", imports: append(lines[:len(lines):len(lines)], "fetch/message")},
-		{packages: "protocols/mid/...", imports: []string{"fetch", "fetch/uri", "fetch/message", "internal/mailbox"}},
-		{packages: "protocols/mailto/...", imports: []string{"fetch", "fetch/uri", "fetch/message", "internal/mailbox"}},
-		{packages: "protocols/*/...", imports: lines, purpose: "one driver a folder"},
-		{packages: "protocols", imports: []string{"fetch", "fetch/uri", "protocols/*", "protocols/http/http3"}},
+		{packages: "protocols/ws/...", imports: kit, modules: []string{"golang.org/x/net", "github.com/coder/websocket"}},
+		{packages: "protocols/nntp/...", imports: append(kit[:len(kit):len(kit)], "fetch/message")},
+		{packages: "protocols/imap/...", imports: append(kit[:len(kit):len(kit)], "fetch/message")},
+		{packages: "protocols/pop/...", imports: append(kit[:len(kit):len(kit)], "fetch/message")},
+		{packages: "protocols/mid/...", imports: []string{"fetch/driver", "fetch/uri", "fetch/message", "internal/mailbox"}},
+		{packages: "protocols/mailto/...", imports: []string{"fetch/driver", "fetch/uri", "fetch/message", "internal/mailbox"}},
+		{packages: "protocols/*/...", imports: kit, purpose: "one driver a folder"},
+		{packages: "protocols", imports: []string{"fetch/driver", "protocols/*", "protocols/http/http3"}},
 		{packages: "fetch/links", imports: core, modules: []string{"golang.org/x/net/html", "golang.org/x/text",
 			"github.com/tdewolff/parse"}},
 		{packages: "crawl/robots"},
@@ -98,12 +105,12 @@ var layers = []layer{
 
 	{"files", []row{
 		{packages: "fetch/download", imports: append(core[:len(core):len(core)], "fetch/retry", "fetch/metalink", "internal/filelock", "internal/unnamed"), modules: []string{"golang.org/x/sync", "golang.org/x/sys"}},
-		{packages: "fetch/job", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download", "fetch/render"}, modules: []string{"golang.org/x/net"}},
+		{packages: "fetch/job", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download", "fetch/render"}, modules: []string{"golang.org/x/net"}},
 		{packages: "crawl/schedule", imports: []string{"fetch", "fetch/uri", "fetch/retry"}},
-		{packages: "crawl", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
-		{packages: "crawl/mirror", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download", "fetch/job",
+		{packages: "crawl", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "crawl/schedule"}, modules: []string{"go.etcd.io/bbolt"}},
+		{packages: "crawl/mirror", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/retry", "fetch/links", "fetch/download", "fetch/job",
 			"crawl"}},
-		{packages: "queue", imports: []string{"fetch", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "fetch/job",
+		{packages: "queue", imports: []string{"fetch", "fetch/driver", "fetch/uri", "fetch/retry", "fetch/links", "crawl/robots", "fetch/job",
 			"crawl/schedule", "crawl", "fetch/render", "internal/filelock", "internal/unnamed"}},
 		{packages: "queue/jetstream", imports: []string{"fetch", "queue"}, modules: []string{"github.com/nats-io/nats.go"}},
 		{packages: "queue/jetstream/embedded", imports: []string{"fetch"}, modules: []string{"github.com/nats-io/nats-server", "go.etcd.io/bbolt"}},

@@ -13,7 +13,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -24,36 +24,36 @@ const (
 )
 
 // Load registers the scheme cso.
-func Load(env *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{
+func Load(env driver.Env, reg *driver.Registry) {
+	reg.Register(driver.Scheme{
 		Name:    "cso",
 		Port:    port,
-		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+		Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 		Summary: "searches of CSO name servers, the directories of people in gopher menus",
-		Driver:  &driver{env},
+		Driver:  &opener{env},
 	})
 }
 
-type driver struct{ env *fetch.Env }
+type opener struct{ env driver.Env }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	query, err := command(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	b := &replies{}
-	ask := fetch.Question{Addr: req.URL.HostPort(port), Lines: []string{query, "quit"}}
-	if err := d.env.Ask(ctx, ask, b.begin); err != nil {
+	ask := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{query, "quit"}}
+	if err := driver.Ask(ctx, d.env, ask, b.begin); err != nil {
 		return nil, err
 	}
-	resp := &fetch.Response{URL: req.URL, Body: b, Parse: entries}
-	resp.Kind, resp.ContentType, resp.Size = fetch.KindListing, "text/plain", -1
-	resp.Name = fetch.SafeName(strings.TrimPrefix(query, "query "))
-	resp.Reply = fetch.Reply{Code: b.first.code, Text: b.first.text}
-	if req.Op == fetch.OpStat {
+	resp := &driver.Response{URL: req.URL, Body: b, Parse: entries}
+	resp.Kind, resp.ContentType, resp.Size = driver.KindListing, "text/plain", -1
+	resp.Name = driver.SafeName(strings.TrimPrefix(query, "query "))
+	resp.Reply = driver.Reply{Code: b.first.code, Text: b.first.text}
+	if req.Op == driver.OpStat {
 		b.Close()
-		resp.Body, resp.Parse = fetch.NoBody, nil
+		resp.Body, resp.Parse = driver.NoBody, nil
 	}
 	return resp, nil
 }
@@ -61,10 +61,10 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 // command returns the query command for a URL.
 func command(u uri.URI) (string, error) {
 	if u.Host() == "" {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("no host")}
+		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("no host")}
 	}
 	if _, ok := u.User(); ok {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("user name in a URL that cannot have one")}
+		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("user name in a URL that cannot have one")}
 	}
 	words := u.URLPath()
 	if query, ok := u.Query(); ok && strings.Trim(u.Path(), "/") == "" {
@@ -75,29 +75,29 @@ func command(u uri.URI) (string, error) {
 		return "", err
 	}
 	if words = strings.TrimSpace(words); words == "" {
-		return "", &fetch.Error{Code: fetch.ErrNeedSearch,
+		return "", &driver.Error{Code: driver.ErrNeedSearch,
 			Hint: "add a name after the host: cso://" + u.HostPort(port) + "/NAME"}
 	}
 	return "query " + words, nil
 }
 
-// Expect implements fetch.Expecter.
-func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+// Expect implements driver.Expecter.
+func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	_, err := command(req.URL)
-	return fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain"}, err == nil
+	return driver.Meta{Kind: driver.KindListing, ContentType: "text/plain"}, err == nil
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	query, err := command(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	return []string{fetch.Printable(query), "quit"}, nil
+	return []string{driver.Printable(query), "quit"}, nil
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
-	_ fetch.Expecter  = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
+	_ driver.Expecter  = (*opener)(nil)
 )

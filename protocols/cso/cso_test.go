@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/csod"
@@ -71,7 +72,7 @@ func TestTheBodyIsTheRepliesAsTheyCame(t *testing.T) {
 	if text := string(body); !strings.HasPrefix(text, "102:There were 2 matches to your request.\r\n-200:1:") || !strings.HasSuffix(text, "\r\n200:Ok.\r\n") {
 		t.Errorf("body %q", text)
 	}
-	if want := (fetch.Reply{Code: 102, Text: "There were 2 matches to your request."}); resp.Reply != want || resp.Kind != fetch.KindListing || resp.Framing != fetch.FramedByProtocol {
+	if want := (fetch.Reply{Code: 102, Text: "There were 2 matches to your request."}); resp.Reply != want || resp.Kind != fetch.KindListing || resp.Framing != driver.FramedByProtocol {
 		t.Errorf("got %+v, %v, %v", resp.Reply, resp.Kind, resp.Framing)
 	}
 }
@@ -94,7 +95,7 @@ func TestAnswersThatAreErrors(t *testing.T) {
 			t.Parallel()
 			var log []string
 			base := serve(t, name)
-			c := client(t, &fetch.Options{Recorder: fetch.Trace(func(sent bool, line string) { log = append(log, line) })})
+			c := client(t, &fetch.Options{Recorder: fetch.RecordLines(func(sent bool, line string) { log = append(log, line) })})
 			resp, err := c.Get(t.Context(), base+"smith")
 			if err == nil {
 				_, err = io.Copy(io.Discard, resp.Body)
@@ -161,7 +162,7 @@ func TestAServerOfManyRecords(t *testing.T) {
 	if n, err := count(); !errors.Is(err, fetch.ErrTruncated) {
 		t.Errorf("after a cut: %d entries and error %v", n, err)
 	}
-	meta, err := c.Stat(t.Context(), "cso://"+s.Addr+"/all")
+	meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("cso://" + s.Addr + "/all")})
 	if err != nil || meta.Kind != fetch.KindListing || meta.Reply.Code != 200 {
 		t.Errorf("Stat: %+v, %v", meta, err)
 	}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // A Record is one match, found in Entry.Sys.
@@ -34,7 +34,7 @@ type reply struct {
 	text   string
 }
 
-var errMalformed = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("what the server sent is not a reply of a CSO name server")}
+var errMalformed = &driver.Error{Code: driver.ErrProtocol, Err: errors.New("what the server sent is not a reply of a CSO name server")}
 
 func parseReply(line string) (reply, bool) {
 	var r reply
@@ -64,18 +64,18 @@ func (r reply) final() bool { return !r.more && !r.preliminary() }
 
 // err returns the error that r reports, or nil.
 func (r reply) err() error {
-	e := &fetch.Error{Reply: fetch.Reply{Code: r.code, Text: wire.Text(r.text)}}
+	e := &driver.Error{Reply: driver.Reply{Code: r.code, Text: wire.Text(r.text)}}
 	switch {
 	case r.code < 400:
 		return nil
 	case r.code == 501:
-		e.Code = fetch.ErrNotFound
+		e.Code = driver.ErrNotFound
 	case r.code == 502:
-		e.Code, e.Hint = fetch.ErrRefused, "ask for less: a full name, or another field such as name=... email=..."
+		e.Code, e.Hint = driver.ErrRefused, "ask for less: a full name, or another field such as name=... email=..."
 	case r.code < 500:
-		e.Code, e.Retry = fetch.ErrBusy, true
+		e.Code, e.Retry = driver.ErrBusy, true
 	default:
-		e.Code = fetch.ErrRefused
+		e.Code = driver.ErrRefused
 	}
 	return e
 }
@@ -91,7 +91,7 @@ type replies struct {
 }
 
 // begin reads replies until it is known whether there is a result.
-func (b *replies) begin(conn *fetch.Conn) error {
+func (b *replies) begin(conn *driver.Conn) error {
 	b.Closer, b.r, b.trace = conn, wire.NewReader(conn, maxLine), conn.Trace()
 	conn.PieceLines()
 	var head []byte
@@ -116,7 +116,7 @@ func (b *replies) begin(conn *fetch.Conn) error {
 		}
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sends preliminary replies without end")}
+	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sends preliminary replies without end")}
 }
 
 // refusal reads the replies that explain what is wrong with a query, one line per cause, up to the
@@ -129,14 +129,14 @@ func (b *replies) refusal(first reply) error {
 		case err != nil:
 			return err
 		case got.final():
-			e := first.err().(*fetch.Error)
+			e := first.err().(*driver.Error)
 			e.Reply.Text = wire.Text(said)
 			return e
 		case got.err() != nil:
 			said += "; " + got.text
 		}
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server's refusal has no end")}
+	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server's refusal has no end")}
 }
 
 // next reads a reply and stores its line in rest.
@@ -185,13 +185,13 @@ func (b *replies) Read(p []byte) (int, error) {
 const maxRecord = 256 << 10
 
 // entries returns the records in r. A record ends at the first line of the next.
-func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
-	return func(yield func(fetch.Entry, error) bool) {
+func entries(r io.Reader) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) {
 		var rec Record
 		size := 0
 		for line, err := range wire.NewReader(r, maxLine).All() {
 			if err != nil {
-				yield(fetch.Entry{}, err)
+				yield(driver.Entry{}, err)
 				return
 			}
 			rep, ok := parseReply(string(line))
@@ -206,7 +206,7 @@ func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 			}
 			rec.Record = rep.record
 			if size += len(line) + 50; size > maxRecord {
-				yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a record of more than %d bytes", maxRecord)})
+				yield(driver.Entry{}, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a record of more than %d bytes", maxRecord)})
 				return
 			}
 			rec.add(rep)
@@ -229,13 +229,13 @@ func (rec *Record) add(r reply) {
 }
 
 // entry returns the entry for the record. Its name is the whole record on one line.
-func (rec Record) entry() fetch.Entry {
-	e := fetch.Entry{Kind: fetch.EntryError, Size: -1, Sys: rec}
+func (rec Record) entry() driver.Entry {
+	e := driver.Entry{Kind: driver.EntryError, Size: -1, Sys: rec}
 	var parts []string
 	for _, f := range rec.Fields {
 		parts = append(parts, f.Name+": "+strings.ReplaceAll(f.Value, "\n", ", "))
 		if !f.Error {
-			e.Kind = fetch.EntryText // an error is not a match
+			e.Kind = driver.EntryText // an error is not a match
 		}
 	}
 	e.Name = strings.Join(parts, "; ")

@@ -12,57 +12,57 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // Load registers the driver.
-func Load(_ *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{
+func Load(_ driver.Env, reg *driver.Registry) {
+	reg.Register(driver.Scheme{
 		Name:    "data",
-		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat},
+		Ops:     []driver.Op{driver.OpGet, driver.OpStat},
 		Ranges:  true,
 		Summary: "data in the URL itself (RFC 2397)",
-		Driver:  driver{},
+		Driver:  opener{},
 	})
 }
 
-type driver struct{}
+type opener struct{}
 
 // constant is the entity tag of all content, because that of a given URL never changes.
 const constant = `"constant"`
 
 // Open decodes the URL.
-func (driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	mediaType, content, err := parse(req.URL)
 	if err != nil {
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
+		return nil, &driver.Error{Code: driver.ErrURL, Err: err}
 	}
-	meta := fetch.Meta{ContentType: mediaType}
+	meta := driver.Meta{ContentType: mediaType}
 	meta.ETag = constant
 	if req.IfChanged.ETag == constant && req.Range.IsZero() {
-		return nil, &fetch.Error{Code: fetch.ErrNotModified}
+		return nil, &driver.Error{Code: driver.ErrNotModified}
 	}
 	if r := req.Range; !r.IsZero() && (req.IfChanged.IsZero() || req.IfChanged.ETag == constant) {
 		total := int64(len(content))
 		if r.Offset < 0 || r.Length < 0 || r.Offset >= total {
-			return nil, &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the URL holds %d bytes", total)}
+			return nil, &driver.Error{Code: driver.ErrRange, Err: fmt.Errorf("the URL holds %d bytes", total)}
 		}
 		content = content[r.Offset:]
 		if r.Length > 0 {
 			content = content[:min(r.Length, int64(len(content)))]
 		}
-		meta.Range = fetch.Range{Offset: r.Offset, Length: int64(len(content))}
+		meta.Range = driver.Range{Offset: r.Offset, Length: int64(len(content))}
 		meta.Total = total
 	}
 	meta.Size = int64(len(content))
-	if req.Op == fetch.OpStat {
-		return &fetch.Response{Meta: meta, Body: http.NoBody}, nil
+	if req.Op == driver.OpStat {
+		return &driver.Response{Meta: meta, Body: http.NoBody}, nil
 	}
-	return &fetch.Response{Meta: meta, Body: &reader{ctx: ctx, Reader: bytes.NewReader(content)}}, nil
+	return &driver.Response{Meta: meta, Body: &reader{ctx: ctx, Reader: bytes.NewReader(content)}}, nil
 }
 
 // A reader is the body of a response. As with other bodies, its context can end it.
@@ -136,7 +136,7 @@ func decodeBase64(text []byte) ([]byte, error) {
 }
 
 var (
-	_ fetch.Driver  = driver{}
+	_ driver.Driver = opener{}
 	_ io.ReadCloser = (*reader)(nil)
 	_ io.WriterTo   = (*reader)(nil)
 )

@@ -104,7 +104,7 @@ func TestRange(t *testing.T) {
 
 func TestStat(t *testing.T) {
 	t.Parallel()
-	m, err := newClient(t).Stat(t.Context(), "data:text/csv,a%2Cb")
+	m, err := newClient(t).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("data:text/csv,a%2Cb")})
 	if err != nil || m.Size != 3 || m.ContentType != "text/csv" {
 		t.Errorf("got %+v, %v", m, err)
 	}

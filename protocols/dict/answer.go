@@ -6,9 +6,9 @@ import (
 	"io"
 	"iter"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // A Definition says where a definition comes from. It is the Sys of entries of a define URL.
@@ -48,7 +48,7 @@ type answer struct {
 	announced int
 	nth       int // position of def among the definitions in its database
 	// found holds the definitions not yet yielded, if the answer is listed.
-	found  []fetch.Entry
+	found  []driver.Entry
 	listed bool
 	base   uri.URI
 	end    error // io.EOF after the final reply, or why there was none
@@ -106,8 +106,8 @@ func (a *answer) pick(n int) error {
 }
 
 func (a *answer) noSuch() error {
-	return &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("there is no answer number %d", a.query.n),
-		Reply: fetch.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())}}
+	return &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("there is no answer number %d", a.query.n),
+		Reply: driver.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())}}
 }
 
 // nextDefinition advances to the next definition that was asked for. After the last it returns
@@ -124,7 +124,7 @@ func (a *answer) nextDefinition() error {
 		case reply.Code == 250 && a.seen < a.query.n:
 			return a.noSuch()
 		case reply.Code == 250 && a.seen > 0 && a.seen < a.announced:
-			return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("%d definitions came, %d were announced", a.seen, a.announced)}
+			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("%d definitions came, %d were announced", a.seen, a.announced)}
 		case reply.Code == 250:
 			return io.EOF
 		case reply.Code != 151:
@@ -132,8 +132,8 @@ func (a *answer) nextDefinition() error {
 		}
 		parts, err := fields(reply.Text())
 		if err != nil || len(parts) < 2 {
-			return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server does not say where a definition is from"),
-				Reply: fetch.Reply{Code: reply.Code, Text: wire.Text(reply.Text())}}
+			return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server does not say where a definition is from"),
+				Reply: driver.Reply{Code: reply.Code, Text: wire.Text(reply.Text())}}
 		}
 		if a.seen == 0 || parts[1] != a.def.Database {
 			a.nth = 0
@@ -209,16 +209,16 @@ func (a *answer) Read(p []byte) (int, error) {
 }
 
 // definition returns the entry for the current definition.
-func (a *answer) definition(base uri.URI) fetch.Entry {
-	return fetch.Entry{
+func (a *answer) definition(base uri.URI) driver.Entry {
+	return driver.Entry{
 		URL: locate(base, definitionPath(a.query.word, a.def.Database, a.nth)), Name: a.def.Word,
 		Rel: "item", ContentType: "text/plain; charset=utf-8", Size: -1, Sys: a.def,
 	}
 }
 
 // definitions yields an entry for each definition in r, the reader of the answer.
-func (a *answer) definitions(r io.Reader) iter.Seq2[fetch.Entry, error] {
-	return fetch.EntriesAlong(r, func() []fetch.Entry {
+func (a *answer) definitions(r io.Reader) iter.Seq2[driver.Entry, error] {
+	return driver.EntriesAlong(r, func() []driver.Entry {
 		found := a.found
 		a.found = nil
 		return found
@@ -226,11 +226,11 @@ func (a *answer) definitions(r io.Reader) iter.Seq2[fetch.Entry, error] {
 }
 
 // members yields an entry for each line of a list of matches or databases.
-func (q query) members(base uri.URI, r io.Reader) iter.Seq2[fetch.Entry, error] {
-	return func(yield func(fetch.Entry, error) bool) {
+func (q query) members(base uri.URI, r io.Reader) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) {
 		for line, err := range wire.NewReader(r, maxLine).All() {
 			if err != nil {
-				yield(fetch.Entry{}, err)
+				yield(driver.Entry{}, err)
 				return
 			}
 			if !yield(q.member(base, string(line)), nil) {
@@ -242,20 +242,20 @@ func (q query) members(base uri.URI, r io.Reader) iter.Seq2[fetch.Entry, error] 
 
 // member parses a line of a list: the name of a database, followed by a word in it or its
 // description.
-func (q query) member(base uri.URI, line string) fetch.Entry {
+func (q query) member(base uri.URI, line string) driver.Entry {
 	parts, err := fields(line)
 	if err != nil || len(parts) < 2 {
-		return fetch.Entry{Name: wire.Text(line), Kind: fetch.EntryText, Size: -1}
+		return driver.Entry{Name: wire.Text(line), Kind: driver.EntryText, Size: -1}
 	}
 	database, text := parts[0], parts[1]
 	if q.verb == match {
-		return fetch.Entry{
+		return driver.Entry{
 			URL: locate(base, definitionPath(text, database, 0)), Name: wire.Text(text), Rel: "item",
 			ContentType: "text/plain; charset=utf-8", Size: -1, Sys: Match{Database: database, Word: wire.Text(text)},
 		}
 	}
-	return fetch.Entry{
-		URL: locate(base, definitionPath("", database, 0)), Name: database, Rel: "item", Kind: fetch.EntrySearch, Size: -1,
+	return driver.Entry{
+		URL: locate(base, definitionPath("", database, 0)), Name: database, Rel: "item", Kind: driver.EntrySearch, Size: -1,
 		Sys: Database{Name: database, Description: wire.Text(text)},
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 const (
@@ -25,24 +25,24 @@ const (
 )
 
 // Load registers the driver.
-func Load(env *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{
-		Name: "dict", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpList},
+func Load(env driver.Env, reg *driver.Registry) {
+	reg.Register(driver.Scheme{
+		Name: "dict", Port: port, Ops: []driver.Op{driver.OpGet, driver.OpList},
 		Summary: "definitions of words, from dictionary servers",
-		Driver:  &driver{env},
+		Driver:  &opener{env},
 	})
 }
 
-type driver struct{ env *fetch.Env }
+type opener struct{ env driver.Env }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	q, err := parseURL(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{query: q, listed: q.verb == define && req.Op == fetch.OpList, base: req.URL}
-	err = d.env.Ask(ctx, fetch.Question{Addr: req.URL.HostPort(port)}, func(conn *fetch.Conn) error {
+	a := &answer{query: q, listed: q.verb == define && req.Op == driver.OpList, base: req.URL}
+	err = driver.Ask(ctx, d.env, driver.Question{Addr: req.URL.HostPort(port)}, func(conn *driver.Conn) error {
 		a.Closer, a.lines = conn, wire.NewLines(conn, maxLine)
 		a.inTime = func() (done func()) { return conn.ReplyTimeout(d.env.Timeouts().Reply) }
 		conn.PieceLines()
@@ -51,21 +51,21 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	resp := &fetch.Response{Body: a, Meta: fetch.Meta{
-		ContentType: "text/plain; charset=utf-8", Size: -1, Text: true, Name: fetch.SafeName(q.word + ".txt"),
-		Reply: fetch.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())},
+	resp := &driver.Response{Body: a, Meta: driver.Meta{
+		ContentType: "text/plain; charset=utf-8", Size: -1, Text: true, Name: driver.SafeName(q.word + ".txt"),
+		Reply: driver.Reply{Code: a.status.Code, Text: wire.Text(a.status.Text())},
 	}}
 	switch {
 	case a.listed:
-		resp.Kind, resp.Parse = fetch.KindListing, a.definitions
+		resp.Kind, resp.Parse = driver.KindListing, a.definitions
 	case q.verb != define:
-		resp.Kind, resp.Parse = fetch.KindListing, func(r io.Reader) iter.Seq2[fetch.Entry, error] { return q.members(req.URL, r) }
+		resp.Kind, resp.Parse = driver.KindListing, func(r io.Reader) iter.Seq2[driver.Entry, error] { return q.members(req.URL, r) }
 	}
 	return resp, nil
 }
 
 // ask sends the command and reads up to the first line of the result.
-func (d *driver) ask(ctx context.Context, req *fetch.Request, a *answer) error {
+func (d *opener) ask(ctx context.Context, req *driver.Request, a *answer) error {
 	banner, err := a.lines.Reply()
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (d *driver) ask(ctx context.Context, req *fetch.Request, a *answer) error {
 
 // client returns the command that identifies the client. It must be sent, and its reply carries no
 // information (RFC 2229, section 3.6.1).
-func (d *driver) client() string {
+func (d *opener) client() string {
 	name := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return -1
@@ -112,17 +112,17 @@ func (d *driver) client() string {
 
 // login authenticates the user with a digest of the server's message identifier and the password
 // (RFC 2229, section 3.11.1). The reply to CLIENT has not been read yet.
-func (d *driver) login(ctx context.Context, req *fetch.Request, a *answer, banner string) error {
+func (d *opener) login(ctx context.Context, req *driver.Request, a *answer, banner string) error {
 	id, ok := messageID(banner)
 	if !ok {
-		return &fetch.Error{Code: fetch.ErrAuth, Reply: fetch.Reply{Code: 220, Text: wire.Text(banner)},
+		return &driver.Error{Code: driver.ErrAuth, Reply: driver.Reply{Code: 220, Text: wire.Text(banner)},
 			Err: errors.New("the server does not support logins"), Hint: "leave the user out of the URL"}
 	}
 	var refused error
 	for attempt := 1; attempt <= maxLogins; attempt++ {
-		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: req.URL, Mechanism: "dict", User: a.query.user, Attempt: attempt})
+		cred, err := d.env.Credential(ctx, driver.Challenge{URL: req.URL, Mechanism: "dict", User: a.query.user, Attempt: attempt})
 		switch {
-		case refused != nil && errors.Is(err, fetch.ErrAuth):
+		case refused != nil && errors.Is(err, driver.ErrAuth):
 			return refused
 		case err != nil:
 			return err
@@ -144,7 +144,7 @@ func (d *driver) login(ctx context.Context, req *fetch.Request, a *answer, banne
 		if reply.Code == 230 {
 			return nil
 		}
-		if refused = failure(reply, a.query); !errors.Is(refused, fetch.ErrAuth) {
+		if refused = failure(reply, a.query); !errors.Is(refused, driver.ErrAuth) {
 			return refused
 		}
 	}
@@ -162,40 +162,40 @@ func messageID(banner string) (string, bool) {
 
 // failure returns the error that a reply reports (RFC 2229, section 7.2).
 func failure(r wire.Reply, q query) error {
-	e := &fetch.Error{Reply: fetch.Reply{Code: r.Code, Text: wire.Text(r.Text())}}
+	e := &driver.Error{Reply: driver.Reply{Code: r.Code, Text: wire.Text(r.Text())}}
 	switch {
 	case r.Code == 552:
-		e.Code = fetch.ErrNotFound
+		e.Code = driver.ErrNotFound
 	case r.Code == 550:
-		e.Code, e.Hint = fetch.ErrNotFound, "dict://"+q.host+"/ lists the databases"
+		e.Code, e.Hint = driver.ErrNotFound, "dict://"+q.host+"/ lists the databases"
 	case r.Code == 551:
-		e.Code, e.Hint = fetch.ErrNotFound, "the server does not know this way of matching; leave it out for the server's own"
+		e.Code, e.Hint = driver.ErrNotFound, "the server does not know this way of matching; leave it out for the server's own"
 	case r.Code >= 530 && r.Code < 540:
-		e.Code = fetch.ErrAuth
+		e.Code = driver.ErrAuth
 	case r.Code == 500, r.Code == 501:
-		e.Code = fetch.ErrProtocol
+		e.Code = driver.ErrProtocol
 	case r.Code >= 500 && r.Code < 600:
-		e.Code = fetch.ErrServer
+		e.Code = driver.ErrServer
 	case r.Code >= 400 && r.Code < 500:
-		e.Code, e.Retry = fetch.ErrBusy, true
+		e.Code, e.Retry = driver.ErrBusy, true
 	default:
-		e.Code, e.Err = fetch.ErrProtocol, errors.New("the server's reply does not fit the question")
+		e.Code, e.Err = driver.ErrProtocol, errors.New("the server's reply does not fit the question")
 	}
 	return e
 }
 
-// Expect implements fetch.Expecter.
-func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+// Expect implements driver.Expecter.
+func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	q, err := parseURL(req.URL)
-	m := fetch.Meta{Name: fetch.SafeName(q.word + ".txt")}
+	m := driver.Meta{Name: driver.SafeName(q.word + ".txt")}
 	if q.verb != define {
-		m.Kind = fetch.KindListing
+		m.Kind = driver.KindListing
 	}
 	return m, err == nil
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	q, err := parseURL(req.URL)
 	if err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
-	_ fetch.Expecter  = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
+	_ driver.Expecter  = (*opener)(nil)
 )

@@ -216,7 +216,7 @@ func TestLogin(t *testing.T) {
 		var trace []string
 		var rec fetchtest.Recording
 		c := client(t, &fetch.Options{Recorder: fetch.JoinRecorders(rec.Recorder,
-			fetch.Trace(func(_ bool, line string) { trace = append(trace, line) }))})
+			fetch.RecordLines(func(_ bool, line string) { trace = append(trace, line) }))})
 		addr := play(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>secret")+"\nS: 250 ok\nS: 230 welcome\n"+found)
 		if _, err := get(t, c, "dict://joe;AUTH:secret@"+addr+"/d:dot"); err != nil {
 			t.Error(err)

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // Prefix is how the names of all schemes begin that programs may serve. It is reserved for schemes
@@ -31,17 +31,17 @@ type Options struct {
 }
 
 // Load registers the driver with its defaults.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
 		for name, program := range opts.Programs {
 			if strings.HasPrefix(name, Prefix) {
 				reg.Register(scheme(env, name, program))
 			}
 		}
-		reg.RegisterPrefix(Prefix, func(name string) (fetch.Scheme, bool) {
+		reg.RegisterPrefix(Prefix, func(name string) (driver.Scheme, bool) {
 			// LookPath accepts programs only from absolute entries of PATH.
 			program, err := exec.LookPath("urlget-" + name)
 			return scheme(env, name, program), err == nil
@@ -49,27 +49,27 @@ func With(opts Options) fetch.Loader {
 	}
 }
 
-func scheme(env *fetch.Env, name, program string) fetch.Scheme {
-	return fetch.Scheme{
-		Name: name, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+func scheme(env driver.Env, name, program string) driver.Scheme {
+	return driver.Scheme{
+		Name: name, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 		Local:   true, // remote parties must not start programs
 		Summary: "experimental; served by " + program,
-		Driver:  &driver{program: program, env: env},
+		Driver:  &opener{program: program, env: env},
 	}
 }
 
-type driver struct {
+type opener struct {
 	program string
-	env     *fetch.Env
+	env     driver.Env
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	p, err := start(ctx, d.program, req, d.env.Timeouts().Idle)
 	if err != nil {
 		return nil, err
 	}
-	trace := d.env.Trace(ctx)
+	trace := driver.Trace(ctx)
 	if trace == nil {
 		trace = func(bool, string) {}
 	}
@@ -82,14 +82,14 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	return []string{strings.Join(command(d.program, req), " ")}, nil
 }
 
 // command returns the program and its arguments. The password is not among them, because all users
 // of a machine can see those.
-func command(program string, req *fetch.Request) []string {
+func command(program string, req *driver.Request) []string {
 	return []string{program, req.Op.String(), withoutPassword(req.URL).String()}
 }
 
@@ -108,9 +108,9 @@ const (
 )
 
 // response reads the header that the program writes and returns the response.
-func (p *process) response(req *fetch.Request, trace func(sent bool, line string)) (*fetch.Response, error) {
+func (p *process) response(req *driver.Request, trace func(sent bool, line string)) (*driver.Response, error) {
 	r := wire.NewReader(p.stdout, maxLine)
-	resp := &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: &output{process: p, r: r}}
+	resp := &driver.Response{Meta: driver.Meta{Size: -1}, Body: &output{process: p, r: r}}
 	for range maxHeaderLines {
 		line, err := r.Line()
 		switch {
@@ -125,8 +125,8 @@ func (p *process) response(req *fetch.Request, trace func(sent bool, line string
 			if len(resp.Location) > 0 {
 				return resp, nil
 			}
-			if req.Op == fetch.OpList || resp.Kind == fetch.KindListing {
-				resp.Kind, resp.Parse = fetch.KindListing, entries
+			if req.Op == driver.OpList || resp.Kind == driver.KindListing {
+				resp.Kind, resp.Parse = driver.KindListing, entries
 			}
 			return resp, nil
 		}
@@ -139,11 +139,11 @@ func (p *process) response(req *fetch.Request, trace func(sent bool, line string
 }
 
 func violation(text string) error {
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the external driver: %s", text)}
+	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the external driver: %s", text)}
 }
 
 // header parses one header line into resp. Unknown fields are kept for the caller.
-func header(resp *fetch.Response, line string) error {
+func header(resp *driver.Response, line string) error {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.TrimSpace(value)
 	if !ok {
@@ -167,10 +167,10 @@ func header(resp *fetch.Response, line string) error {
 	case "etag":
 		resp.ETag = value
 	case "name":
-		resp.Name = fetch.SafeName(value)
+		resp.Name = driver.SafeName(value)
 	case "kind":
-		if value == fetch.KindListing.String() {
-			resp.Kind = fetch.KindListing
+		if value == driver.KindListing.String() {
+			resp.Kind = driver.KindListing
 		}
 	case "location":
 		u, err := uri.Parse(value)
@@ -207,12 +207,12 @@ func (b *output) Read(p []byte) (int, error) {
 
 // entries parses text/uri-list, with a URL on each line. A line "# " before it holds the name to
 // show. A URL that ends with a slash is a listing.
-func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
-	return func(yield func(fetch.Entry, error) bool) {
+func entries(r io.Reader) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) {
 		name := ""
 		for raw, err := range wire.NewReader(r, maxLine).All() {
 			if err != nil {
-				yield(fetch.Entry{}, err)
+				yield(driver.Entry{}, err)
 				return
 			}
 			line := string(raw)
@@ -222,15 +222,15 @@ func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 			}
 			u, err := uri.Parse(line)
 			if err != nil || !u.IsAbs() {
-				yield(fetch.Entry{}, violation(fmt.Sprintf("%q is not an absolute URL", line)))
+				yield(driver.Entry{}, violation(fmt.Sprintf("%q is not an absolute URL", line)))
 				return
 			}
 			if name == "" {
 				name = u.LastSegment()
 			}
-			e := fetch.Entry{URL: u, Name: name, Rel: "item", Size: -1}
+			e := driver.Entry{URL: u, Name: name, Rel: "item", Size: -1}
 			if strings.HasSuffix(u.Path(), "/") {
-				e.Kind = fetch.EntryListing
+				e.Kind = driver.EntryListing
 			}
 			if !yield(e, nil) {
 				return
@@ -241,6 +241,6 @@ func entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
 )

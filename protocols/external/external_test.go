@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/protocols/external"
@@ -96,14 +97,14 @@ func TestConformance(t *testing.T) {
 				Fault:   func(f fetchtest.Fault) { os.Setenv(faultVariable, f.String()) },
 			}
 		},
-		Options: &fetch.Options{Middleware: []fetch.Middleware{faultOnce}},
+		Options: &fetch.Options{Middleware: []driver.Middleware{faultOnce}},
 		Skip:    map[string]string{"Noise": "what a program writes behind its header is content, whatever it is"},
 	})
 }
 
 // faultOnce takes a fault back once a program has been started with it.
-func faultOnce(next fetch.Driver) fetch.Driver {
-	return fetch.DriverFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func faultOnce(next driver.Driver) driver.Driver {
+	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 		defer os.Unsetenv(faultVariable)
 		return next.Open(ctx, req)
 	})
@@ -200,8 +201,8 @@ func TestOnlyExperimentalSchemesAreServed(t *testing.T) {
 }
 
 func TestARemotePartyCannotStartAProgram(t *testing.T) {
-	remote := fetch.Use("remote", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
-		return &fetch.Response{Location: []uri.URI{uri.MustParse("x-foo:a")}, Body: fetch.NoBody}, nil
+	remote := driver.Use("remote", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+		return &driver.Response{Location: []uri.URI{uri.MustParse("x-foo:a")}, Body: driver.NoBody}, nil
 	}))
 	c := fetch.New(nil, script(t, `printf '\nhello'`), remote)
 	defer c.Close()

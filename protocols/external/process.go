@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A process is a running program.
@@ -39,7 +39,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 	}
 	n, err := p.Reader.Read(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+		err = &driver.Error{Code: driver.ErrNetwork, Retry: true,
 			Err: fmt.Errorf("the external driver was silent for %v", p.idle)}
 	}
 	return n, err
@@ -50,7 +50,7 @@ const killDelay = time.Second
 
 // start starts a program for req. It is killed, together with its children, when ctx ends or the
 // process is closed.
-func start(ctx context.Context, program string, req *fetch.Request, idle time.Duration) (*process, error) {
+func start(ctx context.Context, program string, req *driver.Request, idle time.Duration) (*process, error) {
 	args := command(program, req)
 	p := &process{ctx: ctx}
 	run, cancel := context.WithCancel(ctx)
@@ -75,7 +75,7 @@ func start(ctx context.Context, program string, req *fetch.Request, idle time.Du
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("starting the external driver: %w", err)}
+		return nil, &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf("starting the external driver: %w", err)}
 	}
 	p.wait = sync.OnceValue(p.outcome)
 	return p, nil
@@ -102,37 +102,37 @@ func (p *process) outcome() error {
 	case p.ctx.Err() != nil:
 		return context.Cause(p.ctx)
 	case errors.As(err, &exit):
-		return &fetch.Error{Code: codeOf(exit.ExitCode()), Retry: exit.ExitCode() == 4,
-			Err: fmt.Errorf("the external driver ended with %v", exit), Reply: fetch.Reply{Text: p.stderr.lastLine()}}
+		return &driver.Error{Code: codeOf(exit.ExitCode()), Retry: exit.ExitCode() == 4,
+			Err: fmt.Errorf("the external driver ended with %v", exit), Reply: driver.Reply{Text: p.stderr.lastLine()}}
 	}
-	return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the external driver: %w", err)}
+	return &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("the external driver: %w", err)}
 }
 
 // codeOf maps a program's exit status to a class. Programs use the same exit statuses as urlget.
-func codeOf(status int) fetch.Code {
+func codeOf(status int) driver.Code {
 	switch status {
 	case 2:
-		return fetch.ErrURL
+		return driver.ErrURL
 	case 3:
-		return fetch.ErrFile
+		return driver.ErrFile
 	case 4:
-		return fetch.ErrNetwork
+		return driver.ErrNetwork
 	case 5:
-		return fetch.ErrTLS
+		return driver.ErrTLS
 	case 6:
-		return fetch.ErrAuth
+		return driver.ErrAuth
 	case 7:
-		return fetch.ErrProtocol
+		return driver.ErrProtocol
 	case 8:
-		return fetch.ErrNotFound
+		return driver.ErrNotFound
 	case 16:
-		return fetch.ErrNotRetrievable
+		return driver.ErrNotRetrievable
 	case 17:
-		return fetch.ErrPolicy
+		return driver.ErrPolicy
 	case 18:
-		return fetch.ErrTruncated
+		return driver.ErrTruncated
 	}
-	return fetch.ErrServer
+	return driver.ErrServer
 }
 
 // A tail keeps the end of what is written to it.

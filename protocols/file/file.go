@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -25,28 +25,28 @@ type Options struct {
 }
 
 // Load registers the driver with its defaults.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) fetch.Loader {
-	return func(_ *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{
+func With(opts Options) driver.Loader {
+	return func(_ driver.Env, reg *driver.Registry) {
+		reg.Register(driver.Scheme{
 			Name:    "file",
 			Ops:     ops,
 			Ranges:  true,
 			Local:   true,
 			Summary: "files and directories of this machine (RFC 1738, RFC 8089)",
-			Driver:  &driver{opts},
+			Driver:  &opener{opts},
 		})
 	}
 }
 
-var ops = []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}
+var ops = []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}
 
-type driver struct{ Options }
+type opener struct{ Options }
 
 // Open opens the file or directory that req names.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		return nil, explain(err)
 	}
 	resp, err := d.respond(ctx, req, u, name, f, info)
-	if err != nil || req.Op == fetch.OpStat {
+	if err != nil || req.Op == driver.OpStat {
 		f.Close()
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return resp, nil
 }
 
-func (d *driver) respond(ctx context.Context, req *fetch.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
+func (d *opener) respond(ctx context.Context, req *driver.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*driver.Response, error) {
 	if info.IsDir() {
 		return d.directory(ctx, req, u, name, f, info)
 	}
@@ -79,19 +79,19 @@ func (d *driver) respond(ctx context.Context, req *fetch.Request, u uri.File, na
 }
 
 // locate decodes a URL. It also returns the name of the file on this system.
-func (d *driver) locate(u uri.URI) (uri.File, string, error) {
+func (d *opener) locate(u uri.URI) (uri.File, string, error) {
 	f, err := uri.ParseFile(u)
 	if err != nil {
 		return f, "", err
 	}
 	if !f.IsLocal() && !isThisHost(f.Host) {
-		return f, "", &fetch.Error{Code: fetch.ErrNotRetrievable,
+		return f, "", &driver.Error{Code: driver.ErrNotRetrievable,
 			Err:  fmt.Errorf("a file URL names this machine's files, not those of %s", f.Host),
 			Hint: fmt.Sprintf("if %s serves them by FTP: ftp://%s%s", f.Host, f.Host, u.Path())}
 	}
 	name, err := systemPath(f.Path, d.Root != nil)
 	if err != nil {
-		return f, "", &fetch.Error{Code: fetch.ErrURL, Err: err}
+		return f, "", &driver.Error{Code: driver.ErrURL, Err: err}
 	}
 	return f, name, nil
 }
@@ -103,7 +103,7 @@ func isThisHost(host string) bool {
 
 // open opens name. Unless Devices is set, it opens only files and directories, so that opening
 // neither blocks nor has side effects.
-func (d *driver) open(ctx context.Context, name string) (*os.File, fs.FileInfo, error) {
+func (d *opener) open(ctx context.Context, name string) (*os.File, fs.FileInfo, error) {
 	info, err := d.stat(name)
 	if err != nil {
 		return nil, nil, err
@@ -126,7 +126,7 @@ func (d *driver) open(ctx context.Context, name string) (*os.File, fs.FileInfo, 
 	return f, info, nil
 }
 
-func (d *driver) stat(name string) (fs.FileInfo, error) {
+func (d *opener) stat(name string) (fs.FileInfo, error) {
 	if d.Root != nil {
 		return d.Root.Stat(name)
 	}
@@ -134,7 +134,7 @@ func (d *driver) stat(name string) (fs.FileInfo, error) {
 }
 
 // readlink returns where a symbolic link leads, or "".
-func (d *driver) readlink(name string) string {
+func (d *opener) readlink(name string) string {
 	read := os.Readlink
 	if d.Root != nil {
 		read = d.Root.Readlink
@@ -147,12 +147,12 @@ func (d *driver) readlink(name string) string {
 }
 
 // permit refuses files that may block when read or for which reading has side effects.
-func (d *driver) permit(info fs.FileInfo) error {
+func (d *opener) permit(info fs.FileInfo) error {
 	mode := info.Mode()
 	if mode.IsRegular() || mode.IsDir() || d.Devices && mode.Type()&fs.ModeSocket == 0 {
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("%s, neither a file nor a directory", kind(mode))}
+	return &driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("%s, neither a file nor a directory", kind(mode))}
 }
 
 func kind(mode fs.FileMode) string {
@@ -178,23 +178,23 @@ func explain(err error) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), isNotDirectory(err):
-		return &fetch.Error{Code: fetch.ErrNotFound, Err: pe.Err}
+		return &driver.Error{Code: driver.ErrNotFound, Err: pe.Err}
 	case errors.Is(err, fs.ErrPermission), !errors.As(err, &errno): // or outside the root
-		return &fetch.Error{Code: fetch.ErrRefused, Err: pe.Err}
+		return &driver.Error{Code: driver.ErrRefused, Err: pe.Err}
 	}
-	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", pe.Op, pe.Err)}
+	return &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf("%s: %w", pe.Op, pe.Err)}
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	_, name, err := d.locate(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	return []string{"open " + fetch.Printable(name)}, nil
+	return []string{"open " + driver.Printable(name)}, nil
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
 )

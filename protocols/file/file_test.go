@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/protocols/file"
@@ -151,12 +152,12 @@ func TestMeta(t *testing.T) {
 		if err := os.Chtimes(name, when, when); err != nil {
 			t.Fatal(err)
 		}
-		m, err := c.Stat(t.Context(), fileURL(name))
+		m, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(fileURL(name))})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if m.ContentType != tt.mediaType || m.Size != int64(len(tt.content)) || m.Name != tt.name || m.ETag == "" ||
-			m.Framing != fetch.FramedByProtocol || m.ModTime.Truncate(time.Second) != when.Truncate(time.Second).Local() {
+			m.Framing != driver.FramedByProtocol || m.ModTime.Truncate(time.Second) != when.Truncate(time.Second).Local() {
 			t.Errorf("%s: %+v", tt.name, m)
 		}
 	}
@@ -184,7 +185,7 @@ func TestIfChanged(t *testing.T) {
 	t.Parallel()
 	name := write(t, "0123456789", t.TempDir(), "a")
 	c := newClient(t, file.Options{})
-	now, err := c.Stat(t.Context(), fileURL(name))
+	now, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(fileURL(name))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +353,7 @@ func TestListing(t *testing.T) {
 	if resp.Kind != fetch.KindListing || resp.ContentType != "text/uri-list" || resp.URL.String() != base {
 		t.Errorf("%s is %s of type %s, want %s", resp.URL, resp.Kind, resp.ContentType, base)
 	}
-	m, err := c.Stat(t.Context(), base)
+	m, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(base)})
 	if err != nil || m.Kind != fetch.KindListing {
 		t.Errorf("Stat: %+v, %v", m, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -17,7 +17,7 @@ import (
 const readChunk = 256
 
 // directory returns the response for a directory.
-func (d *driver) directory(ctx context.Context, req *fetch.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*fetch.Response, error) {
+func (d *opener) directory(ctx context.Context, req *driver.Request, u uri.File, name string, f *os.File, info fs.FileInfo) (*driver.Response, error) {
 	if !strings.HasSuffix(u.Path, "/") {
 		u.Path += "/" // the base of relative references
 	}
@@ -30,14 +30,14 @@ func (d *driver) directory(ctx context.Context, req *fetch.Request, u uri.File, 
 		return resp, nil
 	}
 	l := &listing{ctx: ctx, driver: d, url: u, name: name, dir: f}
-	resp.Body, resp.Parse = fetch.NewListing(l.parts, f.Close)
+	resp.Body, resp.Parse = driver.NewListing(l.parts, f.Close)
 	return resp, nil
 }
 
 // A listing reads the members of a directory from the system.
 type listing struct {
 	ctx    context.Context
-	driver *driver
+	driver *opener
 	url    uri.File // with a trailing slash
 	name   string   // on this system
 	dir    *os.File
@@ -92,21 +92,21 @@ func (l *listing) member(m fs.DirEntry) (uri.URI, fs.FileInfo, Member) {
 }
 
 // parts yields the line and the entry of each member.
-func (l *listing) parts(yield func(fetch.Part, error) bool) {
+func (l *listing) parts(yield func(driver.Part, error) bool) {
 	for {
 		m, err := l.next()
 		if err == io.EOF {
 			return
 		}
 		if err != nil {
-			yield(fetch.Part{}, err)
+			yield(driver.Part{}, err)
 			return
 		}
 		u, info, own := l.member(m)
 		if info == nil {
 			continue
 		}
-		if !yield(fetch.URIListPart("", entry(u, m.Name(), info, own)), nil) {
+		if !yield(driver.URIListPart("", entry(u, m.Name(), info, own)), nil) {
 			return
 		}
 	}
@@ -156,7 +156,7 @@ func unixMode(mode fs.FileMode) string {
 	return string(text)
 }
 
-func entry(u uri.URI, name string, info fs.FileInfo, own Member) fetch.Entry {
+func entry(u uri.URI, name string, info fs.FileInfo, own Member) driver.Entry {
 	if info.IsDir() {
 		return remotefile.Directory(u, name, info.ModTime(), own)
 	}

@@ -23,7 +23,7 @@ func systemPath(p string, confined bool) (string, error) {
 
 // openFile opens a file for reading without blocking, except that for a pipe it waits until there
 // is a writer or ctx ends.
-func (d *driver) openFile(ctx context.Context, name string, info fs.FileInfo) (*os.File, error) {
+func (d *opener) openFile(ctx context.Context, name string, info fs.FileInfo) (*os.File, error) {
 	if info.Mode()&fs.ModeNamedPipe == 0 {
 		return d.openFlags(name, os.O_RDONLY|syscall.O_NONBLOCK)
 	}
@@ -40,7 +40,7 @@ func (d *driver) openFile(ctx context.Context, name string, info fs.FileInfo) (*
 
 // wake ends the wait for a writer of the pipe by opening it for writing. That fails if nobody is
 // waiting yet, so it is repeated until opened is closed.
-func (d *driver) wake(name string, opened <-chan struct{}) {
+func (d *opener) wake(name string, opened <-chan struct{}) {
 	for {
 		if w, err := d.openFlags(name, os.O_WRONLY|syscall.O_NONBLOCK); err == nil {
 			w.Close()
@@ -53,7 +53,7 @@ func (d *driver) wake(name string, opened <-chan struct{}) {
 	}
 }
 
-func (d *driver) openFlags(name string, flags int) (*os.File, error) {
+func (d *opener) openFlags(name string, flags int) (*os.File, error) {
 	if d.Root != nil {
 		return d.Root.OpenFile(name, flags, 0)
 	}

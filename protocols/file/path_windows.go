@@ -32,7 +32,7 @@ func systemPath(p string, confined bool) (string, error) {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-func (d *driver) openFile(_ context.Context, name string, _ fs.FileInfo) (*os.File, error) {
+func (d *opener) openFile(_ context.Context, name string, _ fs.FileInfo) (*os.File, error) {
 	if d.Root != nil {
 		return d.Root.Open(name)
 	}

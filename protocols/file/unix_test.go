@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/file"
 )
 
@@ -81,7 +82,7 @@ func TestPipe(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
-	if err != nil || string(got) != "through the pipe" || resp.Framing != fetch.FramedByClose {
+	if err != nil || string(got) != "through the pipe" || resp.Framing != driver.FramedByClose {
 		t.Errorf("%q, %v, framing %v", got, err, resp.Framing)
 	}
 	if err := <-wrote; err != nil {

@@ -18,9 +18,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const (
@@ -31,35 +31,35 @@ const (
 )
 
 // Load registers the scheme finger.
-func Load(env *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{
+func Load(env driver.Env, reg *driver.Registry) {
+	reg.Register(driver.Scheme{
 		Name:    "finger",
 		Port:    port,
-		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat},
+		Ops:     []driver.Op{driver.OpGet, driver.OpStat},
 		Summary: "what a machine tells of its users",
-		Driver:  &driver{env},
+		Driver:  &opener{env},
 	})
 }
 
-type driver struct{ env *fetch.Env }
+type opener struct{ env driver.Env }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	query, err := request(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	b := &answer{}
-	ask := fetch.Question{Addr: req.URL.HostPort(port), Lines: []string{query}}
-	if err := d.env.Ask(ctx, ask, b.begin); err != nil {
+	ask := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{query}}
+	if err := driver.Ask(ctx, d.env, ask, b.begin); err != nil {
 		return nil, err
 	}
-	resp := &fetch.Response{URL: req.URL, Body: b}
-	resp.ContentType, resp.Size, resp.Framing = "text/plain", -1, fetch.FramedByClose
-	resp.Text, resp.Name = true, fetch.SafeName(query)
-	if req.Op == fetch.OpStat {
+	resp := &driver.Response{URL: req.URL, Body: b}
+	resp.ContentType, resp.Size, resp.Framing = "text/plain", -1, driver.FramedByClose
+	resp.Text, resp.Name = true, driver.SafeName(query)
+	if req.Op == driver.OpStat {
 		b.Close()
-		resp.Body = fetch.NoBody
+		resp.Body = driver.NoBody
 	}
 	return resp, nil
 }
@@ -67,10 +67,10 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 // request returns the query line for a URL.
 func request(u uri.URI) (string, error) {
 	if u.Host() == "" {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("no host")}
+		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("no host")}
 	}
 	if _, ok := u.Password(); ok {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("password in a URL that cannot have one")}
+		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("password in a URL that cannot have one")}
 	}
 	query, err := uri.Unescape(u.URLPath())
 	if err != nil {
@@ -82,7 +82,7 @@ func request(u uri.URI) (string, error) {
 	}
 	if user, ok := u.User(); ok {
 		if query != "" {
-			return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a user both before the host and after it")}
+			return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("a user both before the host and after it")}
 		}
 		query = user
 	}
@@ -97,7 +97,7 @@ type answer struct {
 }
 
 // begin waits for the answer to begin. The answer may be empty.
-func (b *answer) begin(conn *fetch.Conn) error {
+func (b *answer) begin(conn *driver.Conn) error {
 	b.Closer, b.r = conn, wire.NewReader(conn, 0)
 	conn.PieceLines()
 	if _, err := b.r.Peek(1); err != io.EOF {
@@ -125,14 +125,14 @@ func (b *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Expect implements fetch.Expecter.
-func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+// Expect implements driver.Expecter.
+func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	query, err := request(req.URL)
-	return fetch.Meta{Name: fetch.SafeName(query), ContentType: "text/plain"}, err == nil
+	return driver.Meta{Name: driver.SafeName(query), ContentType: "text/plain"}, err == nil
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	query, err := request(req.URL)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
-	_ fetch.Expecter  = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
+	_ driver.Expecter  = (*opener)(nil)
 )

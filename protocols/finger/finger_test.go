@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers/fingerd"
@@ -87,7 +88,7 @@ func TestLineEndsStayAsTheyAre(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
-	if string(got) != answer || err != nil || resp.Framing != fetch.FramedByClose || resp.Name != "joe" {
+	if string(got) != answer || err != nil || resp.Framing != driver.FramedByClose || resp.Name != "joe" {
 		t.Errorf("got %q, %v, %+v", got, err, resp.Meta)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // lateWait is how long a data connection is waited for after the reply that ends its transfer: it
@@ -17,17 +17,17 @@ const lateWait = time.Second
 // accept waits, up to the connect timeout, for the server to connect, or to say that it does not. If
 // it says that the transfer to command is over, final is that reply; without a connection, there was
 // nothing to transfer.
-func (c *control) accept(ctx context.Context, l listener, command string) (conn *fetch.Conn, final *wire.Reply, err error) {
+func (c *control) accept(ctx context.Context, l listener, command string) (conn *driver.Conn, final *wire.Reply, err error) {
 	if limit := c.env.Timeouts().Connect; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit,
-			&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("the server did not connect within %v", limit)})
+			&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("the server did not connect within %v", limit)})
 		defer cancel()
 	}
 	defer l.Close()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	type accepted struct {
-		conn *fetch.Conn
+		conn *driver.Conn
 		err  error
 	}
 	came, spoke := make(chan accepted, 1), make(chan error, 1)
@@ -39,7 +39,7 @@ func (c *control) accept(ctx context.Context, l listener, command string) (conn 
 		_, err := c.lines.Reader().Peek(1) // what has come is read below, or after the transfer
 		spoke <- err
 	}()
-	result := func(a accepted) (*fetch.Conn, *wire.Reply, error) {
+	result := func(a accepted) (*driver.Conn, *wire.Reply, error) {
 		if a.err != nil && ctx.Err() != nil {
 			a.err = context.Cause(ctx)
 		}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // A transferBody is the content of a transfer. It ends when the server says on the control
@@ -19,10 +19,10 @@ import (
 type transferBody struct {
 	ctx     context.Context
 	session *session
-	data    *fetch.Conn // nil if there is none
-	unbind  func() bool // of data
-	final   *wire.Reply // if it has come already
-	size    int64       // of what comes; -1 if unknown
+	data    *driver.Conn // nil if there is none
+	unbind  func() bool  // of data
+	final   *wire.Reply  // if it has come already
+	size    int64        // of what comes; -1 if unknown
 	got     int64
 	left    int64 // bytes still wanted, if limited
 	limited bool
@@ -151,7 +151,7 @@ func (b *transferBody) conclude() error {
 		return e
 	default:
 		_, retry := classify(r)
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: retry, Reply: replyOf(r),
+		return &driver.Error{Code: driver.ErrTruncated, Retry: retry, Reply: replyOf(r),
 			Err: errors.New("the server broke off the transfer")}
 	}
 }
@@ -160,7 +160,7 @@ func truncated(what string, err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", what, err)}
+	return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", what, err)}
 }
 
 // finish ends the body with err, and the use of the session with outcome. Only the first call

@@ -8,8 +8,8 @@ import (
 	"net"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 
 // A control is the control connection to a server (RFC 959, section 2.3).
 type control struct {
-	env        *fetch.Env
+	env        driver.Env
 	addr, host string
 	implicit   bool // TLS from the start
 
@@ -29,7 +29,7 @@ type control struct {
 	reader     bool          // it calls itself a server that reads on
 	roundTrip  time.Duration // the shortest of those seen; 0 before
 
-	conn  *fetch.Conn
+	conn  *driver.Conn
 	lines *wire.Lines
 	tls   *tls.Config // in force, for data connections too
 }
@@ -69,7 +69,7 @@ func (c *control) greeting() error {
 			return refusal(greeting, r)
 		}
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server's greeting has no end")}
+	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server's greeting has no end")}
 }
 
 // bind ties the control connection to ctx.
@@ -81,7 +81,7 @@ func (c *control) bind(ctx context.Context) (release func() bool) { return c.con
 func (c *control) protect(ctx context.Context) error {
 	cfg := c.env.TLSConfig(ctx, c.host)
 	cfg.ClientSessionCache = tls.NewLRUClientSessionCache(1)
-	if err := c.lines.Upgrade(func() error { return c.env.Handshake(ctx, c.conn, cfg) }); err != nil {
+	if err := c.lines.Upgrade(func() error { return c.conn.Handshake(ctx, cfg) }); err != nil {
 		return err
 	}
 	c.tls = cfg
@@ -153,7 +153,7 @@ func (c *control) inStep(s step, r wire.Reply) error {
 		return nil
 	}
 	err := fmt.Errorf("%w: the reply to %s is one to a transfer", errUnusable, s)
-	return &fetch.Error{Code: fetch.ErrProtocol, Reply: replyOf(r), Err: c.lines.Break(err)}
+	return &driver.Error{Code: driver.ErrProtocol, Reply: replyOf(r), Err: c.lines.Break(err)}
 }
 
 // await reads one reply, which must be complete within limit.
@@ -189,14 +189,14 @@ func (c *control) reply() (wire.Reply, error) {
 	return r, err
 }
 
-func (c *control) dial(ctx context.Context, port uint16) (*fetch.Conn, error) {
+func (c *control) dial(ctx context.Context, port uint16) (*driver.Conn, error) {
 	return c.env.DialPeer(ctx, c.conn, port)
 }
 
 func (c *control) listen(ctx context.Context) (listener, error) {
 	l, err := c.env.ListenPeer(ctx, c.conn)
 	if err != nil {
-		return nil, err // not a nil *fetch.PeerListener in an interface
+		return nil, err // not a nil *driver.PeerListener in an interface
 	}
 	return l, nil
 }

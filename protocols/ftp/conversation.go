@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // A conversation takes the commands of a session: a server's, on a control connection, or a dry
@@ -25,14 +25,14 @@ type conversation interface {
 	// behind it may be lost.
 	say(steps ...step) error
 	// dial makes a data connection to a port of the server.
-	dial(ctx context.Context, port uint16) (*fetch.Conn, error)
+	dial(ctx context.Context, port uint16) (*driver.Conn, error)
 	// listen waits for a data connection from the server.
 	listen(ctx context.Context) (listener, error)
 }
 
 // A listener waits for a data connection from the server.
 type listener interface {
-	Accept() (*fetch.Conn, error)
+	Accept() (*driver.Conn, error)
 	Addr() net.Addr
 	Close() error
 }
@@ -76,8 +76,8 @@ func (r *dryRun) begin(context.Context) error   { return nil }
 func (r *dryRun) protect(context.Context) error { r.tls = true; return nil }
 func (r *dryRun) protected() bool               { return r.tls }
 
-func (r *dryRun) dial(context.Context, uint16) (*fetch.Conn, error) { return nil, nil }
-func (r *dryRun) listen(context.Context) (listener, error)          { return unknownListener{}, nil }
+func (r *dryRun) dial(context.Context, uint16) (*driver.Conn, error) { return nil, nil }
+func (r *dryRun) listen(context.Context) (listener, error)           { return unknownListener{}, nil }
 
 // dryReplies are the replies of RFC 959, RFC 2428, RFC 3659 and RFC 4217, by command.
 var dryReplies = map[string]wire.Reply{
@@ -113,6 +113,6 @@ func (r *dryRun) say(steps ...step) error {
 // An unknownListener stands for one whose port is not chosen yet.
 type unknownListener struct{}
 
-func (unknownListener) Accept() (*fetch.Conn, error) { return nil, net.ErrClosed }
-func (unknownListener) Close() error                 { return nil }
-func (unknownListener) Addr() net.Addr               { return net.TCPAddrFromAddrPort(netip.AddrPort{}) }
+func (unknownListener) Accept() (*driver.Conn, error) { return nil, net.ErrClosed }
+func (unknownListener) Close() error                  { return nil }
+func (unknownListener) Addr() net.Addr                { return net.TCPAddrFromAddrPort(netip.AddrPort{}) }

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // A dataConn is a data connection in the making: first a port, then a connection, then TLS on it.
@@ -17,7 +17,7 @@ type dataConn struct {
 	port     uint16   // of the server, in passive mode; 0 if it is not known
 	listener listener // for the server, in active mode; else nil
 	refused  error    // why the server does not do as asked
-	conn     *fetch.Conn
+	conn     *driver.Conn
 }
 
 func (dc *dataConn) close() {
@@ -63,7 +63,7 @@ func (s *session) establish(ctx context.Context, dc *dataConn) error {
 	if !s.noEPSV {
 		if dc.refused == nil {
 			var err error
-			if dc.conn, err = s.dial(ctx, dc.port); err == nil || ctx.Err() != nil || errors.Is(err, fetch.ErrPolicy) {
+			if dc.conn, err = s.dial(ctx, dc.port); err == nil || ctx.Err() != nil || errors.Is(err, driver.ErrPolicy) {
 				return err
 			}
 		}
@@ -99,7 +99,7 @@ func (s *session) complete(ctx context.Context, x *transfer) (err error) {
 		}
 	}
 	if s.private {
-		if err := s.control.env.Handshake(ctx, dc.conn, s.control.tls); err != nil {
+		if err := dc.conn.Handshake(ctx, s.control.tls); err != nil {
 			s.lost = true
 			return err
 		}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // errUnusable marks the failure of a connection, as opposed to a refusal by the server.
@@ -17,7 +17,7 @@ const greeting = "the connection"
 
 // noReply is the error of a command that was not answered.
 func noReply(command string, err error) error {
-	code := fetch.CodeOf(err)
+	code := driver.CodeOf(err)
 	if silence := (*wire.TimeoutError)(nil); code == "" && errors.As(err, &silence) {
 		return &unanswered{command, err}
 	}
@@ -44,7 +44,7 @@ func (e *unanswered) Unwrap() []error { return []error{errUnusable, e.err} }
 
 // isStale reports whether err is that of a connection that was kept for too long.
 func isStale(err error) bool {
-	var e *fetch.Error
+	var e *driver.Error
 	return errors.Is(err, errUnusable) || errors.As(err, &e) && hangsUp(e.Reply.Code, e.Reply.Text)
 }
 
@@ -59,47 +59,47 @@ func hangsUp(code int, text string) bool {
 var misconfigured = []string{"refusing to run", "cannot change directory", "chroot", "config", "bad bool", "unrecognised"}
 
 // refusal is the error that a reply to a command means.
-func refusal(command string, r wire.Reply) *fetch.Error {
+func refusal(command string, r wire.Reply) *driver.Error {
 	code, retry := classify(r)
-	return &fetch.Error{Code: code, Retry: retry, Reply: replyOf(r), Err: errors.New(command)}
+	return &driver.Error{Code: code, Retry: retry, Reply: replyOf(r), Err: errors.New(command)}
 }
 
-func replyOf(r wire.Reply) fetch.Reply { return fetch.Reply{Code: r.Code, Text: r.Text()} }
+func replyOf(r wire.Reply) driver.Reply { return driver.Reply{Code: r.Code, Text: r.Text()} }
 
 // classify finds the class of a negative reply (RFC 959, section 4.2; RFC 4217, section 12), and
 // whether the same command may be granted later.
-func classify(r wire.Reply) (code fetch.Code, retry bool) {
+func classify(r wire.Reply) (code driver.Code, retry bool) {
 	switch r.Code {
 	case 421:
-		return fetch.ErrBusy, true
+		return driver.ErrBusy, true
 	case 425:
-		return fetch.ErrNetwork, true
+		return driver.ErrNetwork, true
 	case 426:
-		return fetch.ErrTruncated, true
+		return driver.ErrTruncated, true
 	case 430, 530, 532, 331, 332:
-		return fetch.ErrAuth, false
+		return driver.ErrAuth, false
 	case 431, 522, 533, 534, 535, 536, 537:
-		return fetch.ErrTLS, false
+		return driver.ErrTLS, false
 	case 450, 550:
 		text := strings.ToLower(r.Text())
 		switch {
 		case contains(text, absent):
-			return fetch.ErrNotFound, false
+			return driver.ErrNotFound, false
 		case r.Code == 450:
-			return fetch.ErrBusy, true
+			return driver.ErrBusy, true
 		}
-		return fetch.ErrRefused, false
+		return driver.ErrRefused, false
 	}
 	if hangsUp(r.Code, r.Text()) {
-		return fetch.ErrServer, !contains(strings.ToLower(r.Text()), misconfigured)
+		return driver.ErrServer, !contains(strings.ToLower(r.Text()), misconfigured)
 	}
 	switch r.Code / 100 {
 	case 4:
-		return fetch.ErrServer, true
+		return driver.ErrServer, true
 	case 5:
-		return fetch.ErrRefused, false
+		return driver.ErrRefused, false
 	}
-	return fetch.ErrProtocol, false
+	return driver.ErrProtocol, false
 }
 
 // 550 is "requested action not taken", for whatever reason. The text of the reply tells which:
@@ -124,8 +124,8 @@ func contains(text string, words []string) bool {
 // isRefusal reports whether the server refused the file itself, rather than the command or the
 // user.
 func isRefusal(err error) bool {
-	var e *fetch.Error
-	return errors.As(err, &e) && (e.Code == fetch.ErrNotFound || e.Code == fetch.ErrRefused) && e.Reply.Code == 550
+	var e *driver.Error
+	return errors.As(err, &e) && (e.Code == driver.ErrNotFound || e.Code == driver.ErrRefused) && e.Reply.Code == 550
 }
 
 // isUnknown reports whether the server does not know a command, or not in this form.

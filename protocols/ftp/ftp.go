@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -50,14 +50,14 @@ const (
 )
 
 // Load registers the driver with default options.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is Load with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
 		d := newDriver(env, opts)
-		scheme := fetch.Scheme{
-			Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+		scheme := driver.Scheme{
+			Name: "ftp", Port: 21, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 			Ranges: true, ForwardProxy: true, Driver: d,
 			Summary: "files and directories by the File Transfer Protocol",
 		}
@@ -72,10 +72,10 @@ func With(opts Options) fetch.Loader {
 // minutes.
 const idleTime = time.Minute
 
-type driver struct {
-	env  *fetch.Env
+type opener struct {
+	env  driver.Env
 	opts Options
-	pool *fetch.Pool[key, *session]
+	pool *driver.Pool[key, *session]
 
 	pipelining *pipelining
 }
@@ -87,22 +87,22 @@ type key struct {
 	login    uri.Userinfo
 }
 
-func newDriver(env *fetch.Env, opts Options) *driver {
+func newDriver(env driver.Env, opts Options) *opener {
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = 6
 	}
-	return &driver{env: env, opts: opts, pipelining: newPipelining(opts.Pipelining), pool: fetch.NewPool[key](env, fetch.PoolOptions[*session]{
+	return &opener{env: env, opts: opts, pipelining: newPipelining(opts.Pipelining), pool: driver.NewPool[key](env, driver.PoolOptions[*session]{
 		MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
-		Conn:  func(s *session) (*fetch.Conn, int) { return s.control.conn, s.control.lines.Reader().Buffered() },
+		Conn:  func(s *session) (*driver.Conn, int) { return s.control.conn, s.control.lines.Reader().Buffered() },
 		Close: func(s *session) { s.close() },
 	})}
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
-func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
+// CloseIdleConnections implements driver.IdleCloser.
+func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	t, err := d.newTask(req)
 	if err != nil {
 		return nil, err
@@ -131,9 +131,9 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 
 // otherKind returns err, or a better one if t takes a directory for a file or a file for a
 // directory: in a URL only the slash at the end tells one from the other.
-func (d *driver) otherKind(ctx context.Context, t *task, err error) error {
+func (d *opener) otherKind(ctx context.Context, t *task, err error) error {
 	other, what := t.otherKind()
-	var refused *fetch.Error
+	var refused *driver.Error
 	if other == nil || !errors.As(err, &refused) || t.kind == retrieve && contains(strings.ToLower(refused.Reply.Text), absent) {
 		return err
 	}
@@ -142,16 +142,16 @@ func (d *driver) otherKind(ctx context.Context, t *task, err error) error {
 		return err
 	}
 	resp.Body.Close()
-	if (resp.Kind == fetch.KindListing) != (t.kind == retrieve) {
+	if (resp.Kind == driver.KindListing) != (t.kind == retrieve) {
 		return err
 	}
-	return &fetch.Error{Code: fetch.ErrRefused, Reply: refused.Reply, Err: fmt.Errorf("%s: %s", what, other.base.Redacted())}
+	return &driver.Error{Code: driver.ErrRefused, Reply: refused.Reply, Err: fmt.Errorf("%s: %s", what, other.base.Redacted())}
 }
 
 // run performs t on a pooled connection. A connection is replaced if the server has closed it, if
 // there is no way back from another directory, or if it lost pipelined commands: nothing that t
 // asks for has happened on it.
-func (d *driver) run(ctx context.Context, t *task) (*fetch.Response, error) {
+func (d *opener) run(ctx context.Context, t *task) (*driver.Response, error) {
 	k := t.key()
 	for {
 		lease, err := d.pool.Get(ctx, k, func(s *session) bool { return s.isAt(t.cwd) },
@@ -181,11 +181,11 @@ func (t *task) key() key {
 }
 
 // dial connects and logs in.
-func (d *driver) dial(ctx context.Context, t *task) (*session, error) {
+func (d *opener) dial(ctx context.Context, t *task) (*session, error) {
 	c := &control{env: d.env, addr: t.addr(), host: t.url.Host, implicit: t.implicit(), pipelining: d.pipelining}
 	s := &session{conversation: c, control: c, opts: &d.opts}
-	err := s.login(ctx, t, func(user string, attempt int) (fetch.Credential, error) {
-		return d.env.Credential(ctx, fetch.Challenge{URL: t.req.URL, Mechanism: "ftp", User: user, Attempt: attempt})
+	err := s.login(ctx, t, func(user string, attempt int) (driver.Credential, error) {
+		return d.env.Credential(ctx, driver.Challenge{URL: t.req.URL, Mechanism: "ftp", User: user, Attempt: attempt})
 	}, d.env.Identity().Email)
 	if err != nil {
 		c.abort()
@@ -195,10 +195,10 @@ func (d *driver) dial(ctx context.Context, t *task) (*session, error) {
 }
 
 // A lease is the use of one session by one response.
-type lease = *fetch.Lease[key, *session]
+type lease = *driver.Lease[key, *session]
 
 // perform performs t in the session of the lease. The lease ends with the body of the response.
-func (d *driver) perform(ctx context.Context, l lease, t *task) (*fetch.Response, error) {
+func (d *opener) perform(ctx context.Context, l lease, t *task) (*driver.Response, error) {
 	s := l.Conn
 	s.control.lines.DoubleIAC = !t.rawIAC
 	release := s.control.bind(ctx)
@@ -216,7 +216,7 @@ func (d *driver) perform(ctx context.Context, l lease, t *task) (*fetch.Response
 		if done(err) != nil {
 			return nil, err
 		}
-		return &fetch.Response{Meta: *meta, URL: t.base, Body: fetch.NoBody}, nil
+		return &driver.Response{Meta: *meta, URL: t.base, Body: driver.NoBody}, nil
 	}
 	x, err := s.transfer(ctx, t)
 	if err == nil {
@@ -239,21 +239,21 @@ func (d *driver) perform(ctx context.Context, l lease, t *task) (*fetch.Response
 	return respond(t, x, b), nil
 }
 
-// Expect implements fetch.Expecter.
-func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+// Expect implements driver.Expecter.
+func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	t, err := d.newTask(req)
 	if err != nil {
-		return fetch.Meta{}, false
+		return driver.Meta{}, false
 	}
 	if t.kind != retrieve {
-		return fetch.Meta{Kind: fetch.KindListing}, true
+		return driver.Meta{Kind: driver.KindListing}, true
 	}
-	return fetch.Meta{ContentType: t.mediaType()}, true
+	return driver.Meta{ContentType: t.mediaType()}, true
 }
 
-// Explain implements fetch.Explainer. It shows what a new connection to a server that knows all
+// Explain implements driver.Explainer. It shows what a new connection to a server that knows all
 // commands would be told.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	t, err := d.newTask(req)
 	if err != nil {
 		return nil, err
@@ -261,11 +261,11 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	r := &dryRun{tls: t.implicit()}
 	s := &session{conversation: r, opts: &d.opts}
 	ctx := context.Background()
-	err = s.login(ctx, t, func(user string, _ int) (fetch.Credential, error) {
+	err = s.login(ctx, t, func(user string, _ int) (driver.Credential, error) {
 		if !t.url.Login.HasName {
-			return fetch.Credential{}, fetch.ErrAuth
+			return driver.Credential{}, driver.ErrAuth
 		}
-		return fetch.Credential{User: t.url.Login.Name}, nil
+		return driver.Credential{User: t.url.Login.Name}, nil
 	}, d.env.Identity().Email)
 	switch {
 	case err != nil:
@@ -278,8 +278,8 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 }
 
 var (
-	_ fetch.Driver     = (*driver)(nil)
-	_ fetch.IdleCloser = (*driver)(nil)
-	_ fetch.Explainer  = (*driver)(nil)
-	_ fetch.Expecter   = (*driver)(nil)
+	_ driver.Driver     = (*opener)(nil)
+	_ driver.IdleCloser = (*opener)(nil)
+	_ driver.Explainer  = (*opener)(nil)
+	_ driver.Expecter   = (*opener)(nil)
 )

@@ -6,9 +6,9 @@ import (
 	"iter"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 	"github.com/urlget/urlget/protocols/ftp/listing"
 )
 
@@ -20,15 +20,15 @@ var contentTypes = map[string]string{
 }
 
 // respond makes the response of a transfer.
-func respond(t *task, x *transfer, b *transferBody) *fetch.Response {
-	resp := &fetch.Response{Meta: x.meta, URL: t.base, Body: b}
+func respond(t *task, x *transfer, b *transferBody) *driver.Response {
+	resp := &driver.Response{Meta: x.meta, URL: t.base, Body: b}
 	switch {
 	case t.kind == match:
 		// The server lists more than the URL names.
 		resp.ContentType, resp.Pattern = "text/uri-list", true
-		resp.Body, resp.Parse = fetch.NewListing(t.matches(b, x.meta.ContentType), b.Close)
+		resp.Body, resp.Parse = driver.NewListing(t.matches(b, x.meta.ContentType), b.Close)
 	case t.kind != retrieve:
-		resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] { return t.entries(r, x.meta.ContentType) }
+		resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] { return t.entries(r, x.meta.ContentType) }
 	default:
 		resp.Text = t.isText()
 	}
@@ -37,14 +37,14 @@ func respond(t *task, x *transfer, b *transferBody) *fetch.Response {
 
 // matches yields the URLs in the listing that a pattern stands for, one a line (RFC 2483, section
 // 5).
-func (t *task) matches(r io.Reader, contentType string) iter.Seq2[fetch.Part, error] {
-	return func(yield func(fetch.Part, error) bool) {
+func (t *task) matches(r io.Reader, contentType string) iter.Seq2[driver.Part, error] {
+	return func(yield func(driver.Part, error) bool) {
 		for e, err := range t.entries(r, contentType) {
 			if err != nil {
-				yield(fetch.Part{}, err)
+				yield(driver.Part{}, err)
 				return
 			}
-			if !yield(fetch.URIListPart("", e), nil) {
+			if !yield(driver.URIListPart("", e), nil) {
 				return
 			}
 		}
@@ -52,7 +52,7 @@ func (t *task) matches(r io.Reader, contentType string) iter.Seq2[fetch.Part, er
 }
 
 // entries reads the listing that comes in r.
-func (t *task) entries(r io.Reader, contentType string) iter.Seq2[fetch.Entry, error] {
+func (t *task) entries(r io.Reader, contentType string) iter.Seq2[driver.Entry, error] {
 	p := listing.NewParser(time.Now())
 	parse := p.List
 	switch contentType {
@@ -62,11 +62,11 @@ func (t *task) entries(r io.Reader, contentType string) iter.Seq2[fetch.Entry, e
 		parse = p.NLST
 	}
 	dir := t.dirURL()
-	return func(yield func(fetch.Entry, error) bool) {
+	return func(yield func(driver.Entry, error) bool) {
 		found := false
 		for line, err := range wire.NewReader(r, maxListingLine).All() {
 			if err != nil && !wire.IsLineCut(err) {
-				yield(fetch.Entry{}, err)
+				yield(driver.Entry{}, err)
 				return
 			}
 			e, ok := parse(string(line))
@@ -79,7 +79,7 @@ func (t *task) entries(r io.Reader, contentType string) iter.Seq2[fetch.Entry, e
 			}
 		}
 		if t.kind == match && !found {
-			yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no name matches %q", t.url.Name)})
+			yield(driver.Entry{}, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("no name matches %q", t.url.Name)})
 		}
 	}
 }
@@ -94,28 +94,28 @@ func (t *task) selects(e listing.Entry) bool {
 const maxListingLine = 16 << 10
 
 // entry returns what the caller sees of an entry of a listing of dir.
-func (t *task) entry(dir uri.FTP, e listing.Entry) fetch.Entry {
-	entry := fetch.Entry{Name: e.Name, Kind: fetch.EntryObject, Rel: "item", Size: e.Size, ModTime: e.ModTime, Sys: e}
+func (t *task) entry(dir uri.FTP, e listing.Entry) driver.Entry {
+	entry := driver.Entry{Name: e.Name, Kind: driver.EntryObject, Rel: "item", Size: e.Size, ModTime: e.ModTime, Sys: e}
 	switch e.Kind {
 	case listing.Unparsed:
-		entry.Kind, entry.Rel = fetch.EntryText, ""
+		entry.Kind, entry.Rel = driver.EntryText, ""
 		return entry
 	case listing.Directory:
-		entry.Kind = fetch.EntryListing
+		entry.Kind = driver.EntryListing
 		dir.CWD = append(dir.CWD[:len(dir.CWD):len(dir.CWD)], e.Name)
 	default:
 		dir.Name = e.Name
-		entry.ContentType = fetch.TypeByName(e.Name)
+		entry.ContentType = driver.TypeByName(e.Name)
 	}
 	if t.kind == match {
 		entry.Rel = "match"
-		if entry.Kind == fetch.EntryObject {
+		if entry.Kind == driver.EntryObject {
 			dir.Type, dir.Form = t.url.Type, t.url.Form
 		}
 	}
 	u, err := dir.URI()
 	if err != nil {
-		entry.Kind = fetch.EntryText // longer than a URL may be
+		entry.Kind = driver.EntryText // longer than a URL may be
 	}
 	entry.URL = u
 	return entry

@@ -207,7 +207,7 @@ func TestALateStrayReply(t *testing.T) {
 		"-- second --\n"+begin+"C: SIZE b\nS: 213 9\nC: MDTM b\nS: 500 ?\nC? QUIT\n")
 	c := newClient(t, Options{Pipelining: PipeliningOff}, nil)
 	for _, name := range []string{"/a", "/b"} {
-		if m, err := c.Stat(t.Context(), "ftp://"+addr+name); err != nil || m.Size != 9 {
+		if m, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("ftp://" + addr + name)}); err != nil || m.Size != 9 {
 			t.Errorf("%s: %+v, %v", name, m, err)
 		}
 	}

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // inspect finds out about a file or directory without a transfer. It uses the commands that come
 // before a transfer, so that both give the same facts.
-func (s *session) inspect(ctx context.Context, t *task) (*fetch.Meta, error) {
+func (s *session) inspect(ctx context.Context, t *task) (*driver.Meta, error) {
 	if t.name == "" {
-		return &fetch.Meta{Kind: fetch.KindListing, Size: -1}, s.changeTo(t.cwd)
+		return &driver.Meta{Kind: driver.KindListing, Size: -1}, s.changeTo(t.cwd)
 	}
 	f, err := s.prepare(ctx, t, nil)
 	if err != nil {
@@ -20,7 +20,7 @@ func (s *session) inspect(ctx context.Context, t *task) (*fetch.Meta, error) {
 	}
 	switch {
 	case f.size >= 0 || !f.modTime.IsZero() && f.refused == 0:
-		meta := &fetch.Meta{Size: -1, ContentType: t.mediaType(), Validator: f.validator()}
+		meta := &driver.Meta{Size: -1, ContentType: t.mediaType(), Validator: f.validator()}
 		if t.isImage() {
 			meta.Size = f.size
 		}
@@ -29,7 +29,7 @@ func (s *session) inspect(ctx context.Context, t *task) (*fetch.Meta, error) {
 		return nil, fmt.Errorf("the server knows neither SIZE nor MDTM: %w", errors.ErrUnsupported)
 	}
 	// No file by that name, but perhaps a directory.
-	return &fetch.Meta{Kind: fetch.KindListing, Size: -1, Validator: fetch.Validator{ModTime: f.modTime}},
+	return &driver.Meta{Kind: driver.KindListing, Size: -1, Validator: driver.Validator{ModTime: f.modTime}},
 		s.changeTo(t.dir())
 }
 

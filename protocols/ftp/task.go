@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // A task is a request in the terms of FTP.
 type task struct {
-	req     *fetch.Request
+	req     *driver.Request
 	url     uri.FTP
 	kind    kind
 	cwd     []string // the argument of each CWD
@@ -38,7 +38,7 @@ const (
 )
 
 // newTask decodes req. Package uri refuses names that would be more than one command.
-func (d *driver) newTask(req *fetch.Request) (*task, error) {
+func (d *opener) newTask(req *driver.Request) (*task, error) {
 	u, err := uri.ParseFTP(req.URL)
 	if err != nil {
 		return nil, err
@@ -46,10 +46,10 @@ func (d *driver) newTask(req *fetch.Request) (*task, error) {
 	t := &task{req: req, url: u, cwd: u.CWD, name: u.Name, base: req.URL}
 	pattern := wildcard(req.URL)
 	switch {
-	case req.Op == fetch.OpStat:
+	case req.Op == driver.OpStat:
 		t.kind, t.typ = inspect, d.typeOf(u)
 		if pattern != nil {
-			return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%q is a pattern for names", u.Name),
+			return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("%q is a pattern for names", u.Name),
 				Hint: "list what it matches, or write %2A for an asterisk in a name"}
 		}
 		if u.Type == 'd' {
@@ -61,7 +61,7 @@ func (d *driver) newTask(req *fetch.Request) (*task, error) {
 		t.kind = members
 	case pattern != nil:
 		t.kind, t.pattern, t.name = match, pattern, ""
-	case req.Op == fetch.OpList:
+	case req.Op == driver.OpList:
 		return t.asDirectory()
 	default:
 		t.kind, t.typ = retrieve, d.typeOf(u)
@@ -143,7 +143,7 @@ func (t *task) isImage() bool { return t.typ == "I" }
 
 // mediaType guesses by the name, as FTP does not tell. A transfer as ASCII is of text in any case.
 func (t *task) mediaType() string {
-	guess := fetch.TypeByName(t.name)
+	guess := driver.TypeByName(t.name)
 	if guess == "" && strings.HasPrefix(t.typ, "A") {
 		return "text/plain"
 	}
@@ -151,7 +151,7 @@ func (t *task) mediaType() string {
 }
 
 // typeOf returns the argument of TYPE (RFC 959, section 3.1.1) for a file.
-func (d *driver) typeOf(u uri.FTP) string {
+func (d *opener) typeOf(u uri.FTP) string {
 	switch {
 	case u.Type == 0 && d.opts.GuessType && textSuffixes[strings.ToLower(path.Ext(u.Name))]:
 		return "A"

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
 
@@ -43,16 +43,16 @@ func (a *answer) filledIn(form map[string][]string) (string, bool) {
 }
 
 // response returns the answer as a response, or an error.
-func (a *answer) response(req *fetch.Request) (*fetch.Response, error) {
+func (a *answer) response(req *driver.Request) (*driver.Response, error) {
 	switch a.class() {
 	case 2:
 		return a.Success(req, smallnet.Page{Base: req.URL}) // over TLS, so the client can detect the end
 	case 3:
 		to, err := uri.Parse(a.Text)
 		if err != nil || to.IsZero() {
-			return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: a.Reply(), Err: errors.New("the server redirects to an invalid URL")}
+			return nil, &driver.Error{Code: driver.ErrRedirect, Reply: a.Reply(), Err: errors.New("the server redirects to an invalid URL")}
 		}
-		resp := &fetch.Response{Location: []uri.URI{to}, Body: fetch.NoBody}
+		resp := &driver.Response{Location: []uri.URI{to}, Body: driver.NoBody}
 		resp.Reply = a.Reply()
 		return resp, nil
 	}
@@ -60,29 +60,29 @@ func (a *answer) response(req *fetch.Request) (*fetch.Response, error) {
 }
 
 // failure returns the error that the answer reports.
-func (a *answer) failure(req *fetch.Request) error {
-	e := &fetch.Error{Reply: a.Reply()}
+func (a *answer) failure(req *driver.Request) error {
+	e := &driver.Error{Reply: a.Reply()}
 	switch a.class() {
 	case 1:
 		return a.question(req, e)
 	case 4:
-		e.Code, e.Retry = fetch.ErrServer, true
+		e.Code, e.Retry = driver.ErrServer, true
 		if a.Status == 41 || a.Status == slowDown {
-			e.Code = fetch.ErrBusy
+			e.Code = driver.ErrBusy
 		}
 		if wait, err := strconv.ParseInt(a.Text, 10, 64); a.Status == slowDown && err == nil && wait > 0 {
 			e.RetryAfter = time.Duration(min(wait, maxDelay)) * time.Second
 		}
 	case 5:
-		e.Code = fetch.ErrServer
+		e.Code = driver.ErrServer
 		switch a.Status {
 		case 51, 52:
-			e.Code = fetch.ErrNotFound
+			e.Code = driver.ErrNotFound
 		case 53, 59:
-			e.Code = fetch.ErrRefused
+			e.Code = driver.ErrRefused
 		}
 	case 6:
-		e.Code = fetch.ErrAuth
+		e.Code = driver.ErrAuth
 		switch a.Status {
 		case 60:
 			e.Err, e.Hint = errors.New("the server wants a client certificate"), "show one that it knows"
@@ -98,14 +98,14 @@ func (a *answer) failure(req *fetch.Request) error {
 }
 
 // question completes the error for a URL that expects input.
-func (a *answer) question(req *fetch.Request, e *fetch.Error) error {
+func (a *answer) question(req *driver.Request, e *driver.Error) error {
 	if a.Status == sensitiveInput {
-		e.Code, e.Reason = fetch.ErrNeedForm, fetch.Reason{Kind: fetch.ReasonForm, Question: a.prompt()}
-		e.Err = &fetch.FormError{Form: fetch.Form{Fields: []fetch.Field{{Name: a.prompt(), Kind: fetch.FieldSecret}}}}
+		e.Code, e.Reason = driver.ErrNeedForm, driver.Reason{Kind: driver.ReasonForm, Question: a.prompt()}
+		e.Err = &driver.FormError{Form: driver.Form{Fields: []driver.Field{{Name: a.prompt(), Kind: driver.FieldSecret}}}}
 		e.Hint = "answer it"
 		return e
 	}
-	e.Code = fetch.ErrNeedSearch
+	e.Code = driver.ErrNeedSearch
 	if u, err := req.URL.WithSearch("words"); err == nil {
 		e.Hint = "add the words after a question mark: " + u.Redacted()
 	}

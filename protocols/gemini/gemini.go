@@ -18,9 +18,9 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
 
@@ -40,23 +40,23 @@ type Options struct {
 }
 
 // Load registers the scheme gemini.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
+		reg.Register(driver.Scheme{
 			Name:    "gemini",
 			Port:    port,
-			Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+			Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 			Summary: "pages and files by the Gemini protocol, over TLS",
-			Driver:  &driver{env: env, known: &known{file: opts.Certificates}},
+			Driver:  &opener{env: env, known: &known{file: opts.Certificates}},
 		})
 	}
 }
 
-type driver struct {
-	env   *fetch.Env
+type opener struct {
+	env   driver.Env
 	known *known
 }
 
@@ -88,7 +88,7 @@ func parse(u uri.URI) (request, error) {
 // check returns an error if the request must not be sent.
 func (r request) check() error {
 	if n := len(r.url) + len(r.query); n > maxURL {
-		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the URL has %d bytes, and a server takes %d", n, maxURL)}
+		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the URL has %d bytes, and a server takes %d", n, maxURL)}
 	}
 	return wire.CheckLine(r.url + r.query)
 }
@@ -101,8 +101,8 @@ func (r request) shown() string {
 	return r.url + r.query
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	out, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 }
 
 // ask sends a request and reads the header of the response.
-func (d *driver) ask(ctx context.Context, req request) (*answer, error) {
+func (d *opener) ask(ctx context.Context, req request) (*answer, error) {
 	cfg := d.env.TLSConfig(ctx, req.host)
 	var refusal error
 	first := cfg.RootCAs == nil && !cfg.InsecureSkipVerify
@@ -141,9 +141,9 @@ func (d *driver) ask(ctx context.Context, req request) (*answer, error) {
 		}
 	}
 	line := req.url + req.query + "\r\n"
-	question := fetch.Question{Addr: req.addr, TLS: cfg, Data: line, Shown: req.shown() + "\r\n"}
+	question := driver.Question{Addr: req.addr, TLS: cfg, Data: line, Shown: req.shown() + "\r\n"}
 	a := new(answer)
-	err := d.env.Ask(ctx, question, func(conn *fetch.Conn) (err error) {
+	err := driver.Ask(ctx, d.env, question, func(conn *driver.Conn) (err error) {
 		if first {
 			// Only the completed handshake proves that the certificate is the server's own.
 			d.remember(req.addr, conn.TLS())
@@ -157,7 +157,7 @@ func (d *driver) ask(ctx context.Context, req request) (*answer, error) {
 	return a, err
 }
 
-func (d *driver) remember(addr string, state *tls.ConnectionState) {
+func (d *opener) remember(addr string, state *tls.ConnectionState) {
 	if state == nil {
 		return
 	}
@@ -166,21 +166,21 @@ func (d *driver) remember(addr string, state *tls.ConnectionState) {
 	}
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	out, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	steps := []string{"start TLS, and compare the certificate with the one that is remembered", fmt.Sprintf("send %q", out.shown())}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		steps = append(steps, "close the connection after the header")
 	}
 	return steps, nil
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
-	_ io.WriterTo     = answer{}
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
+	_ io.WriterTo      = answer{}
 )

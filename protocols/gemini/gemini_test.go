@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers"
@@ -183,10 +184,10 @@ func TestMediaTypes(t *testing.T) {
 			continue
 		}
 		body, err := read(resp, nil)
-		if body != "body" || err != nil || resp.ContentType != want || resp.Name != "a b.gmi" || resp.Framing != fetch.FramedByProtocol {
+		if body != "body" || err != nil || resp.ContentType != want || resp.Name != "a b.gmi" || resp.Framing != driver.FramedByProtocol {
 			t.Errorf("%q: %q, %v, %+v", header, body, err, resp.Meta)
 		}
-		if meta, err := c.Stat(t.Context(), s.URL+"/a%20b.gmi"); err != nil || meta.ContentType != want {
+		if meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/a%20b.gmi")}); err != nil || meta.ContentType != want {
 			t.Errorf("%q: Stat: %+v, %v", header, meta, err)
 		}
 	}
@@ -214,7 +215,7 @@ func TestInput(t *testing.T) {
 		"/secret": "11 Word?", "/secret?open%20sesame": "30 /inside", "/inside": "20 text/plain\r\ntreasure",
 	}})
 	var seen strings.Builder
-	c := newClient(t, &fetch.Options{Recorder: fetch.Trace(func(_ bool, line string) { seen.WriteString(line + "\n") })}, Load)
+	c := newClient(t, &fetch.Options{Recorder: fetch.RecordLines(func(_ bool, line string) { seen.WriteString(line + "\n") })}, Load)
 	if got, err := read(c.Get(t.Context(), s.URL+"/search?two%20words")); got != "found" || err != nil {
 		t.Errorf("words in the URL: %q, %v", got, err)
 	}

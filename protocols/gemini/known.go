@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // maxKnown bounds the size of the file of certificates, in bytes: room for some hundred thousand
@@ -57,7 +57,7 @@ func (k *known) check(addr string, cert *x509.Certificate) error {
 	if k.file != "" {
 		where = "remove the lines that begin with " + addr + " from " + k.file
 	}
-	return &fetch.Error{Code: fetch.ErrTLS,
+	return &driver.Error{Code: driver.ErrTLS,
 		Err: fmt.Errorf("the certificate of %s has changed: its SHA-256 was %s, valid until %s, and is %s now",
 			addr, before.fingerprint, before.expires.Format(time.DateOnly), now.fingerprint),
 		Hint: "ask whoever runs the server whether that is right; to accept the new one: " + where}
@@ -123,7 +123,7 @@ func (k *known) find(addr string) (pin, bool, error) {
 
 // fileError returns the error for a file that cannot be read. No server is trusted then.
 func fileError(err error) error {
-	return &fetch.Error{Code: fetch.ErrFile, Err: err, Hint: "repair or remove the file of certificates"}
+	return &driver.Error{Code: driver.ErrFile, Err: err, Hint: "repair or remove the file of certificates"}
 }
 
 // lookUp returns the pin in the last line for addr. An incomplete line at the end of the file,

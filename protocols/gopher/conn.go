@@ -6,9 +6,9 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // A conn is the connection of one exchange: a request went out, the reply is to be read. It ends
@@ -16,20 +16,20 @@ import (
 type conn struct {
 	*wire.Reader
 	io.Closer
-	net   *fetch.Conn
+	net   *driver.Conn
 	trace func(sent bool, line string) // nil if there is no trace
 }
 
 // ask connects to the server of g, sends the request and waits for the first byte of the reply. An
 // empty reply is no error.
-func (d *driver) ask(ctx context.Context, g uri.Gopher, req request) (*conn, error) {
-	ask := fetch.Question{Addr: net.JoinHostPort(g.Host, strconv.Itoa(int(g.Port))), Lines: []string{req.line},
+func (d *opener) ask(ctx context.Context, g uri.Gopher, req request) (*conn, error) {
+	ask := driver.Question{Addr: net.JoinHostPort(g.Host, strconv.Itoa(int(g.Port))), Lines: []string{req.line},
 		Data: req.data.text, Shown: req.data.shown}
 	if g.Scheme == "gophers" {
 		ask.TLS = d.env.TLSConfig(ctx, g.Host)
 	}
 	var c *conn
-	err := d.env.Ask(ctx, ask, func(nc *fetch.Conn) error {
+	err := driver.Ask(ctx, d.env, ask, func(nc *driver.Conn) error {
 		nc.EndsUnannounced() // pygopherd does not say goodbye
 		c = &conn{wire.NewReader(nc, maxLine), nc, nc, nc.Trace()}
 		_, err := c.Peek(1)

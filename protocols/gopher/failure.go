@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // maxFailure bounds the line in which a server tells of a failure, in bytes.
@@ -47,7 +47,7 @@ func (c *conn) failure() error {
 // failureIn returns the error that a line tells of, or nil. Most servers send an item of type 3.
 // Old ones send one of type 0 with a host of "error.host" and port 1. Gophernicus sends a text.
 func failureIn(line string) error {
-	e := &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the server answered with an error")}
+	e := &driver.Error{Code: driver.ErrNotFound, Err: errors.New("the server answered with an error")}
 	title, item := parseItem(line)
 	switch {
 	case strings.Count(line, "\t") >= 3 && (item.Type == "3" || item.Type == "0" && item.Host == "error.host" && item.Port == 1):
@@ -55,7 +55,7 @@ func failureIn(line string) error {
 	case strings.HasPrefix(line, "Error: File or directory not found!"):
 		e.Reply.Text = wire.Text(line)
 	case strings.HasPrefix(line, "Error: Access denied!"):
-		e.Code, e.Reply.Text = fetch.ErrRefused, wire.Text(line)
+		e.Code, e.Reply.Text = driver.ErrRefused, wire.Text(line)
 	default:
 		return nil
 	}

@@ -8,30 +8,30 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // questions are the kinds of fields by what stands before the first colon of a line of the
 // attribute ASK, in lower case.
-var questions = map[string]fetch.FieldKind{
-	"note":    fetch.FieldNote,
-	"ask":     fetch.FieldLine,
-	"askp":    fetch.FieldSecret,
-	"askl":    fetch.FieldLines,
-	"askf":    fetch.FieldSaveAs,
-	"select":  fetch.FieldYesNo,
-	"choose":  fetch.FieldChoice,
-	"choosef": fetch.FieldFile,
+var questions = map[string]driver.FieldKind{
+	"note":    driver.FieldNote,
+	"ask":     driver.FieldLine,
+	"askp":    driver.FieldSecret,
+	"askl":    driver.FieldLines,
+	"askf":    driver.FieldSaveAs,
+	"select":  driver.FieldYesNo,
+	"choose":  driver.FieldChoice,
+	"choosef": driver.FieldFile,
 }
 
 // parseForm returns the form in the attributes of an item, and false if there is none.
-func parseForm(list []Attribute) (fetch.Form, bool) {
+func parseForm(list []Attribute) (driver.Form, bool) {
 	ask, ok := attribute(list, "ASK")
 	if !ok {
-		return fetch.Form{}, false
+		return driver.Form{}, false
 	}
-	var form fetch.Form
+	var form driver.Form
 	if info, ok := attribute(list, "INFO"); ok {
 		form.Title, _ = parseItem(info.Value)
 	}
@@ -41,7 +41,7 @@ func parseForm(list []Attribute) (fetch.Form, bool) {
 		if !ok {
 			continue
 		}
-		if f.Kind != fetch.FieldNote {
+		if f.Kind != driver.FieldNote {
 			f.Name = unique(f.Name, taken)
 		}
 		form.Fields = append(form.Fields, f)
@@ -63,23 +63,23 @@ func unique(name string, taken map[string]int) string {
 
 // parseField reads a line "Type: prompt", with a tab before what follows the prompt. It reports
 // false for a line that is not a question; a question of an unknown type wants a line.
-func parseField(line string) (fetch.Field, bool) {
+func parseField(line string) (driver.Field, bool) {
 	typ, text, ok := strings.Cut(line, ":")
 	if !ok {
-		return fetch.Field{}, false
+		return driver.Field{}, false
 	}
 	kind, ok := questions[strings.ToLower(strings.TrimSpace(typ))]
 	if !ok {
-		kind = fetch.FieldLine
+		kind = driver.FieldLine
 	}
 	parts := strings.Split(strings.TrimSpace(text), "\t")
-	f := fetch.Field{Name: strings.TrimSpace(parts[0]), Kind: kind}
+	f := driver.Field{Name: strings.TrimSpace(parts[0]), Kind: kind}
 	switch kind {
-	case fetch.FieldYesNo:
+	case driver.FieldYesNo:
 		f.Name, f.Default = yesNo(f.Name, parts[1:])
-	case fetch.FieldChoice:
+	case driver.FieldChoice:
 		f.Choices = parts[1:]
-	case fetch.FieldLine, fetch.FieldSecret, fetch.FieldLines:
+	case driver.FieldLine, driver.FieldSecret, driver.FieldLines:
 		f.Default = parts[1:]
 	}
 	if len(f.Default) == 0 {
@@ -113,13 +113,13 @@ func yesNo(prompt string, rest []string) (string, []string) {
 }
 
 // needForm is the error of a form that is not filled in, or not correctly.
-func needForm(form fetch.Form, why error) error {
-	e := &fetch.Error{Code: fetch.ErrNeedForm, Err: &fetch.FormError{Form: form},
-		Reason: fetch.Reason{Kind: fetch.ReasonForm}, Hint: "answer it"}
+func needForm(form driver.Form, why error) error {
+	e := &driver.Error{Code: driver.ErrNeedForm, Err: &driver.FormError{Form: form},
+		Reason: driver.Reason{Kind: driver.ReasonForm}, Hint: "answer it"}
 	if why != nil {
 		e.Err = fmt.Errorf("%w; %w", why, e.Err)
 	}
-	if slices.ContainsFunc(form.Fields, func(f fetch.Field) bool { return f.Kind == fetch.FieldSecret }) {
+	if slices.ContainsFunc(form.Fields, func(f driver.Field) bool { return f.Kind == driver.FieldSecret }) {
 		e.Hint += "; hidden answers travel in plaintext unless the scheme is gophers"
 	}
 	return e
@@ -128,7 +128,7 @@ func needForm(form fetch.Form, why error) error {
 // fill returns the data block for a form with its answers. It has the form of a reply: a header,
 // then the answers one a line in the order of the questions. A file takes the rest of the block, so
 // the block has a size then and no final dot.
-func fill(form fetch.Form, answers map[string][]string) (block, error) {
+func fill(form driver.Form, answers map[string][]string) (block, error) {
 	answers, err := matched(form, answers)
 	if err != nil {
 		return block{}, err
@@ -136,12 +136,12 @@ func fill(form fetch.Form, answers map[string][]string) (block, error) {
 	var text, shown strings.Builder
 	file, hasFile := "", false
 	for _, f := range form.Fields {
-		if f.Kind == fetch.FieldNote {
+		if f.Kind == driver.FieldNote {
 			continue // its text may be the name of a question
 		}
 		values, given := answers[f.Name]
 		delete(answers, f.Name)
-		if f.Kind == fetch.FieldSaveAs {
+		if f.Kind == driver.FieldSaveAs {
 			continue
 		}
 		if !given {
@@ -150,7 +150,7 @@ func fill(form fetch.Form, answers map[string][]string) (block, error) {
 		if hasFile {
 			return block{}, fmt.Errorf("'%s' comes after a file, where nothing can", f.Name)
 		}
-		if f.Kind == fetch.FieldFile && len(values) == 1 {
+		if f.Kind == driver.FieldFile && len(values) == 1 {
 			file, hasFile = values[0], true
 			continue
 		}
@@ -163,7 +163,7 @@ func fill(form fetch.Form, answers map[string][]string) (block, error) {
 		}
 		for _, line := range lines {
 			text.WriteString(line + "\r\n")
-			if f.Kind == fetch.FieldSecret {
+			if f.Kind == driver.FieldSecret {
 				line = "***"
 			}
 			shown.WriteString(line + "\r\n")
@@ -187,7 +187,7 @@ func stuffed(lines string) string {
 
 // matched returns the answers under the names of the questions as the form has them: people leave
 // out the colon at the end, and capitals.
-func matched(form fetch.Form, answers map[string][]string) (map[string][]string, error) {
+func matched(form driver.Form, answers map[string][]string) (map[string][]string, error) {
 	simple := func(name string) string {
 		return strings.ToLower(strings.TrimRight(strings.TrimSpace(name), ": "))
 	}
@@ -196,7 +196,7 @@ func matched(form fetch.Form, answers map[string][]string) (map[string][]string,
 		question := ""
 		for _, f := range form.Fields {
 			switch {
-			case f.Kind == fetch.FieldNote: // its text may be the name of a question
+			case f.Kind == driver.FieldNote: // its text may be the name of a question
 			case f.Name == name:
 				question = f.Name
 			case question == "" && simple(f.Name) == simple(name):
@@ -226,8 +226,8 @@ func splitLines(values []string) []string {
 }
 
 // answer returns the lines for the answer to a question.
-func answer(f fetch.Field, values []string) ([]string, error) {
-	if f.Kind == fetch.FieldLines {
+func answer(f driver.Field, values []string) ([]string, error) {
+	if f.Kind == driver.FieldLines {
 		values = splitLines(values)
 	}
 	for _, v := range values {
@@ -235,20 +235,20 @@ func answer(f fetch.Field, values []string) ([]string, error) {
 			return nil, errors.New("has an answer of more than one line")
 		}
 	}
-	if f.Kind == fetch.FieldLines {
+	if f.Kind == driver.FieldLines {
 		return append([]string{strconv.Itoa(len(values))}, values...), nil
 	}
 	if len(values) != 1 {
 		return nil, errors.New("wants one answer")
 	}
 	switch v := values[0]; f.Kind {
-	case fetch.FieldYesNo:
+	case driver.FieldYesNo:
 		digit, ok := map[string]string{"yes": "1", "1": "1", "no": "0", "0": "0"}[strings.ToLower(v)]
 		if !ok {
 			return nil, errors.New("wants yes or no")
 		}
 		return []string{digit}, nil
-	case fetch.FieldChoice:
+	case driver.FieldChoice:
 		if !slices.Contains(f.Choices, v) {
 			return nil, fmt.Errorf("wants one of %q", f.Choices)
 		}

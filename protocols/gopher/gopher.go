@@ -18,25 +18,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // Load registers the schemes gopher and gophers.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is Load with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		d := &driver{env: env, opts: opts}
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
+		d := &opener{env: env, opts: opts}
 		for name, summary := range map[string]string{
 			"gopher":  "menus, documents and searches by Gopher and Gopher+",
 			"gophers": "Gopher over TLS, on the same port",
 		} {
-			reg.Register(fetch.Scheme{
+			reg.Register(driver.Scheme{
 				Name:         name,
 				Port:         defaultPort,
-				Ops:          []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+				Ops:          []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 				ForwardProxy: name == "gopher",
 				Summary:      summary,
 				Driver:       d,
@@ -54,12 +54,12 @@ type Options struct {
 
 // apply changes g to what the options and the request want. Both make the driver speak Gopher+ to
 // servers that may not know it. A URL that already asks for something else is left alone.
-func (o Options) apply(g *uri.Gopher, req *fetch.Request) {
+func (o Options) apply(g *uri.Gopher, req *driver.Request) {
 	op := req.Op
 	switch {
-	case o.Attributes && op == fetch.OpStat && g.Plus == "":
+	case o.Attributes && op == driver.OpStat && g.Plus == "":
 		g.Plus = "+"
-	case o.Attributes && op != fetch.OpStat && (g.Plus == "" || g.Plus == "+" || g.Plus == "?"):
+	case o.Attributes && op != driver.OpStat && (g.Plus == "" || g.Plus == "+" || g.Plus == "?"):
 		if g.Plus = "!"; g.Type == '1' {
 			g.Plus = "$"
 		}
@@ -68,13 +68,13 @@ func (o Options) apply(g *uri.Gopher, req *fetch.Request) {
 	}
 }
 
-type driver struct {
-	env  *fetch.Env
+type opener struct {
+	env  driver.Env
 	opts Options
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	g, err := d.parse(req)
 	if err != nil {
 		return nil, err
@@ -84,9 +84,9 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	case err != nil:
 		return nil, err
 	case to.Scheme() == "cso":
-		return d.env.Open(ctx, &fetch.Request{URL: to, Op: req.Op})
+		return d.env.Open(ctx, &driver.Request{URL: to, Op: req.Op})
 	case !to.IsZero():
-		return &fetch.Response{Location: []uri.URI{to}, Body: fetch.NoBody}, nil
+		return &driver.Response{Location: []uri.URI{to}, Body: driver.NoBody}, nil
 	}
 	resp, err := d.item(ctx, req, g)
 	if req.View != "" && err != nil {
@@ -94,15 +94,15 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	var moved *movedError
 	if errors.As(err, &moved) {
-		resp, err = &fetch.Response{Location: []uri.URI{moved.to}, Body: fetch.NoBody}, nil
+		resp, err = &driver.Response{Location: []uri.URI{moved.to}, Body: driver.NoBody}, nil
 		resp.Reply = moved.reply
 	}
 	return resp, err
 }
 
 // whichViews adds the list of views to the error of a view that is refused.
-func (d *driver) whichViews(ctx context.Context, g uri.Gopher, refusal error) error {
-	var e *fetch.Error
+func (d *opener) whichViews(ctx context.Context, g uri.Gopher, refusal error) error {
+	var e *driver.Error
 	if !errors.As(refusal, &e) || e.Reply.IsZero() {
 		return refusal
 	}
@@ -118,12 +118,12 @@ func (d *driver) whichViews(ctx context.Context, g uri.Gopher, refusal error) er
 		return refusal
 	}
 	dup := *e
-	dup.Code, dup.Hint = fetch.ErrNotFound, "its views: "+strings.Join(names, ", ")
+	dup.Code, dup.Hint = driver.ErrNotFound, "its views: "+strings.Join(names, ", ")
 	return &dup
 }
 
 // parse decodes the request's URL and applies the options.
-func (d *driver) parse(req *fetch.Request) (uri.Gopher, error) {
+func (d *opener) parse(req *driver.Request) (uri.Gopher, error) {
 	g, err := uri.ParseGopher(req.URL)
 	if err != nil {
 		return g, err
@@ -134,7 +134,7 @@ func (d *driver) parse(req *fetch.Request) (uri.Gopher, error) {
 
 // elsewhere returns the URL of an item that the Gopher server does not hold itself, or the zero
 // URI. Its error is that of an item that cannot be retrieved.
-func (d *driver) elsewhere(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
+func (d *opener) elsewhere(req *driver.Request, g uri.Gopher) (uri.URI, error) {
 	if u := urlSelector(g.Selector); !u.IsZero() {
 		return u, nil
 	}
@@ -143,32 +143,32 @@ func (d *driver) elsewhere(req *fetch.Request, g uri.Gopher) (uri.URI, error) {
 	case g.Type == '2':
 		// No Gopher server speaks CSO, so without a port its own is meant.
 		return otherURL("cso", g.Host, req.URL.Port(csoPort), csoPort, uri.Escape(g.Search))
-	case itemTypes[g.Type].kind == fetch.EntrySession:
+	case itemTypes[g.Type].kind == driver.EntrySession:
 		scheme := map[byte]string{'8': "telnet", 'T': "tn3270"}[g.Type]
 		session, err := sessionURL(scheme, g.Host, req.URL.Port(0), g.Selector)
 		if err != nil {
 			return uri.URI{}, err
 		}
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrInteractive, Err: fmt.Errorf("an item of type %c is a session", g.Type),
+		return uri.URI{}, &driver.Error{Code: driver.ErrInteractive, Err: fmt.Errorf("an item of type %c is a session", g.Type),
 			Hint: "open " + session.Redacted()}
 	case g.Type == 'i' || g.Type == '3':
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("an item of type %c is a line of a menu", g.Type)}
-	case req.Op == fetch.OpList && !isMenu(what.media):
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a menu: %w", errors.ErrUnsupported)}
+		return uri.URI{}, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("an item of type %c is a line of a menu", g.Type)}
+	case req.Op == driver.OpList && !isMenu(what.media):
+		return uri.URI{}, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("not a menu: %w", errors.ErrUnsupported)}
 	case g.Type == '7' && g.Search == "" && what.media != attributesMedia &&
-		(req.Op != fetch.OpStat || !needsAttributes(req, g)):
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrNeedSearch, Hint: "add the words after a tab: " + withWords(req.URL)}
+		(req.Op != driver.OpStat || !needsAttributes(req, g)):
+		return uri.URI{}, &driver.Error{Code: driver.ErrNeedSearch, Hint: "add the words after a tab: " + withWords(req.URL)}
 	// A form is the only part of a URL that reaches a server as lines.
 	case g.Form != nil && !req.From.IsZero():
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy, Err: fmt.Errorf("%s led to a form that is already filled in", req.From.Redacted())}
+		return uri.URI{}, &driver.Error{Code: driver.ErrPolicy, Err: fmt.Errorf("%s led to a form that is already filled in", req.From.Redacted())}
 	case g.Form != nil && d.env.ForeignRequest(req):
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("an untrusted request may not fill in a form")}
+		return uri.URI{}, &driver.Error{Code: driver.ErrPolicy, Err: errors.New("an untrusted request may not fill in a form")}
 	}
 	return uri.URI{}, nil
 }
 
 // item retrieves an item of a Gopher server.
-func (d *driver) item(ctx context.Context, req *fetch.Request, g uri.Gopher) (*fetch.Response, error) {
+func (d *opener) item(ctx context.Context, req *driver.Request, g uri.Gopher) (*driver.Response, error) {
 	data := formData(g)
 	var changed time.Time
 	if needsAttributes(req, g) {
@@ -176,14 +176,14 @@ func (d *driver) item(ctx context.Context, req *fetch.Request, g uri.Gopher) (*f
 		if err != nil {
 			return nil, err
 		}
-		if req.Op == fetch.OpStat && list != nil {
+		if req.Op == driver.OpStat && list != nil {
 			resp := described(req, g, list)
-			resp.Body = fetch.NoBody
+			resp.Body = driver.NoBody
 			return resp, nil
 		}
 		changed = modTime(list)
 		if known := req.IfChanged.ModTime; !known.IsZero() && !changed.IsZero() && !changed.After(known) {
-			return nil, &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("its attributes tell no later change")}
+			return nil, &driver.Error{Code: driver.ErrNotModified, Err: errors.New("its attributes tell no later change")}
 		}
 		if g.Plus, data, err = complete(req, list); err != nil {
 			return nil, err
@@ -217,11 +217,11 @@ func withWords(u uri.URI) string {
 
 // needsAttributes reports whether the attributes of g must be known first: for its metadata, to
 // fill in its form, to choose the best of its views, or to see whether it has changed.
-func needsAttributes(req *fetch.Request, g uri.Gopher) bool {
+func needsAttributes(req *driver.Request, g uri.Gopher) bool {
 	switch {
 	case g.Form != nil:
 		return false
-	case req.Op == fetch.OpStat:
+	case req.Op == driver.OpStat:
 		return strings.HasPrefix(g.Plus, "+") || g.Plus == "?"
 	}
 	return req.Form != nil || g.Plus == "?" || g.Plus == "+" && (hasPreference(req) || !req.IfChanged.ModTime.IsZero())
@@ -229,7 +229,7 @@ func needsAttributes(req *fetch.Request, g uri.Gopher) bool {
 
 // complete returns what to ask for, now that the attributes of an item are known: the Gopher+
 // string with the view that the request prefers, and the answers to its form.
-func complete(req *fetch.Request, list []Attribute) (plus string, data block, err error) {
+func complete(req *driver.Request, list []Attribute) (plus string, data block, err error) {
 	plus = "+"
 	if v, ok := choose(views(list), req); ok && hasPreference(req) {
 		plus += v.String()
@@ -243,13 +243,13 @@ func complete(req *fetch.Request, list []Attribute) (plus string, data block, er
 			return "", data, needForm(form, err)
 		}
 	case req.Form != nil:
-		return "", data, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the item has no form to fill in")}
+		return "", data, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the item has no form to fill in")}
 	}
 	return plus, data, nil
 }
 
 // get sends a request for g and makes a response of the reply.
-func (d *driver) get(ctx context.Context, req *fetch.Request, g uri.Gopher, out request) (*fetch.Response, error) {
+func (d *opener) get(ctx context.Context, req *driver.Request, g uri.Gopher, out request) (*driver.Response, error) {
 	c, err := d.ask(ctx, g, out)
 	if err != nil {
 		return nil, err
@@ -261,37 +261,37 @@ func (d *driver) get(ctx context.Context, req *fetch.Request, g uri.Gopher, out 
 		c.Close()
 		return nil, err
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		c.Close()
-		resp.Body, resp.Parse = fetch.NoBody, nil
+		resp.Body, resp.Parse = driver.NoBody, nil
 	}
 	return resp, nil
 }
 
-// Expect implements fetch.Expecter.
-func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+// Expect implements driver.Expecter.
+func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	g, err := d.parse(req)
 	if err != nil {
-		return fetch.Meta{}, false
+		return driver.Meta{}, false
 	}
 	if to, err := d.elsewhere(req, g); err != nil || !to.IsZero() {
-		return fetch.Meta{}, false
+		return driver.Meta{}, false
 	}
 	what := expected(g)
-	m := fetch.Meta{Name: fetch.SafeName(g.Selector), ContentType: what.media}
+	m := driver.Meta{Name: driver.SafeName(g.Selector), ContentType: what.media}
 	switch {
 	case g.Plus == "?" && req.Form == nil && g.Form == nil:
-		m.Form = &fetch.Form{}
+		m.Form = &driver.Form{}
 	case isMenu(what.media):
-		m.Kind = fetch.KindListing
+		m.Kind = driver.KindListing
 	case what.media == attributesMedia:
 		m.Name = attributesName(m.Name)
 	}
 	return m, true
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	g, err := d.parse(req)
 	if err != nil {
 		return nil, err
@@ -301,7 +301,7 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 		return nil, err
 	}
 	if !to.IsZero() {
-		return []string{"go on to " + fetch.Printable(to.Redacted())}, nil
+		return []string{"go on to " + driver.Printable(to.Redacted())}, nil
 	}
 	var steps []string
 	if g.Scheme == "gophers" {
@@ -328,7 +328,7 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
-	_ fetch.Expecter  = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
+	_ driver.Expecter  = (*opener)(nil)
 )

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/internal/transcript"
@@ -95,9 +96,9 @@ func TestExchanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			framing := fetch.FramedByProtocol
+			framing := driver.FramedByProtocol
 			if tt.size < 0 {
-				framing = fetch.FramedByClose
+				framing = driver.FramedByClose
 			}
 			if body != tt.body || resp.ContentType != tt.media || resp.Size != tt.size || resp.Framing != framing {
 				t.Errorf("got %q, %s, size %d, framing %d", body, resp.ContentType, resp.Size, resp.Framing)
@@ -286,12 +287,12 @@ func TestASearchSendsItsWords(t *testing.T) {
 func TestItemsThatAreElsewhere(t *testing.T) {
 	t.Parallel()
 	var opened []string
-	other := fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	other := driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		opened = append(opened, req.URL.String()+" from "+req.From.String())
-		return &fetch.Response{Body: io.NopCloser(strings.NewReader("")), Meta: fetch.Meta{Size: -1}}, nil
+		return &driver.Response{Body: io.NopCloser(strings.NewReader("")), Meta: fetch.Meta{Size: -1}}, nil
 	})
 	allow := &fetch.Policy{AllowPorts: []uint16{23, 1105}}
-	c := fetch.New(&fetch.Options{Policy: allow}, gopher.Load, fetch.Use("cso", other), fetch.Use("http", other))
+	c := fetch.New(&fetch.Options{Policy: allow}, gopher.Load, driver.Use("cso", other), driver.Use("http", other))
 	defer c.Close()
 	for path, want := range map[string]string{
 		"gopher://h.example:105/2%09joe%20smith":         "cso://h.example/joe%20smith",
@@ -446,7 +447,7 @@ func TestTLSClosedWithoutFarewell(t *testing.T) {
 		if err != nil || body != tt.want {
 			t.Errorf("%s: %q, %v, want %q", tt.item, body, err, tt.want)
 		}
-		if err == nil && resp.Framing != fetch.FramedByClose {
+		if err == nil && resp.Framing != driver.FramedByClose {
 			t.Errorf("%s: the end is said to be known", tt.item)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const (
@@ -43,17 +43,17 @@ type menu struct {
 func newMenu(base uri.Gopher) *menu { return &menu{base: base, last: '1'} }
 
 // entries returns the entries of a menu, as they arrive.
-func (m *menu) entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
-	return func(yield func(fetch.Entry, error) bool) {
+func (m *menu) entries(r io.Reader) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) {
 		read, items := 0, 0
 		for line, err := range lines(r) {
 			if err != nil {
-				yield(fetch.Entry{}, err)
+				yield(driver.Entry{}, err)
 				return
 			}
-			var e fetch.Entry
+			var e driver.Entry
 			if len(line) > maxItem {
-				e = fetch.Entry{Name: wire.Text(string(line[:200])) + "...", Kind: fetch.EntryError, Size: -1}
+				e = driver.Entry{Name: wire.Text(string(line[:200])) + "...", Kind: driver.EntryError, Size: -1}
 			} else {
 				e = m.entry(string(line))
 			}
@@ -66,7 +66,7 @@ func (m *menu) entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 			}
 		}
 		if read > 0 && items == 0 {
-			yield(fetch.Entry{}, &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("what the server sent is not a menu: none of its lines is an item")})
+			yield(driver.Entry{}, &driver.Error{Code: driver.ErrProtocol, Err: errors.New("what the server sent is not a menu: none of its lines is an item")})
 		}
 	}
 }
@@ -75,9 +75,9 @@ func (m *menu) entries(r io.Reader) iter.Seq2[fetch.Entry, error] {
 func lines(r io.Reader) iter.Seq2[[]byte, error] { return wire.NewReader(r, maxLine).All() }
 
 // entry returns the entry for a line of a menu, which is text if it makes no link.
-func (m *menu) entry(line string) fetch.Entry {
+func (m *menu) entry(line string) driver.Entry {
 	title, item := parseItem(line)
-	e := fetch.Entry{Name: wire.Text(title), Kind: fetch.EntryText, Rel: "item", Size: -1}
+	e := driver.Entry{Name: wire.Text(title), Kind: driver.EntryText, Rel: "item", Size: -1}
 	if item.Type != "" {
 		typ := item.Type[0]
 		if typ == '+' {
@@ -86,10 +86,10 @@ func (m *menu) entry(line string) fetch.Entry {
 			m.last = typ
 		}
 		e.Kind, e.ContentType = itemTypes[typ].kind, itemTypes[typ].media
-		if e.Kind != fetch.EntryText && e.Kind != fetch.EntryError {
+		if e.Kind != driver.EntryText && e.Kind != driver.EntryError {
 			u, err := m.link(typ, item)
 			if err != nil || isBadPort(line) && urlSelector(item.Selector).IsZero() {
-				e.Kind, u = fetch.EntryError, uri.URI{} // an item that leads nowhere
+				e.Kind, u = driver.EntryError, uri.URI{} // an item that leads nowhere
 			}
 			e.URL = u
 		}
@@ -97,7 +97,7 @@ func (m *menu) entry(line string) fetch.Entry {
 	switch {
 	case e.URL.IsZero():
 		e.ContentType, e.Rel = "", ""
-	case e.Kind == fetch.EntryListing && strings.TrimSpace(title) == "..":
+	case e.Kind == driver.EntryListing && strings.TrimSpace(title) == "..":
 		e.Rel = "parent"
 	}
 	e.Sys = item

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const (
@@ -49,7 +49,7 @@ func (c *conn) plusHeader() (header, bool, error) {
 	for n := 1; n <= maxHeader; n++ {
 		buf, err := c.Peek(n)
 		if err == io.EOF && isCutHeader(string(buf)) {
-			return plain, false, &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("the header of the reply ends after %q", buf)}
+			return plain, false, &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the header of the reply ends after %q", buf)}
 		}
 		if err != nil {
 			return plain, false, notEOF(err)
@@ -96,7 +96,7 @@ func parseHeader(line string) (header, bool, error) {
 		h.size = untilClose
 	default:
 		if len(number) > maxDigits && strings.Trim(number, "0123456789") == "" {
-			return header{}, false, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server announces %.30s bytes", number)}
+			return header{}, false, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server announces %.30s bytes", number)}
 		}
 		n, err := strconv.ParseUint(number, 10, 62)
 		if err != nil {
@@ -144,7 +144,7 @@ func (r *sizedReader) Read(p []byte) (int, error) {
 	n, err := r.c.Read(p[:min(int64(len(p)), r.left)])
 	r.left -= int64(n)
 	if err == io.EOF && r.left > 0 {
-		err = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+		err = &driver.Error{Code: driver.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("%d bytes came, %d were announced", r.size-r.left, r.size)}
 	}
 	return n, err
@@ -153,14 +153,14 @@ func (r *sizedReader) Read(p []byte) (int, error) {
 // A movedError is the Gopher+ error 3: the item is elsewhere.
 type movedError struct {
 	to    uri.URI
-	reply fetch.Reply
+	reply driver.Reply
 }
 
 func (e *movedError) Error() string { return "moved to " + e.to.Redacted() }
 
 // plusFailure reads a Gopher+ error: a line with a code and the address of the administrator, and a
 // text.
-func (d *driver) plusFailure(c *conn, h header, g uri.Gopher) error {
+func (d *opener) plusFailure(c *conn, h header, g uri.Gopher) error {
 	c.received(h.String())
 	data, err := io.ReadAll(io.LimitReader(c.content(h), maxMessage))
 	if len(data) == 0 && err != nil {
@@ -169,21 +169,21 @@ func (d *driver) plusFailure(c *conn, h header, g uri.Gopher) error {
 	first, rest, _ := strings.Cut(strings.ReplaceAll(wire.Text(string(data)), "\r\n", "\n"), "\n")
 	number, admin, _ := strings.Cut(strings.TrimSpace(first), " ")
 	rest = strings.TrimSpace(rest)
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: rest}}
+	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: rest}}
 	e.Reply.Code, _ = strconv.Atoi(number)
 	if rest == "" {
 		e.Reply.Text = admin
 	}
 	switch e.Reply.Code {
 	case 1:
-		e.Code = fetch.ErrNotFound
+		e.Code = driver.ErrNotFound
 	case 2:
-		e.Code, e.Retry = fetch.ErrBusy, true
+		e.Code, e.Retry = driver.ErrBusy, true
 	case 3:
 		place, _, _ := strings.Cut(rest, "\n")
 		to := newMenu(g).entry(place).URL
 		if to.IsZero() {
-			e.Code, e.Err = fetch.ErrRedirect, errors.New("the server does not say where the item has gone")
+			e.Code, e.Err = driver.ErrRedirect, errors.New("the server does not say where the item has gone")
 			return e
 		}
 		return &movedError{to, e.Reply}
@@ -192,7 +192,7 @@ func (d *driver) plusFailure(c *conn, h header, g uri.Gopher) error {
 }
 
 // attributes asks for the attributes of g. There are none if the server does not know Gopher+.
-func (d *driver) attributes(ctx context.Context, g uri.Gopher) ([]Attribute, error) {
+func (d *opener) attributes(ctx context.Context, g uri.Gopher) ([]Attribute, error) {
 	g.Plus, g.Search, g.Form = "!", "", nil
 	out, err := newRequest(g, block{})
 	if err != nil {

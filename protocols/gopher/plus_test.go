@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/protocols/gopher"
@@ -44,17 +45,17 @@ func TestAttributesOfAnItem(t *testing.T) {
 func TestStatAsksForAttributesOfPlusItems(t *testing.T) {
 	t.Parallel()
 	c := client(t, gopher.Options{}, nil)
-	meta, err := c.Stat(t.Context(), serve(t, "pygopherd-attributes")+"0/hello.txt%09%09+")
+	meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(serve(t, "pygopherd-attributes") + "0/hello.txt%09%09+")})
 	if err != nil || meta.ContentType != "text/plain" || !meta.ModTime.Equal(modified) || meta.Header.Get("Abstract") == "" || meta.Size != -1 {
 		t.Errorf("%+v, %v", meta, err)
 	}
 	c = client(t, gopher.Options{Attributes: true}, nil)
-	if meta, err = c.Stat(t.Context(), serve(t, "pygopherd-attributes")+"0/hello.txt"); err != nil || meta.Header.Get("Abstract") == "" {
+	if meta, err = c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(serve(t, "pygopherd-attributes") + "0/hello.txt")}); err != nil || meta.Header.Get("Abstract") == "" {
 		t.Errorf("with Options.Attributes: %+v, %v", meta, err)
 	}
 	// A server without Gopher+ answers with the document, twice.
 	const twice = "-- a --\nC\"/x\\t!\\r\\n\"\nS: text\nS!close\n-- b --\nC\"/x\\t+\\r\\n\"\nS: text\nS!close\n"
-	if meta, err = client(t, gopher.Options{}, nil).Stat(t.Context(), play(t, twice)+"0/x%09%09+"); err != nil || meta.ContentType != "text/plain" {
+	if meta, err = client(t, gopher.Options{}, nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(play(t, twice) + "0/x%09%09+")}); err != nil || meta.ContentType != "text/plain" {
 		t.Errorf("without Gopher+: %+v, %v", meta, err)
 	}
 }
@@ -249,7 +250,7 @@ func TestAFormSaysWhatItAsks(t *testing.T) {
 	if !reflect.DeepEqual(form.Form, want) {
 		t.Errorf("got %+v\nwant %+v", form.Form, want)
 	}
-	if fe.Reason.Kind != fetch.ReasonForm || !strings.Contains(fe.Hint, "in plaintext") {
+	if fe.Reason.Kind != driver.ReasonForm || !strings.Contains(fe.Hint, "in plaintext") {
 		t.Errorf("the reason is %+v, the hint %q", fe.Reason, fe.Hint)
 	}
 }
@@ -259,7 +260,7 @@ func TestAFormIsSentWithItsAnswers(t *testing.T) {
 	var mu sync.Mutex
 	var said strings.Builder
 	var rec fetchtest.Recording
-	c := client(t, gopher.Options{}, &fetch.Options{Recorder: fetch.JoinRecorders(rec.Recorder, fetch.Trace(func(_ bool, line string) {
+	c := client(t, gopher.Options{}, &fetch.Options{Recorder: fetch.JoinRecorders(rec.Recorder, fetch.RecordLines(func(_ bool, line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		said.WriteString(line + "\n")

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -27,7 +27,7 @@ func expected(g uri.Gopher) itemType {
 func isMenu(media string) bool { return media == menuMedia || media == plusMenuMedia }
 
 // reply makes a response of what the server sends.
-func (d *driver) reply(c *conn, req *fetch.Request, g uri.Gopher) (*fetch.Response, error) {
+func (d *opener) reply(c *conn, req *driver.Request, g uri.Gopher) (*driver.Response, error) {
 	what, h, plus := expected(g), plain, false
 	if g.Plus != "" {
 		var err error
@@ -46,9 +46,9 @@ func (d *driver) reply(c *conn, req *fetch.Request, g uri.Gopher) (*fetch.Respon
 		}
 		if what.media == attributesMedia {
 			if _, err := c.Peek(1); err == io.EOF {
-				return nil, &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the connection ended without an answer")}
+				return nil, &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the connection ended without an answer")}
 			}
-			return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the server gives no Gopher+ attributes")}
+			return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the server gives no Gopher+ attributes")}
 		}
 		what = itemTypes[g.Type]
 	}
@@ -66,22 +66,22 @@ func (d *driver) reply(c *conn, req *fetch.Request, g uri.Gopher) (*fetch.Respon
 	if err != nil {
 		return nil, err
 	}
-	resp := &fetch.Response{URL: req.URL, Body: c}
+	resp := &driver.Response{URL: req.URL, Body: c}
 	if content != c.Reader {
 		resp.Body = &itemBody{content, c}
 	}
 	resp.ContentType = what.contentType(head)
-	resp.Name = fetch.SafeName(g.Selector)
+	resp.Name = driver.SafeName(g.Selector)
 	resp.Text = what.text
-	resp.Size, resp.Framing = h.size, fetch.FramedByProtocol
+	resp.Size, resp.Framing = h.size, driver.FramedByProtocol
 	if h.size < 0 {
 		resp.Size = -1
 	}
 	if h.size == untilClose {
-		resp.Framing = fetch.FramedByClose
+		resp.Framing = driver.FramedByClose
 	}
 	if isMenu(what.media) {
-		resp.Kind = fetch.KindListing
+		resp.Kind = driver.KindListing
 		if m := newMenu(g); what.media == plusMenuMedia {
 			resp.Parse = m.entriesWithAttributes
 		} else {
@@ -109,7 +109,7 @@ func (c *conn) head(h header) ([]byte, error) {
 
 // attributesReply is the response to a request for the attributes of one item, which are few and
 // are delivered both as they came and in the header.
-func attributesReply(c *conn, req *fetch.Request, g uri.Gopher, content io.Reader) (*fetch.Response, error) {
+func attributesReply(c *conn, req *driver.Request, g uri.Gopher, content io.Reader) (*driver.Response, error) {
 	data, err := io.ReadAll(io.LimitReader(content, maxAttributes+1))
 	if err != nil {
 		return nil, err
@@ -135,9 +135,9 @@ func attributesName(item string) string {
 }
 
 // described returns a response with the metadata in the attributes of g.
-func described(req *fetch.Request, g uri.Gopher, list []Attribute) *fetch.Response {
-	resp := &fetch.Response{URL: req.URL}
-	resp.Size, resp.Name = -1, fetch.SafeName(g.Selector)
+func described(req *driver.Request, g uri.Gopher, list []Attribute) *driver.Response {
+	resp := &driver.Response{URL: req.URL}
+	resp.Size, resp.Name = -1, driver.SafeName(g.Selector)
 	resp.Header, resp.ModTime = fields(list), modTime(list)
 	if form, ok := parseForm(list); ok {
 		resp.Form = &form
@@ -149,7 +149,7 @@ func described(req *fetch.Request, g uri.Gopher, list []Attribute) *fetch.Respon
 		resp.ContentType = v[0].media
 	}
 	if isMenu(what.media) {
-		resp.Kind = fetch.KindListing
+		resp.Kind = driver.KindListing
 	}
 	return resp
 }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // A request is what is sent to a server.
@@ -33,7 +33,7 @@ func formData(g uri.Gopher) block {
 // search item, where servers expect them in any case. A form adds the flag that data follow.
 func newRequest(g uri.Gopher, data block) (request, error) {
 	if strings.Contains(g.Plus, "\t") {
-		return request{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("a tab in the Gopher+ string")}
+		return request{}, &driver.Error{Code: driver.ErrURL, Err: errors.New("a tab in the Gopher+ string")}
 	}
 	line := g.Selector
 	if g.Search != "" || g.Type == '7' && g.Plus != "" {

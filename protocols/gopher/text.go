@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"io"
 
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // A textReader reads a text or menu up to the end of the stream, byte for byte, but for one line of

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // An itemType is what is known of an item from the one character of its type.
 type itemType struct {
-	kind  fetch.EntryKind
+	kind  driver.EntryKind
 	media string // "" if the type does not tell
 	// text is set if servers end such items with a line of a dot (RFC 1436, section 3.8, "TextFile
 	// Entity").
@@ -32,16 +32,16 @@ const (
 // servers have agreed on since.
 var itemTypes = [256]itemType{
 	'0': {media: "text/plain", text: true},
-	'1': {kind: fetch.EntryListing, media: menuMedia, text: true},
-	'2': {kind: fetch.EntrySearch},
-	'3': {kind: fetch.EntryError},
+	'1': {kind: driver.EntryListing, media: menuMedia, text: true},
+	'2': {kind: driver.EntrySearch},
+	'3': {kind: driver.EntryError},
 	'4': {media: "application/mac-binhex40", text: true},
 	'5': {sniff: "/"},
 	'6': {media: "text/x-uuencode", text: true},
-	'7': {kind: fetch.EntrySearch, media: menuMedia, text: true},
-	'8': {kind: fetch.EntrySession},
+	'7': {kind: driver.EntrySearch, media: menuMedia, text: true},
+	'8': {kind: driver.EntrySession},
 	'9': {sniff: "/"},
-	'T': {kind: fetch.EntrySession},
+	'T': {kind: driver.EntrySession},
 	'g': {media: "image/gif"},
 	'p': {media: "image/png"},
 	'I': {sniff: "image/"},
@@ -52,7 +52,7 @@ var itemTypes = [256]itemType{
 	'd': {sniff: "/"},
 	'P': {media: "application/pdf"},
 	'h': {media: "text/html", text: true},
-	'i': {kind: fetch.EntryText},
+	'i': {kind: driver.EntryText},
 	'M': {media: "message/rfc822", text: true},
 	'c': {media: "text/calendar", text: true},
 }

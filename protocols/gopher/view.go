@@ -4,7 +4,7 @@ import (
 	"mime"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A view is one of the representations of a Gopher+ item.
@@ -48,7 +48,7 @@ func parseView(s string) view {
 }
 
 // choose returns the view that a request prefers, and false if it prefers none of them.
-func choose(all []view, req *fetch.Request) (view, bool) {
+func choose(all []view, req *driver.Request) (view, bool) {
 	accept := req.Accept
 	if len(accept) == 0 {
 		accept = []string{"*/*"}
@@ -76,13 +76,13 @@ func choose(all []view, req *fetch.Request) (view, bool) {
 }
 
 // hasPreference reports whether a request says anything about views.
-func hasPreference(req *fetch.Request) bool {
+func hasPreference(req *driver.Request) bool {
 	return len(req.Accept) > 0 || req.Header.Get("Accept-Language") != ""
 }
 
 // acceptLanguages returns the languages of the header field Accept-Language, in the order in which
 // they stand.
-func acceptLanguages(req *fetch.Request) []string {
+func acceptLanguages(req *driver.Request) []string {
 	var all []string
 	for _, field := range req.Header.Values("Accept-Language") {
 		for lang := range strings.SplitSeq(field, ",") {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/icholy/digest"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -17,7 +17,7 @@ const maxAttempts = 4
 
 // An authenticator answers the challenges of one party: the server or the proxy.
 type authenticator struct {
-	driver    *driver
+	driver    *opener
 	status    int    // that asks
 	challenge string // the field that asks
 	answer    string // the field that answers
@@ -31,7 +31,7 @@ type authenticator struct {
 
 // authenticators returns an authenticator for each party that may ask for a login. The login of an
 // earlier exchange is sent from the start where it applies.
-func (d *driver) authenticators(ctx context.Context, req *fetch.Request, t *target) []*authenticator {
+func (d *opener) authenticators(ctx context.Context, req *driver.Request, t *target) []*authenticator {
 	var all []*authenticator
 	if t.header.Get("Authorization") == "" && t.cookies != nil {
 		a := &authenticator{driver: d, status: http.StatusUnauthorized, challenge: "WWW-Authenticate",
@@ -64,7 +64,7 @@ func (a *authenticator) sign(r *http.Request) error {
 	}
 	value, err := a.login.answer(r)
 	if err != nil {
-		return &fetch.Error{Code: fetch.ErrAuth, Err: err}
+		return &driver.Error{Code: driver.ErrAuth, Err: err}
 	}
 	r.Header.Set(a.answer, value)
 	return nil
@@ -92,7 +92,7 @@ func (ex *exchange) challenged(ctx context.Context, auth []*authenticator) (bool
 func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 	ch, chal := choose(parseChallenges(ex.resp.Header.Values(a.challenge)))
 	if ch == nil {
-		return ex.fail(fetch.ErrAuth, "no authentication scheme that is known was offered")
+		return ex.fail(driver.ErrAuth, "no authentication scheme that is known was offered")
 	}
 	old := a.login
 	if old != nil && chal != nil && (old.digest == nil || chal.Stale) && a.attempt < maxAttempts {
@@ -116,7 +116,7 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 	}
 	for a.attempt < maxAttempts {
 		a.attempt++
-		cred, err := a.driver.env.Credential(ctx, fetch.Challenge{URL: a.url, Mechanism: mechanism,
+		cred, err := a.driver.env.Credential(ctx, driver.Challenge{URL: a.url, Mechanism: mechanism,
 			Realm: ch.params["realm"], Attempt: a.attempt})
 		if err != nil {
 			return a.missing(ex, err)
@@ -127,15 +127,15 @@ func (a *authenticator) respond(ctx context.Context, ex *exchange) error {
 		a.login = &login{user: cred.User, password: cred.Password, realm: ch.params["realm"], digest: chal}
 		return nil
 	}
-	return a.missing(ex, fetch.ErrAuth)
+	return a.missing(ex, driver.ErrAuth)
 }
 
 // missing says that there is no login, or no other one.
 func (a *authenticator) missing(ex *exchange, err error) error {
-	if !errors.Is(err, fetch.ErrAuth) {
+	if !errors.Is(err, driver.ErrAuth) {
 		return err
 	}
-	e := ex.fail(fetch.ErrAuth, "")
+	e := ex.fail(driver.ErrAuth, "")
 	switch {
 	case a.login != nil:
 		e.Err = errors.New("the user name or password was not accepted")

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
@@ -313,9 +314,9 @@ func TestRelay(t *testing.T) {
 		got = r
 		io.WriteString(w, "relayed")
 	})
-	ftp := func(_ *fetch.Env, reg *fetch.Registry) {
+	ftp := func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true,
-			Driver: fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+			Driver: driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
 				t.Error("the ftp driver was asked")
 				return nil, errors.ErrUnsupported
 			})})

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // copyBuffer is larger than readBuffer, so that it is filled from the connection without a copy in
@@ -25,7 +25,7 @@ const smallBuffer = 16 << 10
 // A responseBody is the content as it was sent. It fails when the exchange's context ends, and if
 // nothing comes for the idle time.
 type responseBody struct {
-	driver   *driver
+	driver   *opener
 	closings int64 // of the driver, when the body began
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
@@ -56,7 +56,7 @@ func newBody(ex *exchange) *responseBody {
 
 // starve ends a body of which nothing came for the idle time.
 func (b *responseBody) starve() {
-	b.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("nothing received for %v", b.idle)})
+	b.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("nothing received for %v", b.idle)})
 }
 
 func (b *responseBody) Read(p []byte) (int, error) {
@@ -112,7 +112,7 @@ func (b *responseBody) explain(err error) error {
 		return err
 	}
 	var (
-		own    *fetch.Error
+		own    *driver.Error
 		netErr net.Error
 	)
 	switch {
@@ -128,9 +128,9 @@ func (b *responseBody) explain(err error) error {
 		return err
 	case b.http2, // the stream or the connection was reset
 		err.Error() == "http: unexpected EOF reading trailer":
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: err}
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: err}
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Retry: true, Err: err}
+	return &driver.Error{Code: driver.ErrProtocol, Retry: true, Err: err}
 }
 
 // isTrailer reports whether err is about a malformed trailer, such as one with lines without CR.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -88,14 +89,14 @@ func TestEndByClose(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"HTTP/1.0", "HTTP/1.1"} {
 		body, resp, err := get(t, newClient(t, nil, urlhttp.Options{}), raw(t, version+" 200 OK\r\n\r\nabc", false))
-		if err != nil || body != "abc" || resp.Framing != fetch.FramedByClose || resp.Size != -1 {
+		if err != nil || body != "abc" || resp.Framing != driver.FramedByClose || resp.Size != -1 {
 			t.Errorf("%s: %q, %v", version, body, err)
 		}
 	}
 	for _, answer := range []string{"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 204 No Content\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} {
 		_, resp, err := get(t, newClient(t, nil, urlhttp.Options{}), raw(t, answer, false))
-		if err != nil || resp.Framing != fetch.FramedByProtocol {
+		if err != nil || resp.Framing != driver.FramedByProtocol {
 			t.Errorf("%q: %v", answer, err)
 		}
 	}

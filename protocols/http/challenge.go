@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/internal/quoted"
 )
 
 // A challenge is one of those in a WWW-Authenticate or Proxy-Authenticate field (RFC 9110, section
@@ -91,7 +91,7 @@ func (p *challengeParser) value() (text string, ok bool) {
 	if !strings.HasPrefix(p.rest, `"`) {
 		return p.token(), true
 	}
-	text, p.rest, ok = wire.CutQuoted(p.rest)
+	text, p.rest, ok = quoted.Cut(p.rest)
 	return text, ok
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // acceptCodings are the content codings that are decoded.
@@ -78,11 +78,11 @@ func (d *decoder) Read(p []byte) (int, error) {
 
 // explain tells errors of the coding from those of the transfer.
 func (d *decoder) explain(err error) error {
-	var own *fetch.Error
+	var own *driver.Error
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &own) || d.src.failed {
 		return err
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the content coding is broken: %w", err)}
+	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the content coding is broken: %w", err)}
 }
 
 func (d *decoder) Close() error {
@@ -120,7 +120,7 @@ type barren struct {
 func (b *barren) Read(p []byte) (int, error) {
 	l := b.layer
 	if l.taken > maxBarren {
-		l.err = &fetch.Error{Code: fetch.ErrProtocol,
+		l.err = &driver.Error{Code: driver.ErrProtocol,
 			Err: fmt.Errorf("more than %d bytes of the %s coding held no content", maxBarren, l.coding)}
 		return 0, l.err
 	}
@@ -185,7 +185,7 @@ func (l *layer) begin() (err error) {
 func (l *layer) end() error {
 	extra, err := l.src.ReadByte()
 	if err == nil {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("0x%02x and more follows the end of the %s coding", extra, l.coding)}
+		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("0x%02x and more follows the end of the %s coding", extra, l.coding)}
 	}
 	return err
 }

@@ -4,12 +4,12 @@ import (
 	"mime"
 	"unicode/utf8"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // suggestedName returns the file name that a Content-Disposition proposes, as one safe path
 // element, or "" (RFC 6266).
-func suggestedName(disposition string) string { return fetch.SafeName(filename(disposition)) }
+func suggestedName(disposition string) string { return driver.SafeName(filename(disposition)) }
 
 // filename reads the name: "filename*", which mime decodes (RFC 8187), before "filename".
 func filename(disposition string) string {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
-	driver "github.com/urlget/urlget/protocols/http"
+	opener "github.com/urlget/urlget/protocols/http"
 )
 
 // Content that was compressed for the way is what it was before.
@@ -24,7 +24,7 @@ func ExampleWith() {
 		io.WriteString(z, "hello, "+r.Header.Get("X-Name"))
 	}))
 	defer s.Close()
-	c := fetch.New(nil, driver.With(driver.Options{Compressed: true}))
+	c := fetch.New(nil, opener.With(opener.Options{Compressed: true}))
 	defer c.Close()
 	resp, err := c.Do(context.Background(), &fetch.Request{
 		URL:    uri.MustParse(s.URL),

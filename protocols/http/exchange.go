@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // An exchange is a request that was answered.
 type exchange struct {
-	driver *driver
-	req    *fetch.Request
+	driver *opener
+	req    *driver.Request
 	target *target
 	sent   *http.Request
 	resp   *http.Response
@@ -27,7 +27,7 @@ type exchange struct {
 }
 
 // send sends the request and reads the header of the answer.
-func (d *driver) send(ctx context.Context, req *fetch.Request, t *target, auth []*authenticator, rec *record) (*exchange, error) {
+func (d *opener) send(ctx context.Context, req *driver.Request, t *target, auth []*authenticator, rec *record) (*exchange, error) {
 	ex := &exchange{driver: d, req: req, target: t}
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
 	w := newWait(ctx, d.env.Timeouts(), t.body != nil, ex.cancel)
@@ -65,7 +65,7 @@ const maxErrorBody = 64 << 10
 
 // refused ends an exchange with err, which gets the error page.
 func (ex *exchange) refused(err error) error {
-	e, ok := err.(*fetch.Error)
+	e, ok := err.(*driver.Error)
 	if !ok || ex.resp.StatusCode < 400 {
 		ex.discard()
 		return err
@@ -92,19 +92,19 @@ func (ex *exchange) finish(max int64) (content []byte, partial bool) {
 }
 
 // reply returns the status as the server sent it.
-func (ex *exchange) reply() fetch.Reply {
+func (ex *exchange) reply() driver.Reply {
 	text := ex.resp.Status
 	if len(text) > 4 {
 		text = text[4:] // after the code, which net/http has checked
 	} else {
 		text = ""
 	}
-	return fetch.Reply{Code: ex.resp.StatusCode, Text: text}
+	return driver.Reply{Code: ex.resp.StatusCode, Text: text}
 }
 
 // fail returns an error about the answer.
-func (ex *exchange) fail(code fetch.Code, format string, args ...any) *fetch.Error {
-	e := &fetch.Error{Code: code, Reply: ex.reply()}
+func (ex *exchange) fail(code driver.Code, format string, args ...any) *driver.Error {
+	e := &driver.Error{Code: code, Reply: ex.reply()}
 	if format != "" {
 		e.Err = fmt.Errorf(format, args...)
 	}
@@ -115,7 +115,7 @@ func (ex *exchange) fail(code fetch.Code, format string, args ...any) *fetch.Err
 // knows their classes.
 func failure(ctx context.Context, err error) error {
 	var (
-		own    *fetch.Error
+		own    *driver.Error
 		netErr net.Error
 	)
 	switch {
@@ -124,14 +124,14 @@ func failure(ctx context.Context, err error) error {
 	case errors.As(err, &own):
 		return own
 	case err == io.EOF, isLost(err):
-		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+		return &driver.Error{Code: driver.ErrNetwork, Retry: true,
 			Err: fmt.Errorf("the server closed the connection without an answer: %w", err)}
 	case errors.As(err, &netErr) && netErr.Timeout():
-		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no answer in time: %w", err)}
+		return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no answer in time: %w", err)}
 	case errors.As(err, &netErr), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: notHTTP(err)}
+	return &driver.Error{Code: driver.ErrProtocol, Err: notHTTP(err)}
 }
 
 // notHTTP says of an answer that is none what the server said, instead of where net/http noticed.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/servers"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
@@ -56,7 +57,7 @@ func TestTLSClosedWithoutFarewell(t *testing.T) {
 			if err != nil && !asError(t, err).Retry {
 				t.Errorf("%v: no second try", err)
 			}
-			if resp.Framing != fetch.FramedByProtocol {
+			if resp.Framing != driver.FramedByProtocol {
 				t.Error("the end is said to be unknown")
 			}
 		})

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // Options configures the driver. The zero value is the default.
@@ -40,27 +40,27 @@ type Options struct {
 	// HTTP3 returns what asks servers of https by HTTP/3, and by tcp those that it cannot reach so. The
 	// function Over of package protocols/http/http3 is one. Nil means that HTTP/3 is not spoken. It
 	// makes no difference if HTTP1, HTTP2 or Transport is set.
-	HTTP3 func(env *fetch.Env, tcp http.RoundTripper) http.RoundTripper
+	HTTP3 func(env driver.Env, tcp http.RoundTripper) http.RoundTripper
 }
 
 // Load registers the driver with its defaults.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is Load with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
 		d := newDriver(env, opts)
-		ops := []fetch.Op{fetch.OpGet, fetch.OpStat}
-		reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: ops, Ranges: true, RangeSets: true, ForwardProxy: true, Bodies: true,
+		ops := []driver.Op{driver.OpGet, driver.OpStat}
+		reg.Register(driver.Scheme{Name: "http", Port: 80, Ops: ops, Ranges: true, RangeSets: true, ForwardProxy: true, Bodies: true,
 			Summary: "Hypertext Transfer Protocol (RFC 9110)", Driver: d})
-		reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: ops, Ranges: true, RangeSets: true, Bodies: true,
+		reg.Register(driver.Scheme{Name: "https", Port: 443, Ops: ops, Ranges: true, RangeSets: true, Bodies: true,
 			Summary: "HTTP over TLS, HTTP/2 included (RFC 9110)", Driver: d})
 	}
 }
 
-type driver struct {
+type opener struct {
 	Options
-	env      *fetch.Env
+	env      driver.Env
 	logins   logins
 	closings atomic.Int64 // calls of CloseIdleConnections
 	cookies  atomic.Bool  // the jar may have some
@@ -71,8 +71,8 @@ type driver struct {
 	transports map[string]*http.Transport // by Env.Scope
 }
 
-func newDriver(env *fetch.Env, opts Options) *driver {
-	d := &driver{Options: opts, env: env}
+func newDriver(env driver.Env, opts Options) *opener {
+	d := &opener{Options: opts, env: env}
 	if d.cookies.Store(d.Jar != nil); d.Jar == nil {
 		// The error is always nil.
 		d.Jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
@@ -85,9 +85,9 @@ func newDriver(env *fetch.Env, opts Options) *driver {
 }
 
 // Open performs one exchange, and answers challenges on the way.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	rec := newRecord(ctx, d.env)
-	if req.Op == fetch.OpGet {
+	if req.Op == driver.OpGet {
 		method, err := methodOf(req)
 		if err != nil {
 			return nil, err
@@ -100,14 +100,14 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 	if err == nil {
 		resp.Body.Close()
-		resp.Body = fetch.NoBody
+		resp.Body = driver.NoBody
 	}
 	return resp, err
 }
 
 // replyCode returns the status that err is about, or 0.
 func replyCode(err error) int {
-	var e *fetch.Error
+	var e *driver.Error
 	if errors.As(err, &e) {
 		return e.Reply.Code
 	}
@@ -115,7 +115,7 @@ func replyCode(err error) int {
 }
 
 // exchange sends one request, and again with a login if the server asks for one.
-func (d *driver) exchange(ctx context.Context, req *fetch.Request, method string, rec *record) (*fetch.Response, error) {
+func (d *opener) exchange(ctx context.Context, req *driver.Request, method string, rec *record) (*driver.Response, error) {
 	t, err := d.newTarget(ctx, req, method)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (d *driver) exchange(ctx context.Context, req *fetch.Request, method string
 }
 
 var (
-	_ fetch.Driver     = (*driver)(nil)
-	_ fetch.IdleCloser = (*driver)(nil)
-	_ fetch.Explainer  = (*driver)(nil)
+	_ driver.Driver     = (*opener)(nil)
+	_ driver.IdleCloser = (*opener)(nil)
+	_ driver.Explainer  = (*opener)(nil)
 )

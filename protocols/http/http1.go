@@ -14,7 +14,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // http1 sends requests without content by HTTP/1.1 to servers without TLS, as a Transport of net/http
@@ -22,14 +22,14 @@ import (
 // request and each answer from one to the other, which takes more time than to write and to read
 // them.
 type http1 struct {
-	driver *driver
-	conns  *fetch.Pool[string, *http1Conn] // by host and port
+	driver *opener
+	conns  *driver.Pool[string, *http1Conn] // by host and port
 }
 
-func newHTTP1(d *driver) *http1 {
-	return &http1{driver: d, conns: fetch.NewPool[string](d.env, fetch.PoolOptions[*http1Conn]{
+func newHTTP1(d *opener) *http1 {
+	return &http1{driver: d, conns: driver.NewPool[string](d.env, driver.PoolOptions[*http1Conn]{
 		MaxIdle: max(d.MaxIdle, maxIdleConns), IdleTimeout: idleTime,
-		Conn:  func(c *http1Conn) (*fetch.Conn, int) { return c.plain.Conn, c.r.Buffered() },
+		Conn:  func(c *http1Conn) (*driver.Conn, int) { return c.plain.Conn, c.r.Buffered() },
 		Close: func(c *http1Conn) { c.plain.Close() },
 	})}
 }
@@ -133,9 +133,9 @@ func (c *http1Conn) write(req *http.Request) error {
 
 // An http1Exchange is a request on a connection, and its answer.
 type http1Exchange struct {
-	driver   *driver
+	driver   *opener
 	closings int64 // of the driver, when the exchange began
-	lease    *fetch.Lease[string, *http1Conn]
+	lease    *driver.Lease[string, *http1Conn]
 	lost     bool // the connection had been kept, and nothing came from it
 	keep     bool // the connection can serve others after the answer
 }

@@ -335,11 +335,11 @@ func TestMeta(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stat, err := c.Stat(t.Context(), u+"/a")
+	stat, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(u + "/a")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range []fetch.Meta{resp.Meta, *stat} {
+	for _, m := range []fetch.Meta{resp.Meta, stat.Meta} {
 		if m.ContentType != "text/x; a=b" || m.ETag != `"t"` || m.ModTime.Unix() != 784903526 || m.Name != "n.txt" ||
 			m.Reply != (fetch.Reply{Code: 200, Text: "OK"}) || m.Header.Get("X-Own") != "1" || m.Size != 7 && m.Size != -1 {
 			t.Errorf("%+v", m)
@@ -360,7 +360,7 @@ func TestStatWithoutHead(t *testing.T) {
 			}
 			io.WriteString(w, "four")
 		})
-		m, err := newClient(t, nil, urlhttp.Options{}).Stat(t.Context(), u)
+		m, err := newClient(t, nil, urlhttp.Options{}).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(u)})
 		if err != nil || m.Size != 4 {
 			t.Errorf("%d: %+v, %v", status, m, err)
 		}
@@ -393,7 +393,7 @@ func TestTrace(t *testing.T) {
 	})
 	var mu sync.Mutex
 	var lines []string
-	c := newClient(t, &fetch.Options{Recorder: fetch.Trace(func(sent bool, line string) {
+	c := newClient(t, &fetch.Options{Recorder: fetch.RecordLines(func(sent bool, line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		lines = append(lines, map[bool]string{true: "> ", false: "< "}[sent]+line)

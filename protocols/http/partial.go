@@ -7,36 +7,36 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // partial accepts a 206 only if it is the part that was asked for, of the same resource: the caller
 // will append it to bytes that it has already.
-func (ex *exchange) partial() (*fetch.Response, error) {
+func (ex *exchange) partial() (*driver.Response, error) {
 	h, want := ex.resp.Header, ex.req.Range
 	if !ex.target.ranged {
-		return nil, ex.fail(fetch.ErrProtocol, "a part came where all was asked for")
+		return nil, ex.fail(driver.ErrProtocol, "a part came where all was asked for")
 	}
 	if strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), "multipart/byteranges") {
 		if len(ex.req.Ranges) == 0 {
-			return nil, ex.fail(fetch.ErrProtocol, "several parts came where one was asked for")
+			return nil, ex.fail(driver.ErrProtocol, "several parts came where one was asked for")
 		}
-		return ex.content(fetch.Range{}, 0)
+		return ex.content(driver.Range{}, 0)
 	}
 	part, err := parseContentRange(strings.Join(h.Values("Content-Range"), ", ")) // there may be one only
 	if err != nil {
-		return nil, ex.fail(fetch.ErrProtocol, "%w", err)
+		return nil, ex.fail(driver.ErrProtocol, "%w", err)
 	}
 	length := part.last - part.first + 1
 	switch sent := ex.target.header.Get("If-Range"); {
 	case len(ex.req.Ranges) == 0 && !part.serves(want), len(ex.req.Ranges) > 0 && !slices.ContainsFunc(ex.req.Ranges, part.begins):
-		return nil, ex.fail(fetch.ErrProtocol, "the bytes %d to %d came, not those asked for", part.first, part.last)
+		return nil, ex.fail(driver.ErrProtocol, "the bytes %d to %d came, not those asked for", part.first, part.last)
 	case ex.resp.ContentLength >= 0 && ex.resp.ContentLength != length:
-		return nil, ex.fail(fetch.ErrProtocol, "%d bytes were announced for a part of %d", ex.resp.ContentLength, length)
+		return nil, ex.fail(driver.ErrProtocol, "%d bytes were announced for a part of %d", ex.resp.ContentLength, length)
 	case isStrong(sent) && h.Get("ETag") != "" && h.Get("ETag") != sent:
-		return nil, ex.fail(fetch.ErrChanged, "a part of %s came, of %s was asked for", h.Get("ETag"), sent)
+		return nil, ex.fail(driver.ErrChanged, "a part of %s came, of %s was asked for", h.Get("ETag"), sent)
 	}
-	return ex.content(fetch.Range{Offset: part.first, Length: length}, part.total)
+	return ex.content(driver.Range{Offset: part.first, Length: length}, part.total)
 }
 
 // A contentRange is what a part covers. Total is 0 if the server does not tell.
@@ -44,7 +44,7 @@ type contentRange struct{ first, last, total int64 }
 
 // serves reports whether r is the range that was asked for, or a beginning of it. Of one that is
 // counted from the end, only the length is known if the server does not tell the total.
-func (r contentRange) serves(want fetch.Range) bool {
+func (r contentRange) serves(want driver.Range) bool {
 	length := r.last - r.first + 1
 	if want.Offset < 0 {
 		return length <= -want.Offset && (r.total == 0 || r.last == r.total-1)
@@ -54,7 +54,7 @@ func (r contentRange) serves(want fetch.Range) bool {
 
 // begins reports whether r may be one of several ranges that were asked for. It may be more than
 // one, as servers join them.
-func (r contentRange) begins(one fetch.Range) bool { return one.Offset < 0 || r.first == one.Offset }
+func (r contentRange) begins(one driver.Range) bool { return one.Offset < 0 || r.first == one.Offset }
 
 var errContentRange = errors.New("malformed Content-Range")
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	urlhttp "github.com/urlget/urlget/protocols/http"
@@ -151,8 +152,8 @@ func TestRecordedURLForAProxy(t *testing.T) {
 	asked := make(chan string, 1)
 	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) { asked <- r.RequestURI })
 	rec := &fetchtest.Recording{}
-	c := through(t, proxy, &fetch.Options{Recorder: rec.Recorder}, func(_ *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: fetch.DriverFunc(nil)})
+	c := through(t, proxy, &fetch.Options{Recorder: rec.Recorder}, func(_ driver.Env, reg *driver.Registry) {
+		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: driver.DriverFunc(nil)})
 	})
 	if _, _, err := get(t, c, "ftp://joe:s3cr3t@h.example/x"); err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func TestRecordedStatThatTakesTwoRequests(t *testing.T) {
 		}
 	})
 	c, rec := recording(t, fetch.Options{}, urlhttp.Options{})
-	if _, err := c.Stat(t.Context(), url); err != nil {
+	if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(url)}); err != nil {
 		t.Fatal(err)
 	}
 	all := rec.Exchanges()

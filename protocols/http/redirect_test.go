@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/file"
 	urlhttp "github.com/urlget/urlget/protocols/http"
@@ -51,9 +52,9 @@ func TestRedirect(t *testing.T) {
 
 // mustNotOpen registers a scheme that no redirect may lead to.
 func mustNotOpen(t testing.TB, scheme string, port uint16, ops ...fetch.Op) fetch.Loader {
-	return func(_ *fetch.Env, reg *fetch.Registry) {
+	return func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: scheme, Port: port, Ops: ops,
-			Driver: fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+			Driver: driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
 				t.Errorf("%s was opened", scheme)
 				return nil, errors.ErrUnsupported
 			})})

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -41,7 +41,7 @@ type target struct {
 }
 
 // newTarget decides what the request will be.
-func (d *driver) newTarget(ctx context.Context, req *fetch.Request, method string) (*target, error) {
+func (d *opener) newTarget(ctx context.Context, req *driver.Request, method string) (*target, error) {
 	t := &target{method: method}
 	if method != http.MethodHead {
 		t.body = req.Body
@@ -98,7 +98,7 @@ func (t *target) address(u uri.URI) error {
 			t.passwordFrom, t.passwordTo = line+from, line+to
 		}
 	case t.url == nil:
-		return &fetch.Error{Code: fetch.ErrScheme, Err: fmt.Errorf("%s URLs need an HTTP proxy", u.Scheme())}
+		return &driver.Error{Code: driver.ErrScheme, Err: fmt.Errorf("%s URLs need an HTTP proxy", u.Scheme())}
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ var own = []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since", "I
 	"Content-Length", "Transfer-Encoding", "Te", "Trailer", "Connection", "Keep-Alive", "Proxy-Connection", "Upgrade", "Expect"}
 
 // fields sets the header fields, the caller's in place of our own.
-func (t *target) fields(d *driver, req *fetch.Request) error {
+func (t *target) fields(d *opener, req *driver.Request) error {
 	h := http.Header{"User-Agent": {d.env.Identity().UserAgent}, "Accept": {accept(req.Accept)}}
 	t.header = h
 	if r := referer(req); r != "" {
@@ -140,7 +140,7 @@ func (t *target) fields(d *driver, req *fetch.Request) error {
 	for name, values := range req.Header {
 		name = textproto.CanonicalMIMEHeaderKey(name)
 		if err := checkField(name, values); err != nil {
-			return &fetch.Error{Code: fetch.ErrRequest, Err: err}
+			return &driver.Error{Code: driver.ErrRequest, Err: err}
 		}
 		switch name {
 		case "Host":
@@ -180,7 +180,7 @@ func checkSent(name string, values []string) error {
 
 // condition asks for a range, or makes the request conditional. If only a weak entity tag is known,
 // a range would not be safe (RFC 9110, section 13.1.5), so all of the resource is asked for.
-func (t *target) condition(req *fetch.Request) {
+func (t *target) condition(req *driver.Request) {
 	v := req.IfChanged
 	if req.Range.IsZero() && len(req.Ranges) == 0 {
 		if v.ETag != "" && httpguts.ValidHeaderFieldValue(v.ETag) {
@@ -216,7 +216,7 @@ func (t *target) condition(req *fetch.Request) {
 }
 
 // rangeSpec writes a range (RFC 9110, section 14.1.2).
-func rangeSpec(r fetch.Range) string {
+func rangeSpec(r driver.Range) string {
 	switch {
 	case r.Offset < 0:
 		return strconv.FormatInt(r.Offset, 10)
@@ -254,7 +254,7 @@ func accept(types []string) string {
 }
 
 // referer names the page that led here, to that page's own server only.
-func referer(req *fetch.Request) string {
+func referer(req *driver.Request) string {
 	from := req.From
 	if s := from.Scheme(); s != "http" && s != "https" || from.Origin() != req.URL.Origin() {
 		return ""
@@ -264,7 +264,7 @@ func referer(req *fetch.Request) string {
 
 // request makes the request to send, with cookies and secrets. What another origin wants to be done
 // here, not only asked for, is done without the cookies, as browsers have it (SameSite).
-func (d *driver) request(ctx context.Context, req *fetch.Request, t *target, auth []*authenticator) (*http.Request, error) {
+func (d *opener) request(ctx context.Context, req *driver.Request, t *target, auth []*authenticator) (*http.Request, error) {
 	r := (&http.Request{
 		Method: t.method, URL: t.url, Host: t.host, Header: t.header.Clone(),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -286,12 +286,12 @@ func (d *driver) request(ctx context.Context, req *fetch.Request, t *target, aut
 }
 
 // Explain returns the request as HTTP/1.1 would have it, without cookies and secrets.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	method, err := methodOf(req)
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		method = http.MethodHead
 	}
 	t, err := d.newTarget(context.Background(), req, method)

@@ -7,23 +7,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // response turns the answer into what the driver returns: content, another place, or an error.
 // Unless it is content, the caller must discard the body.
-func (ex *exchange) response() (*fetch.Response, error) {
+func (ex *exchange) response() (*driver.Response, error) {
 	switch code := ex.resp.StatusCode; {
 	case code == http.StatusPartialContent:
 		return ex.partial()
 	case code/100 == 2:
-		return ex.content(fetch.Range{}, 0)
+		return ex.content(driver.Range{}, 0)
 	case code == http.StatusNotModified:
 		if !ex.target.conditional {
-			return nil, ex.fail(fetch.ErrProtocol, "an unconditional request was answered as not modified")
+			return nil, ex.fail(driver.ErrProtocol, "an unconditional request was answered as not modified")
 		}
-		return nil, ex.fail(fetch.ErrNotModified, "")
+		return nil, ex.fail(driver.ErrNotModified, "")
 	case code/100 == 3:
 		return ex.elsewhere()
 	}
@@ -35,30 +35,30 @@ func (ex *exchange) refusal() error {
 	code := ex.resp.StatusCode
 	switch code {
 	case http.StatusUnauthorized, http.StatusProxyAuthRequired:
-		return ex.fail(fetch.ErrAuth, "")
+		return ex.fail(driver.ErrAuth, "")
 	case http.StatusNotFound, http.StatusGone:
-		return ex.fail(fetch.ErrNotFound, "")
+		return ex.fail(driver.ErrNotFound, "")
 	case http.StatusRequestedRangeNotSatisfiable:
 		if total := ex.resp.Header.Get("Content-Range"); total != "" {
-			return ex.fail(fetch.ErrRange, "the server has %s", total)
+			return ex.fail(driver.ErrRange, "the server has %s", total)
 		}
-		return ex.fail(fetch.ErrRange, "")
+		return ex.fail(driver.ErrRange, "")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusRequestTimeout:
-		e := ex.fail(fetch.ErrBusy, "")
+		e := ex.fail(driver.ErrBusy, "")
 		e.Retry, e.RetryAfter = true, retryAfter(ex.resp.Header.Get("Retry-After"), time.Now())
 		return e
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		e := ex.fail(fetch.ErrServer, "")
+		e := ex.fail(driver.ErrServer, "")
 		e.Retry = true
 		return e
 	}
 	switch code / 100 {
 	case 4:
-		return ex.fail(fetch.ErrRefused, "")
+		return ex.fail(driver.ErrRefused, "")
 	case 5:
-		return ex.fail(fetch.ErrServer, "")
+		return ex.fail(driver.ErrServer, "")
 	}
-	return ex.fail(fetch.ErrProtocol, "no such status is defined")
+	return ex.fail(driver.ErrProtocol, "no such status is defined")
 }
 
 // maxRetryAfter bounds a Retry-After that is believed.
@@ -79,22 +79,22 @@ func retryAfter(value string, now time.Time) time.Duration {
 }
 
 // elsewhere reads where a redirect leads.
-func (ex *exchange) elsewhere() (*fetch.Response, error) {
+func (ex *exchange) elsewhere() (*driver.Response, error) {
 	switch ex.resp.StatusCode {
 	case http.StatusMultipleChoices, http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 	default: // 305 would choose a proxy for us
-		return nil, ex.fail(fetch.ErrRefused, "this kind of redirect is not followed")
+		return nil, ex.fail(driver.ErrRefused, "this kind of redirect is not followed")
 	}
 	text := ex.resp.Header.Get("Location")
 	if text == "" {
-		return nil, ex.fail(fetch.ErrRedirect, "the server did not say where to")
+		return nil, ex.fail(driver.ErrRedirect, "the server did not say where to")
 	}
 	loc, err := uri.ParseRef(text)
 	if err != nil {
-		return nil, ex.fail(fetch.ErrRedirect, "%w", err)
+		return nil, ex.fail(driver.ErrRedirect, "%w", err)
 	}
-	return &fetch.Response{Meta: ex.meta(), Location: []uri.URI{loc}, Body: fetch.NoBody, Resend: ex.resend()}, nil
+	return &driver.Response{Meta: ex.meta(), Location: []uri.URI{loc}, Body: driver.NoBody, Resend: ex.resend()}, nil
 }
 
 // resend reports whether a redirect is to be sent the same request. Only POST becomes GET by a redirect
@@ -110,9 +110,9 @@ func (ex *exchange) resend() bool {
 }
 
 // meta returns what the header tells about the answer.
-func (ex *exchange) meta() fetch.Meta {
+func (ex *exchange) meta() driver.Meta {
 	h := ex.resp.Header
-	m := fetch.Meta{
+	m := driver.Meta{
 		ContentType: h.Get("Content-Type"),
 		Size:        ex.resp.ContentLength,
 		Name:        suggestedName(h.Get("Content-Disposition")),
@@ -120,7 +120,7 @@ func (ex *exchange) meta() fetch.Meta {
 		Header:      textproto.MIMEHeader(h),
 	}
 	if ex.resp.StatusCode == http.StatusNoContent || ex.resp.StatusCode == http.StatusResetContent {
-		m.Kind = fetch.KindNone
+		m.Kind = driver.KindNone
 	}
 	m.ETag = h.Get("ETag")
 	if t, err := http.ParseTime(h.Get("Last-Modified")); err == nil {
@@ -130,17 +130,17 @@ func (ex *exchange) meta() fetch.Meta {
 }
 
 // content returns the body. r and total say what part of the resource it is.
-func (ex *exchange) content(r fetch.Range, total int64) (*fetch.Response, error) {
+func (ex *exchange) content(r driver.Range, total int64) (*driver.Response, error) {
 	m := ex.meta()
 	m.Range, m.Total = r, total
 	if r.Length > 0 {
 		m.Size = r.Length
 	}
 	if ex.endsByClose() {
-		m.Framing = fetch.FramedByClose
+		m.Framing = driver.FramedByClose
 	}
 	b := newBody(ex)
-	out := &fetch.Response{Meta: m, Body: b}
+	out := &driver.Response{Meta: m, Body: b}
 	if codings := knownCodings(ex.resp.Header); ex.target.coded && len(codings) > 0 {
 		out.Size = -1
 		out.ETag = weak(m.ETag) // it names the bytes before they were decoded

@@ -11,20 +11,20 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // methodOf returns the method of a request for content.
-func methodOf(req *fetch.Request) (string, error) {
+func methodOf(req *driver.Request) (string, error) {
 	if req.Method == "" && (req.Body != nil || req.GetBody != nil) {
 		return http.MethodPost, nil
 	}
 	method := cmp.Or(req.Method, http.MethodGet)
 	switch {
 	case !httpguts.ValidHeaderFieldName(method): // which is a token too
-		return "", &fetch.Error{Code: fetch.ErrRequest, Err: errors.New("the method is no word of HTTP")}
+		return "", &driver.Error{Code: driver.ErrRequest, Err: errors.New("the method is no word of HTTP")}
 	case method == http.MethodHead, method == http.MethodConnect, method == http.MethodTrace:
-		return "", &fetch.Error{Code: fetch.ErrRequest, Err: fmt.Errorf("the method %s brings no content", method)}
+		return "", &driver.Error{Code: driver.ErrRequest, Err: fmt.Errorf("the method %s brings no content", method)}
 	}
 	return method, nil
 }
@@ -47,14 +47,14 @@ func (t *target) once(err error) error {
 	if isIdempotent(t.method) || t.unsent || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	var own *fetch.Error
+	var own *driver.Error
 	switch {
 	case !errors.As(err, &own):
-		code := fetch.CodeOf(err)
+		code := driver.CodeOf(err)
 		if code == "" && errors.Is(err, io.ErrUnexpectedEOF) {
-			code = fetch.ErrTruncated
+			code = driver.ErrTruncated
 		}
-		return &fetch.Error{Code: cmp.Or(code, fetch.ErrNetwork), Err: err}
+		return &driver.Error{Code: cmp.Or(code, driver.ErrNetwork), Err: err}
 	case !own.Retry || !own.Reply.IsZero():
 		return err
 	}
@@ -64,16 +64,16 @@ func (t *target) once(err error) error {
 }
 
 // reopen makes the body ready to be sent once more.
-func (t *target) reopen(req *fetch.Request) error {
+func (t *target) reopen(req *driver.Request) error {
 	switch {
 	case t.body == nil:
 		return nil
 	case req.GetBody == nil:
-		return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the login would need the content once more, which can be sent but once")}
+		return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the login would need the content once more, which can be sent but once")}
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return &fetch.Error{Code: fetch.ErrFile, Err: err}
+		return &driver.Error{Code: driver.ErrFile, Err: err}
 	}
 	t.body = body
 	return nil

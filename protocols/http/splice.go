@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // Net/http reads content into a buffer of the caller's. Where that is to be written to a file, the
@@ -36,7 +36,7 @@ type diversion struct {
 
 // A plainConn is a connection without TLS, of which a body may divert what it reads.
 type plainConn struct {
-	*fetch.Conn
+	*driver.Conn
 	to atomic.Pointer[diversion]
 }
 
@@ -53,11 +53,11 @@ func (c *plainConn) Read(p []byte) (int, error) {
 }
 
 // connOf returns the connection that net/http has; nil if a caller's transport made it.
-func connOf(c net.Conn) *fetch.Conn {
+func connOf(c net.Conn) *driver.Conn {
 	if plain, ok := c.(*plainConn); ok {
 		return plain.Conn
 	}
-	return fetch.ConnOf(c)
+	return driver.ConnOf(c)
 }
 
 // splice writes the rest of the body to w, by diversion of what comes from the connection.
@@ -96,7 +96,7 @@ func (b *responseBody) splice(w io.Writer) (int64, error) {
 
 // idleOfConn returns the idle time of connections: it must not cut short the wait for a reply. 0
 // means none.
-func idleOfConn(t fetch.Timeouts) time.Duration {
+func idleOfConn(t driver.Timeouts) time.Duration {
 	if t.Reply == 0 {
 		return 0
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -52,7 +53,7 @@ func TestStatus(t *testing.T) {
 		for _, op := range []string{"get", "stat"} {
 			var err error
 			if op == "stat" {
-				_, err = c.Stat(t.Context(), u)
+				_, err = c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(u)})
 			} else {
 				_, _, err = get(t, c, u)
 			}

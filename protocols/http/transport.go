@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 )
 
 // roundTripper returns what answers a request.
-func (d *driver) roundTripper() http.RoundTripper {
+func (d *opener) roundTripper() http.RoundTripper {
 	switch {
 	case d.Transport != nil:
 		return d.Transport
@@ -39,7 +39,7 @@ func (d *driver) roundTripper() http.RoundTripper {
 }
 
 // overTCP sends requests by HTTP/1.1 or HTTP/2: those that http1 does not take by net/http's Transport.
-type overTCP struct{ d *driver }
+type overTCP struct{ d *opener }
 
 func (t overTCP) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.d.http1.takes(req) {
@@ -50,7 +50,7 @@ func (t overTCP) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // transport returns the connections that a request may use: those made under the same policy and
 // proxy.
-func (d *driver) transport(ctx context.Context) *http.Transport {
+func (d *opener) transport(ctx context.Context) *http.Transport {
 	scope := d.env.Scope(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -65,13 +65,13 @@ func (d *driver) transport(ctx context.Context) *http.Transport {
 	return t
 }
 
-func (d *driver) newTransport() *http.Transport {
+func (d *opener) newTransport() *http.Transport {
 	timeouts := d.env.Timeouts()
 	t := &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := d.dial(ctx, network, addr)
 			if err != nil {
-				return nil, err // not a nil *fetch.Conn in an interface
+				return nil, err // not a nil *driver.Conn in an interface
 			}
 			return &plainConn{Conn: conn}, nil
 		},
@@ -94,7 +94,7 @@ func (d *driver) newTransport() *http.Transport {
 }
 
 // dial connects as the policy wants.
-func (d *driver) dial(ctx context.Context, network, addr string) (*fetch.Conn, error) {
+func (d *opener) dial(ctx context.Context, network, addr string) (*driver.Conn, error) {
 	conn, err := d.env.Dial(ctx, network, addr)
 	if err != nil {
 		return nil, d.blame(ctx, err)
@@ -104,12 +104,12 @@ func (d *driver) dial(ctx context.Context, network, addr string) (*fetch.Conn, e
 }
 
 // blame adds the proxy to the error of a connection that was to go to one.
-func (d *driver) blame(ctx context.Context, err error) error {
+func (d *opener) blame(ctx context.Context, err error) error {
 	proxy, relayed := d.env.Proxy(ctx)
 	if !relayed {
 		return err
 	}
-	var own *fetch.Error
+	var own *driver.Error
 	if !errors.As(err, &own) || own.Err == nil {
 		return fmt.Errorf("proxy %s: %w", proxy.Redacted(), err)
 	}
@@ -118,7 +118,7 @@ func (d *driver) blame(ctx context.Context, err error) error {
 	return &dup
 }
 
-func (d *driver) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+func (d *opener) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
 	_, relayed := d.env.Proxy(ctx)
 	switch {
 	case d.HTTP1, relayed: // whole URLs have no place in HTTP/2
@@ -141,7 +141,7 @@ const noApplicationProtocol tls.AlertError = 120
 
 // dialOffering connects and offers the server these protocols, the first most of all. A server that
 // chooses none speaks HTTP/1.1.
-func (d *driver) dialOffering(ctx context.Context, network, addr string, protocols ...string) (net.Conn, error) {
+func (d *opener) dialOffering(ctx context.Context, network, addr string, protocols ...string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (d *driver) dialOffering(ctx context.Context, network, addr string, protoco
 	}
 	cfg := d.env.TLSConfig(ctx, host)
 	cfg.NextProtos = protocols
-	if err := d.env.Handshake(ctx, conn, cfg); err != nil {
+	if err := conn.Handshake(ctx, cfg); err != nil {
 		return nil, err
 	}
 	if conn.TLS().NegotiatedProtocol == "h2" {
@@ -160,21 +160,21 @@ func (d *driver) dialOffering(ctx context.Context, network, addr string, protoco
 	}
 	if len(protocols) == 1 && protocols[0] == "h2" {
 		conn.Abort()
-		return nil, &fetch.Error{Code: fetch.ErrTLS, Err: errors.New("the server does not offer HTTP/2")}
+		return nil, &driver.Error{Code: driver.ErrTLS, Err: errors.New("the server does not offer HTTP/2")}
 	}
 	return conn, nil
 }
 
-// CloseIdleConnections implements fetch.IdleCloser. Net/http does not close an HTTP/2 connection
+// CloseIdleConnections implements driver.IdleCloser. Net/http does not close an HTTP/2 connection
 // whose last stream is just being cleaned up, so there is a second look, and one after each stream
 // that outlives the call.
-func (d *driver) CloseIdleConnections() {
+func (d *opener) CloseIdleConnections() {
 	d.closings.Add(1)
 	d.closeIdle()
 	time.AfterFunc(cleanup, d.closeIdle)
 }
 
-func (d *driver) closeIdle() {
+func (d *opener) closeIdle() {
 	d.http1.conns.CloseIdle()
 	d.mu.Lock()
 	defer d.mu.Unlock()

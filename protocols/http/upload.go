@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // An upload watches that the sending of a body goes on. On a connection that several requests share,
@@ -113,5 +113,5 @@ func (b *watched) Read(p []byte) (int, error) {
 
 // stalled is the error of an upload that does not go on.
 func stalled(idle time.Duration) error {
-	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: &wire.TimeoutError{Op: "write", Idle: idle}}
+	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: &wire.TimeoutError{Op: "write", Idle: idle}}
 }

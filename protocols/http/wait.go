@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // maxConns bounds the new connections that one request may take. Net/http would go on without end
@@ -34,7 +34,7 @@ type wait struct {
 	upload *upload // of a body, when it was sent the wait begins; nil without one
 }
 
-func newWait(ctx context.Context, timeouts fetch.Timeouts, sending bool, cancel context.CancelCauseFunc) *wait {
+func newWait(ctx context.Context, timeouts driver.Timeouts, sending bool, cancel context.CancelCauseFunc) *wait {
 	w := &wait{ctx: ctx, limit: timeouts.Reply, idle: idleOfConn(timeouts), cancel: cancel}
 	if sending {
 		w.upload = &upload{idle: timeouts.Idle, stall: func() { cancel(stalled(timeouts.Idle)) }}
@@ -114,7 +114,7 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 		w.fresh++
 	}
 	if w.fresh > maxConns {
-		w.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true,
+		w.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true,
 			Err: fmt.Errorf("the server let go of %d connections without an answer", maxConns)})
 		return
 	}
@@ -130,7 +130,7 @@ func (w *wait) connected(info httptrace.GotConnInfo) {
 }
 
 func (w *wait) expire() {
-	w.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no complete answer within %v", w.limit)})
+	w.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no complete answer within %v", w.limit)})
 }
 
 // end ends the wait and returns the connection of the answer, if it has no TLS; else nil.

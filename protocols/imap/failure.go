@@ -4,28 +4,28 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // failure returns the error for a status NO, BAD or BYE, by its response code if it has one (RFC
 // 5530).
-func failure(what, condition, text string) *fetch.Error {
-	e := &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: strings.TrimSpace(condition + " " + text)}}
+func failure(what, condition, text string) *driver.Error {
+	e := &driver.Error{Code: driver.ErrRefused, Reply: driver.Reply{Text: strings.TrimSpace(condition + " " + text)}}
 	if what != "" {
 		e.Err = errors.New(what)
 	}
 	name, _, _ := strings.Cut(code(text), " ")
 	switch {
 	case name == "NONEXISTENT", name == "EXPUNGED":
-		e.Code = fetch.ErrNotFound
+		e.Code = driver.ErrNotFound
 	case name == "AUTHENTICATIONFAILED", name == "AUTHORIZATIONFAILED", name == "EXPIRED":
-		e.Code = fetch.ErrAuth
+		e.Code = driver.ErrAuth
 	case name == "PRIVACYREQUIRED":
-		e.Code = fetch.ErrTLS
+		e.Code = driver.ErrTLS
 	case name == "UNAVAILABLE", name == "INUSE", name == "LIMIT", condition == "BYE":
-		e.Code, e.Retry = fetch.ErrBusy, true
+		e.Code, e.Retry = driver.ErrBusy, true
 	case name == "SERVERBUG", name == "CORRUPTION", name == "CONTACTADMIN", condition == "BAD":
-		e.Code = fetch.ErrServer
+		e.Code = driver.ErrServer
 	}
 	return e
 }

@@ -145,7 +145,7 @@ func TestListings(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/", "/INBOX"} {
-		if meta, err := c.Stat(t.Context(), base+path); err != nil || meta.Kind != fetch.KindListing {
+		if meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(base + path)}); err != nil || meta.Kind != fetch.KindListing {
 			t.Errorf("%s: %+v, %v", path, meta, err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestParts(t *testing.T) {
 			t.Errorf("%s%s: %q, %v; want %q", path, from, text, err, want)
 		}
 	}
-	meta, err := c.Stat(t.Context(), base)
+	meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(base)})
 	if err != nil || meta.Size != int64(len(hello)) || meta.ETag != "385759045.1" || meta.ModTime.Year() != 2020 ||
 		meta.Header.Get("Subject") == "" || meta.Name != "INBOX-1.eml" {
 		t.Errorf("%+v, %v", meta, err)

@@ -5,24 +5,24 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // logIn logs in, by SASL PLAIN if the server has it, else by LOGIN.
-func (d *driver) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
+func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
 	plain := s.caps["AUTH=PLAIN"] || srv.Auth == "PLAIN"
 	if srv.Auth != "" && srv.Auth != "PLAIN" {
-		return &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("urlget has no login by %s, but by PLAIN", fetch.Printable(srv.Auth))}
+		return &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("urlget has no login by %s, but by PLAIN", driver.Printable(srv.Auth))}
 	}
 	if err := s.PlaintextAllowed(d.opts.AllowPlaintext, "imap"); err != nil {
 		return err
 	}
 	if !plain && s.caps["LOGINDISABLED"] {
-		return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server has no login by PLAIN or LOGIN")}
+		return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server has no login by PLAIN or LOGIN")}
 	}
-	err := s.LogIn(ctx, srv, "imap", func(cred fetch.Credential) error {
+	err := s.LogIn(ctx, srv, "imap", func(cred driver.Credential) error {
 		if plain {
 			return s.plain(cred)
 		}
@@ -35,7 +35,7 @@ func (d *driver) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 }
 
 // login authenticates by LOGIN (RFC 3501, section 6.2.3).
-func (s *session) login(cred fetch.Credential) error {
+func (s *session) login(cred driver.Credential) error {
 	tag, err := s.send("LOGIN "+quote(cred.User)+" "+quote(cred.Password), "LOGIN "+quote(cred.User)+" ********")
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *session) login(cred fetch.Credential) error {
 
 // plain authenticates by SASL PLAIN (RFC 4616), with the answer in the command if the server can
 // take it there (RFC 4959).
-func (s *session) plain(cred fetch.Credential) error {
+func (s *session) plain(cred driver.Credential) error {
 	const command = "AUTHENTICATE PLAIN"
 	answer, err := mailsession.Plain(cred)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/message"
 )
 
@@ -27,11 +27,11 @@ type Message struct {
 
 // openMailbox lists the messages of a mailbox, or those that a search finds. The content is
 // what the server says of each.
-func (d *driver) openMailbox(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
+func (d *opener) openMailbox(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
+	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: driver.NoBody}
 	var sets []string
 	l, err := d.with(ctx, t, func(s *session) (err error) {
-		if err := s.examine(t, true); err != nil || req.Op == fetch.OpStat {
+		if err := s.examine(t, true); err != nil || req.Op == driver.OpStat {
 			return err
 		}
 		sets = []string{"1:*"}
@@ -43,11 +43,11 @@ func (d *driver) openMailbox(ctx context.Context, req *fetch.Request, t *target)
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		l.Put()
 		return resp, nil
 	}
-	resp.Body, resp.Parse = l.Listing(func(yield func(fetch.Part, error) bool) {
+	resp.Body, resp.Parse = l.Listing(func(yield func(driver.Part, error) bool) {
 		for _, set := range sets {
 			if !l.Conn.list(t, set, yield) {
 				return
@@ -74,7 +74,7 @@ func (s *session) find(program string) (sets []string, err error) {
 				return errValue
 			}
 			if found = append(found, f); len(found) > maxFound {
-				return &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("the search finds more than %d messages", maxFound)}
+				return &driver.Error{Code: driver.ErrTooLarge, Err: fmt.Errorf("the search finds more than %d messages", maxFound)}
 			}
 		}
 		return nil
@@ -88,9 +88,9 @@ func (s *session) find(program string) (sets []string, err error) {
 
 // list yields the messages of a set, and reports whether to go on. If it is left before the end,
 // the session is of no more use.
-func (s *session) list(t *target, set string, yield func(fetch.Part, error) bool) bool {
+func (s *session) list(t *target, set string, yield func(driver.Part, error) bool) bool {
 	fail := func(err error) bool {
-		yield(fetch.Part{}, err)
+		yield(driver.Part{}, err)
 		return false
 	}
 	tag, err := s.send("UID FETCH "+set+" "+listItems, "")
@@ -133,16 +133,16 @@ func (s *session) list(t *target, set string, yield func(fetch.Part, error) bool
 }
 
 // part is one message of a listing.
-func (t *target) part(validity, uid uint32, items map[string]value) (fetch.Part, error) {
+func (t *target) part(validity, uid uint32, items map[string]value) (driver.Part, error) {
 	u, err := t.messageURL(validity, uid)
 	if err != nil {
-		return fetch.Part{}, err
+		return driver.Part{}, err
 	}
 	m := Message{UID: uid}
 	if envelope := items["ENVELOPE"].list; len(envelope) >= 10 {
 		m.Date, m.Subject, m.ID = envelope[0].plain(), message.Decode(envelope[1].plain()), envelope[9].plain()
 	}
-	e := fetch.Entry{URL: u, Name: m.Subject, Kind: fetch.EntryObject, Rel: "item", ContentType: "message/rfc822", Size: -1, Sys: m}
+	e := driver.Entry{URL: u, Name: m.Subject, Kind: driver.EntryObject, Rel: "item", ContentType: "message/rfc822", Size: -1, Sys: m}
 	if e.Name == "" {
 		e.Name = fmt.Sprintf("message %d", uid)
 	}
@@ -150,7 +150,7 @@ func (t *target) part(validity, uid uint32, items map[string]value) (fetch.Part,
 		e.Size = size.number()
 	}
 	e.ModTime, _ = parseDate(items["INTERNALDATE"].text)
-	return fetch.Part{Entries: []fetch.Entry{e}}, nil
+	return driver.Part{Entries: []driver.Entry{e}}, nil
 }
 
 // plain returns a string, "" for NIL.
@@ -162,11 +162,11 @@ func (v value) plain() string {
 }
 
 // openServer lists the mailboxes of a server. The content is what the server says of each.
-func (d *driver) openServer(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
+func (d *opener) openServer(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
+	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: driver.NoBody}
 	tag := ""
 	l, err := d.with(ctx, t, func(s *session) (err error) {
-		if req.Op == fetch.OpStat {
+		if req.Op == driver.OpStat {
 			return s.cmd("", "NOOP", nil)
 		}
 		tag, err = s.send(`LIST "" "*"`, "")
@@ -175,11 +175,11 @@ func (d *driver) openServer(ctx context.Context, req *fetch.Request, t *target) 
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		l.Put()
 		return resp, nil
 	}
-	resp.Body, resp.Parse = l.Listing(func(yield func(fetch.Part, error) bool) {
+	resp.Body, resp.Parse = l.Listing(func(yield func(driver.Part, error) bool) {
 		s := l.Conn
 		within := s.InTime()
 		defer func() { within() }()
@@ -190,7 +190,7 @@ func (d *driver) openServer(ctx context.Context, req *fetch.Request, t *target) 
 				done, err = s.status("the list of mailboxes", tag, r)
 			}
 			if err != nil {
-				yield(fetch.Part{}, err)
+				yield(driver.Part{}, err)
 				return
 			}
 			if done {
@@ -212,16 +212,16 @@ func (d *driver) openServer(ctx context.Context, req *fetch.Request, t *target) 
 }
 
 // mailboxPart makes a member of `LIST (\HasNoChildren) "/" "Sent"`.
-func (t *target) mailboxPart(data []byte) (fetch.Part, bool) {
+func (t *target) mailboxPart(data []byte) (driver.Part, bool) {
 	all, err := parseValues(data)
 	if err != nil || len(all) != 4 || !strings.EqualFold(all[0].text, "LIST") {
-		return fetch.Part{}, false
+		return driver.Part{}, false
 	}
 	name, ok := decodeName(all[3].text)
 	if !ok {
 		name = all[3].text
 	}
-	e := fetch.Entry{Name: name, Kind: fetch.EntryListing, Rel: "item", Size: -1}
+	e := driver.Entry{Name: name, Kind: driver.EntryListing, Rel: "item", Size: -1}
 	for _, flag := range all[1].list {
 		if f := strings.ToUpper(flag.text); f == `\NOSELECT` || f == `\NONEXISTENT` {
 			ok = false
@@ -231,7 +231,7 @@ func (t *target) mailboxPart(data []byte) (fetch.Part, bool) {
 		e.URL, err = t.mailboxURL(name)
 	}
 	if !ok || err != nil {
-		e.Kind = fetch.EntryText // it holds others, or has a name that nobody can write
+		e.Kind = driver.EntryText // it holds others, or has a name that nobody can write
 	}
-	return fetch.Part{Text: append(data, "\r\n"...), Entries: []fetch.Entry{e}}, true
+	return driver.Part{Text: append(data, "\r\n"...), Entries: []driver.Entry{e}}, true
 }

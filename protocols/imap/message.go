@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // What is asked about messages.
@@ -20,21 +20,21 @@ const (
 )
 
 // openMessage retrieves a message or a part of one.
-func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
-	resp := &fetch.Response{URL: t.url, Body: fetch.NoBody}
+func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
+	resp := &driver.Response{URL: t.url, Body: driver.NoBody}
 	b := &content{}
 	l, err := d.with(ctx, t, func(s *session) error {
 		if err := s.examine(t, false); err != nil {
 			return err
 		}
-		resp.Meta = fetch.Meta{ContentType: t.contentType(), Size: -1, Name: t.fileName()}
+		resp.Meta = driver.Meta{ContentType: t.contentType(), Size: -1, Name: t.fileName()}
 		resp.ETag = t.etag(s.validity)
 		known := req.IfChanged.ETag != "" && req.IfChanged.ETag == resp.ETag
-		if known && req.Range.IsZero() && req.Op == fetch.OpGet {
-			return &fetch.Error{Code: fetch.ErrNotModified}
+		if known && req.Range.IsZero() && req.Op == driver.OpGet {
+			return &driver.Error{Code: driver.ErrNotModified}
 		}
-		size, err := s.describe(t, req.Op == fetch.OpStat, &resp.Meta)
-		if err != nil || req.Op == fetch.OpStat {
+		size, err := s.describe(t, req.Op == driver.OpStat, &resp.Meta)
+		if err != nil || req.Op == driver.OpStat {
 			return err
 		}
 		part, ranged := t.partial, !req.Range.IsZero() && req.Range.Offset >= 0 && (known || req.IfChanged.IsZero())
@@ -42,7 +42,7 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 			part.Offset += req.Range.Offset
 			if rest := t.partial.Length - req.Range.Offset; t.partial.Length > 0 {
 				if rest <= 0 {
-					return &fetch.Error{Code: fetch.ErrRange}
+					return &driver.Error{Code: driver.ErrRange}
 				}
 				part.Length = rest
 			}
@@ -67,9 +67,9 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 		if ranged {
 			if b.left == 0 && req.Range.Offset > 0 {
 				s.Lines.Break(io.ErrUnexpectedEOF) // the rest of the answer is of no use
-				return &fetch.Error{Code: fetch.ErrRange}
+				return &driver.Error{Code: driver.ErrRange}
 			}
-			resp.Range = fetch.Range{Offset: req.Range.Offset, Length: b.left}
+			resp.Range = driver.Range{Offset: req.Range.Offset, Length: b.left}
 			if t.section == "" && t.partial.IsZero() {
 				resp.Total = size
 			}
@@ -79,7 +79,7 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		l.Put()
 		return resp, nil
 	}
@@ -89,7 +89,7 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 }
 
 // describe fills in what is known of a message without its text, and returns its size.
-func (s *session) describe(t *target, stat bool, meta *fetch.Meta) (size int64, err error) {
+func (s *session) describe(t *target, stat bool, meta *driver.Meta) (size int64, err error) {
 	items := sizeItems
 	if stat {
 		items = statItems
@@ -115,7 +115,7 @@ func (s *session) describe(t *target, stat bool, meta *fetch.Meta) (size int64, 
 	case err != nil:
 		return 0, err
 	case !found:
-		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the mailbox has no message %d", t.uid)}
+		return 0, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the mailbox has no message %d", t.uid)}
 	}
 	if stat && t.section == "" && t.partial.IsZero() {
 		meta.Size = size
@@ -124,7 +124,7 @@ func (s *session) describe(t *target, stat bool, meta *fetch.Meta) (size int64, 
 }
 
 // begin asks for content and reads up to where it begins.
-func (s *session) begin(t *target, part fetch.Range, b *content) error {
+func (s *session) begin(t *target, part driver.Range, b *content) error {
 	what := fmt.Sprintf("BODY.PEEK[%s]", t.section)
 	if !part.IsZero() {
 		if part.Length == 0 {
@@ -149,7 +149,7 @@ func (s *session) begin(t *target, part fetch.Range, b *content) error {
 		}
 		if done, err := s.status("", tag, r); done || err != nil {
 			if err == nil {
-				err = &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the server has no such part of message %d", t.uid)}
+				err = &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the server has no such part of message %d", t.uid)}
 			}
 			return err
 		}
@@ -183,9 +183,9 @@ func (t *target) contentType() string {
 }
 
 func (t *target) fileName() string {
-	name := fetch.SafeName(strings.ReplaceAll(fmt.Sprintf("%s-%d", t.mailbox, t.uid), "/", "_"))
+	name := driver.SafeName(strings.ReplaceAll(fmt.Sprintf("%s-%d", t.mailbox, t.uid), "/", "_"))
 	if t.section != "" {
-		return fetch.SafeName(name + "-" + t.section)
+		return driver.SafeName(name + "-" + t.section)
 	}
 	return strings.TrimLeft(name, ".-") + ".eml"
 }
@@ -209,7 +209,7 @@ type content struct {
 
 // check returns an error if what comes is not the part that was asked for: the caller may append it to
 // bytes that it has already.
-func (b *content) check(part fetch.Range, partial bool) error {
+func (b *content) check(part driver.Range, partial bool) error {
 	switch {
 	case !partial:
 	case b.origin != part.Offset:

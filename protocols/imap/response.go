@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // Bounds of what a server says that is not content.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -26,13 +26,13 @@ type session struct {
 type lease = mailsession.Lease[*session]
 
 // dial connects and logs in.
-func (d *driver) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
+func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
 	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.begin(ctx, srv, s) })
 }
 
 // begin has the conversation up to the login.
-func (d *driver) begin(ctx context.Context, srv *mailsession.Server, s *session) error {
+func (d *opener) begin(ctx context.Context, srv *mailsession.Server, s *session) error {
 	greeting, err := s.read(false)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (d *driver) begin(ctx context.Context, srv *mailsession.Server, s *session)
 	}
 	if condition == "PREAUTH" {
 		if d.opts.StartTLS && !s.Secure {
-			return &fetch.Error{Code: fetch.ErrTLS, Err: errors.New("the server leaves no time to begin TLS")}
+			return &driver.Error{Code: driver.ErrTLS, Err: errors.New("the server leaves no time to begin TLS")}
 		}
 		return nil
 	}
@@ -163,9 +163,9 @@ func (s *session) examine(t *target, again bool) error {
 			}
 			return nil
 		})
-		var e *fetch.Error
-		if errors.As(err, &e) && strings.HasPrefix(e.Reply.Text, "NO") && e.Code == fetch.ErrRefused {
-			e.Code = fetch.ErrNotFound // older servers say no more than no
+		var e *driver.Error
+		if errors.As(err, &e) && strings.HasPrefix(e.Reply.Text, "NO") && e.Code == driver.ErrRefused {
+			e.Code = driver.ErrNotFound // older servers say no more than no
 		}
 		if err != nil {
 			return err
@@ -173,7 +173,7 @@ func (s *session) examine(t *target, again bool) error {
 		s.mailbox = name
 	}
 	if t.validity != 0 && t.validity != s.validity {
-		return &fetch.Error{Code: fetch.ErrNotFound,
+		return &driver.Error{Code: driver.ErrNotFound,
 			Err: fmt.Errorf("the mailbox is not the one that the URL means: its UIDVALIDITY is %d", s.validity)}
 	}
 	return nil
@@ -181,7 +181,7 @@ func (s *session) examine(t *target, again bool) error {
 
 // with leases a session, with the mailbox of t selected if possible, and runs op on it. If with
 // succeeds, the caller must end the lease.
-func (d *driver) with(ctx context.Context, t *target, op func(*session) error) (lease, error) {
+func (d *opener) with(ctx context.Context, t *target, op func(*session) error) (lease, error) {
 	name := encodeName(t.mailbox)
 	return d.pool.Lease(ctx, &t.Server, func(s *session) bool { return s.mailbox == name }, func(l lease) error { return op(l.Conn) })
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
@@ -20,7 +20,7 @@ type target struct {
 	validity uint32  // the mailbox's UIDVALIDITY; 0 if the URL does not say
 	uid      uint32  // the message; 0 is the mailbox
 	section  string  // the part of the message; "" is all of it
-	partial  fetch.Range
+	partial  driver.Range
 	search   string // a search program
 }
 
@@ -67,7 +67,7 @@ func parse(u uri.URI) (*target, error) {
 }
 
 func malformed(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
+	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
 // parsePath decodes what follows the host.
@@ -144,7 +144,7 @@ func parseNumber(what, value string) (uint32, error) {
 }
 
 // parsePartial reads "OFFSET" or "OFFSET.LENGTH".
-func parsePartial(value string) (fetch.Range, error) {
+func parsePartial(value string) (driver.Range, error) {
 	offset, length, some := strings.Cut(value, ".")
 	o, err := strconv.ParseInt(offset, 10, 64)
 	l := int64(0)
@@ -154,9 +154,9 @@ func parsePartial(value string) (fetch.Range, error) {
 		}
 	}
 	if err != nil || o < 0 || l < 0 || o > math.MaxUint32 || l > math.MaxUint32 {
-		return fetch.Range{}, malformed("%q is no part in bytes", value)
+		return driver.Range{}, malformed("%q is no part in bytes", value)
 	}
-	return fetch.Range{Offset: o, Length: l}, nil
+	return driver.Range{Offset: o, Length: l}, nil
 }
 
 // isSection reports whether the text can stand between the brackets of BODY[] (RFC 3501, section

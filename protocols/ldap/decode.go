@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 const (

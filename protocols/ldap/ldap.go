@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -25,13 +25,13 @@ type Options struct {
 }
 
 // Load registers the driver with default options.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		d := &driver{env, opts}
-		s := fetch.Scheme{Name: "ldap", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpList},
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
+		d := &opener{env, opts}
+		s := driver.Scheme{Name: "ldap", Port: port, Ops: []driver.Op{driver.OpGet, driver.OpList},
 			Summary: "entries of a directory, as LDIF", Driver: d}
 		reg.Register(s)
 		s.Name, s.Port, s.Summary = "ldaps", portTLS, "entries of a directory, as LDIF, over TLS"
@@ -39,14 +39,14 @@ func With(opts Options) fetch.Loader {
 	}
 }
 
-type driver struct {
-	env  *fetch.Env
+type opener struct {
+	env  driver.Env
 	opts Options
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-	q, err := parseURL(req.URL, req.Op == fetch.OpList)
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
+	q, err := parseURL(req.URL, req.Op == driver.OpList)
 	if err != nil {
 		return nil, err
 	}
@@ -60,27 +60,27 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		b.Close()
 		var away *referral
 		if errors.As(err, &away) {
-			return &fetch.Response{Location: away.to, Meta: fetch.Meta{Reply: away.reply}, Body: fetch.NoBody}, nil
+			return &driver.Response{Location: away.to, Meta: driver.Meta{Reply: away.reply}, Body: driver.NoBody}, nil
 		}
 		return nil, err
 	}
 	done()
-	resp := &fetch.Response{Meta: fetch.Meta{ContentType: "text/x-ldif", Size: -1, Name: fetch.SafeName(q.dn + ".ldif")}}
-	if req.Op != fetch.OpList {
+	resp := &driver.Response{Meta: driver.Meta{ContentType: "text/x-ldif", Size: -1, Name: driver.SafeName(q.dn + ".ldif")}}
+	if req.Op != driver.OpList {
 		resp.Body = newDocument(b)
 		return resp, nil
 	}
-	resp.Kind = fetch.KindListing
-	resp.Body, resp.Parse = fetch.NewListing(b.parts(req.URL), b.Close)
+	resp.Kind = driver.KindListing
+	resp.Body, resp.Parse = driver.NewListing(b.parts(req.URL), b.Close)
 	return resp, nil
 }
 
 // connect returns a session that is ready for the search.
-func (d *driver) connect(ctx context.Context, req *fetch.Request, q query) (*session, error) {
+func (d *opener) connect(ctx context.Context, req *driver.Request, q query) (*session, error) {
 	secure := req.URL.Scheme() == "ldaps"
 	if q.user != "" && !secure && !d.opts.StartTLS && !d.opts.AllowPlaintext {
-		return nil, &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password would travel in plaintext"),
-			Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use ldaps or StartTLS"}
+		return nil, &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password would travel in plaintext"),
+			Reason: driver.Reason{Kind: driver.ReasonPlaintext}, Hint: "use ldaps or StartTLS"}
 	}
 	conn, err := d.env.Dial(ctx, "tcp", req.URL.HostPort(defaultPort(req.URL)))
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *driver) connect(ctx context.Context, req *fetch.Request, q query) (*ses
 	return s, nil
 }
 
-func (d *driver) prepare(ctx context.Context, req *fetch.Request, q query, s *session, secure bool) error {
+func (d *opener) prepare(ctx context.Context, req *driver.Request, q query, s *session, secure bool) error {
 	if !secure && d.opts.StartTLS {
 		if err := s.startTLS(); err != nil {
 			return err
@@ -104,7 +104,7 @@ func (d *driver) prepare(ctx context.Context, req *fetch.Request, q query, s *se
 	} else if !secure {
 		return d.bind(ctx, req, q, s)
 	}
-	if err := d.env.Handshake(ctx, s.conn, d.env.TLSConfig(ctx, req.URL.Host())); err != nil {
+	if err := s.conn.Handshake(ctx, d.env.TLSConfig(ctx, req.URL.Host())); err != nil {
 		return err
 	}
 	return d.bind(ctx, req, q, s)
@@ -114,25 +114,25 @@ func (d *driver) prepare(ctx context.Context, req *fetch.Request, q query, s *se
 const maxBinds = 3
 
 // bind authenticates as the user in the URL. Without one, the session stays anonymous.
-func (d *driver) bind(ctx context.Context, req *fetch.Request, q query, s *session) error {
+func (d *opener) bind(ctx context.Context, req *driver.Request, q query, s *session) error {
 	if q.user == "" {
 		return nil
 	}
 	var refused error
 	for attempt := 1; attempt <= maxBinds; attempt++ {
-		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: req.URL, Mechanism: "ldap", User: q.user, Attempt: attempt})
+		cred, err := d.env.Credential(ctx, driver.Challenge{URL: req.URL, Mechanism: "ldap", User: q.user, Attempt: attempt})
 		switch {
-		case refused != nil && errors.Is(err, fetch.ErrAuth):
+		case refused != nil && errors.Is(err, driver.ErrAuth):
 			return refused
 		case err != nil:
 			return err
 		case cred.Password == "":
 			// A server would treat it as an anonymous login, which succeeds (RFC 4513, section
 			// 5.1.2).
-			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password is empty")}
+			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password is empty")}
 		}
 		refused = s.bind(q.user, cred.Password)
-		if !errors.Is(refused, fetch.ErrAuth) {
+		if !errors.Is(refused, driver.ErrAuth) {
 			return refused
 		}
 	}
@@ -146,9 +146,9 @@ func defaultPort(u uri.URI) uint16 {
 	return port
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
-	q, err := parseURL(req.URL, req.Op == fetch.OpList)
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
+	q, err := parseURL(req.URL, req.Op == driver.OpList)
 	if err != nil {
 		return nil, err
 	}
@@ -163,6 +163,6 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
 )

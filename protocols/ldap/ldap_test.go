@@ -200,7 +200,7 @@ func TestAnotherPasswordIsTried(t *testing.T) {
 	var rec fetchtest.Recording
 	c := fetch.New(&fetch.Options{
 		TLS:      clientTLS,
-		Recorder: fetch.JoinRecorders(rec.Recorder, fetch.Trace(func(_ bool, line string) { trace.WriteString(line + "\n") })),
+		Recorder: fetch.JoinRecorders(rec.Recorder, fetch.RecordLines(func(_ bool, line string) { trace.WriteString(line + "\n") })),
 		Credentials: fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 			if ch.Mechanism != "ldap" || ch.User != "cn=joe" {
 				t.Errorf("challenge %+v", ch)

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // maxColumn is the length at which a line of LDIF is folded.
@@ -32,7 +32,7 @@ func (t *text) append(b []byte) (_ []byte, all bool) {
 		t.begun = true
 		b = append(b, '\n')
 		for _, u := range t.references {
-			b = appendFolded(b, "# search reference", ": ", []byte(fetch.Printable(u)))
+			b = appendFolded(b, "# search reference", ": ", []byte(driver.Printable(u)))
 		}
 		if t.references == nil {
 			b = appendValue(b, "dn", []byte(t.dn))

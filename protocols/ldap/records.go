@@ -6,7 +6,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -32,7 +32,7 @@ func (b *records) begin() error {
 	rec, err := b.receiveRecord()
 	switch {
 	case err == io.EOF && !b.query.list:
-		return &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("no entry matches")}
+		return &driver.Error{Code: driver.ErrNotFound, Err: errors.New("no entry matches")}
 	case err == io.EOF:
 		b.end = err
 	case err != nil:
@@ -105,9 +105,9 @@ func (b *records) receiveRecord() (record, error) {
 }
 
 // parts yields the LDIF and the entries of each record.
-func (b *records) parts(base uri.URI) iter.Seq2[fetch.Part, error] {
-	return func(yield func(fetch.Part, error) bool) {
-		if !yield(fetch.Part{Text: []byte(header)}, nil) {
+func (b *records) parts(base uri.URI) iter.Seq2[driver.Part, error] {
+	return func(yield func(driver.Part, error) bool) {
+		if !yield(driver.Part{Text: []byte(header)}, nil) {
 			return
 		}
 		for {
@@ -116,10 +116,10 @@ func (b *records) parts(base uri.URI) iter.Seq2[fetch.Part, error] {
 				return
 			}
 			if err != nil {
-				yield(fetch.Part{}, err)
+				yield(driver.Part{}, err)
 				return
 			}
-			part := fetch.Part{Entries: b.describe(base, rec)}
+			part := driver.Part{Entries: b.describe(base, rec)}
 			for part.Text = range rec.ldif {
 				if !yield(part, nil) {
 					return
@@ -131,12 +131,12 @@ func (b *records) parts(base uri.URI) iter.Seq2[fetch.Part, error] {
 }
 
 // describe returns the entries for a record.
-func (b *records) describe(base uri.URI, rec record) []fetch.Entry {
-	var list []fetch.Entry
+func (b *records) describe(base uri.URI, rec record) []driver.Entry {
+	var list []driver.Entry
 	for _, text := range rec.references {
-		e := fetch.Entry{Name: text, Kind: fetch.EntryText, Size: -1}
+		e := driver.Entry{Name: text, Kind: driver.EntryText, Size: -1}
 		if u, err := uri.Parse(text); err == nil && u.IsAbs() {
-			e.URL, e.Kind, e.Rel = u, fetch.EntryListing, "item"
+			e.URL, e.Kind, e.Rel = u, driver.EntryListing, "item"
 		}
 		list = append(list, e)
 	}
@@ -145,7 +145,7 @@ func (b *records) describe(base uri.URI, rec record) []fetch.Entry {
 	case b.query.roots:
 		for _, a := range rec.attributes {
 			for _, dn := range a.values {
-				list = append(list, member(base, string(dn), "", fetch.EntryListing))
+				list = append(list, member(base, string(dn), "", driver.EntryListing))
 			}
 		}
 	default:
@@ -155,18 +155,18 @@ func (b *records) describe(base uri.URI, rec record) []fetch.Entry {
 }
 
 // kind says whether there are entries below this one. If the server does not say, there may be.
-func (r record) kind() fetch.EntryKind {
+func (r record) kind() driver.EntryKind {
 	for _, a := range r.attributes {
 		if strings.EqualFold(a.name, "hasSubordinates") && len(a.values) == 1 && strings.EqualFold(string(a.values[0]), "FALSE") {
-			return fetch.EntryObject
+			return driver.EntryObject
 		}
 	}
-	return fetch.EntryListing
+	return driver.EntryListing
 }
 
 // member returns the entry for dn. Its name omits the part that dn shares with the entry above.
-func member(base uri.URI, dn, above string, kind fetch.EntryKind) fetch.Entry {
-	e := fetch.Entry{Name: dn, Kind: kind, Rel: "item", ContentType: "text/x-ldif", Size: -1, Sys: Entry{DN: dn}}
+func member(base uri.URI, dn, above string, kind driver.EntryKind) driver.Entry {
+	e := driver.Entry{Name: dn, Kind: kind, Rel: "item", ContentType: "text/x-ldif", Size: -1, Sys: Entry{DN: dn}}
 	if n := len(dn) - len(above) - 1; above != "" && n > 0 && dn[n] == ',' && strings.EqualFold(dn[n+1:], above) {
 		e.Name = dn[:n]
 	}

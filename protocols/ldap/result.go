@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-ldap/ldap/v3"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // A result is how a server concludes an operation (RFC 4511, section 4.1.9).
@@ -35,7 +35,7 @@ func parseResult(content []byte) (result, error) {
 // String returns the code, its meaning and the server's message.
 func (r result) String() string { return r.reply().String() }
 
-func (r result) reply() fetch.Reply {
+func (r result) reply() driver.Reply {
 	text := ldap.LDAPResultCodeMap[uint16(min(r.code, 0xffff))]
 	switch {
 	case text == "":
@@ -43,19 +43,19 @@ func (r result) reply() fetch.Reply {
 	case r.text != "":
 		text += ": " + r.text
 	}
-	return fetch.Reply{Code: int(r.code), Text: text}
+	return driver.Reply{Code: int(r.code), Text: text}
 }
 
 // classes lists the result codes that have an error class.
-var classes = map[fetch.Code][]int64{
-	fetch.ErrAuth: {ldap.LDAPResultAuthMethodNotSupported, ldap.LDAPResultStrongAuthRequired, ldap.LDAPResultConfidentialityRequired,
+var classes = map[driver.Code][]int64{
+	driver.ErrAuth: {ldap.LDAPResultAuthMethodNotSupported, ldap.LDAPResultStrongAuthRequired, ldap.LDAPResultConfidentialityRequired,
 		ldap.LDAPResultInappropriateAuthentication, ldap.LDAPResultInvalidCredentials},
-	fetch.ErrBusy:      {ldap.LDAPResultBusy, ldap.LDAPResultUnavailable},
-	fetch.ErrNotFound:  {ldap.LDAPResultNoSuchObject},
-	fetch.ErrProtocol:  {ldap.LDAPResultProtocolError},
-	fetch.ErrRefused:   {ldap.LDAPResultInsufficientAccessRights, ldap.LDAPResultUnwillingToPerform},
-	fetch.ErrTruncated: {ldap.LDAPResultTimeLimitExceeded, ldap.LDAPResultSizeLimitExceeded, ldap.LDAPResultAdminLimitExceeded},
-	fetch.ErrURL:       {ldap.LDAPResultInvalidDNSyntax, ldap.LDAPResultInappropriateMatching},
+	driver.ErrBusy:      {ldap.LDAPResultBusy, ldap.LDAPResultUnavailable},
+	driver.ErrNotFound:  {ldap.LDAPResultNoSuchObject},
+	driver.ErrProtocol:  {ldap.LDAPResultProtocolError},
+	driver.ErrRefused:   {ldap.LDAPResultInsufficientAccessRights, ldap.LDAPResultUnwillingToPerform},
+	driver.ErrTruncated: {ldap.LDAPResultTimeLimitExceeded, ldap.LDAPResultSizeLimitExceeded, ldap.LDAPResultAdminLimitExceeded},
+	driver.ErrURL:       {ldap.LDAPResultInvalidDNSyntax, ldap.LDAPResultInappropriateMatching},
 }
 
 // hints suggests what to do about some result codes.
@@ -70,7 +70,7 @@ var hints = map[int64]string{
 
 // err returns the error that the result reports, or nil.
 func (r result) err() error {
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: r.reply(), Hint: hints[r.code]}
+	e := &driver.Error{Code: driver.ErrServer, Reply: r.reply(), Hint: hints[r.code]}
 	switch {
 	case r.code == ldap.LDAPResultSuccess:
 		return nil
@@ -84,14 +84,14 @@ func (r result) err() error {
 			e.Code = class
 		}
 	}
-	e.Retry = e.Code == fetch.ErrBusy
+	e.Retry = e.Code == driver.ErrBusy
 	return e
 }
 
 // A referral is an error that names other servers to ask.
 type referral struct {
 	to    []uri.URI
-	reply fetch.Reply
+	reply driver.Reply
 }
 
 func (r *referral) Error() string { return "the server refers to another" }
@@ -104,7 +104,7 @@ func (r result) refer() error {
 		}
 	}
 	if len(away.to) == 0 {
-		return &fetch.Error{Code: fetch.ErrRedirect, Reply: away.reply, Err: errors.New("the server refers to another, and does not say where")}
+		return &driver.Error{Code: driver.ErrRedirect, Reply: away.reply, Err: errors.New("the server refers to another, and does not say where")}
 	}
 	return away
 }

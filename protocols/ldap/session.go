@@ -10,20 +10,20 @@ import (
 	ber "github.com/go-asn1-ber/asn1-ber"
 	"github.com/go-ldap/ldap/v3"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A session is a connection with one request outstanding. It reads only when its user does, so that
 // a slow reader slows the server down instead of using memory.
 type session struct {
-	conn *fetch.Conn
+	conn *driver.Conn
 	r    *bufio.Reader
 	last []byte        // the message that was received last
 	id   int64         // of the last request
 	time time.Duration // for a response that consists only of a result; 0 for any
 }
 
-func newSession(conn *fetch.Conn, limit time.Duration) *session {
+func newSession(conn *driver.Conn, limit time.Duration) *session {
 	return &session{conn: conn, r: bufio.NewReaderSize(conn, 64<<10), time: limit}
 }
 
@@ -121,9 +121,9 @@ func (s *session) startTLS() error {
 		return err
 	}
 	if err := s.done(tagExtendedResponse); err != nil {
-		var e *fetch.Error
+		var e *driver.Error
 		if errors.As(err, &e) && !e.Reply.IsZero() {
-			return &fetch.Error{Code: fetch.ErrTLS, Reply: e.Reply, Retry: e.Retry, Err: errors.New("the server refuses StartTLS")}
+			return &driver.Error{Code: driver.ErrTLS, Reply: e.Reply, Retry: e.Retry, Err: errors.New("the server refuses StartTLS")}
 		}
 		return err
 	}
@@ -137,5 +137,5 @@ func (s *session) startTLS() error {
 func (s *session) Close() error { return s.conn.Close() }
 
 func violation(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
+	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf(format, args...)}
 }

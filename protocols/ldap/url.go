@@ -7,7 +7,7 @@ import (
 	ber "github.com/go-asn1-ber/asn1-ber"
 	"github.com/go-ldap/ldap/v3"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -31,7 +31,7 @@ var scopes = []string{ldap.ScopeBaseObject: "base", ldap.ScopeSingleLevel: "one"
 func parseURL(u uri.URI, list bool) (query, error) {
 	q := query{filter: "(objectClass=*)", list: list}
 	if u.Host() == "" {
-		return q, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the URL names no server"), Hint: "write it as ldap://HOST/DN"}
+		return q, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the URL names no server"), Hint: "write it as ldap://HOST/DN"}
 	}
 	q.user, _ = u.User()
 	text, _ := u.Query()
@@ -112,14 +112,14 @@ func (q *query) parseExtensions(text string) error {
 }
 
 func malformed(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
+	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
 }
 
 // String describes the search for people.
 func (q query) String() string {
-	s := fmt.Sprintf("search %q scope=%s filter=%s", q.dn, scopes[q.scope], fetch.Printable(q.filter))
+	s := fmt.Sprintf("search %q scope=%s filter=%s", q.dn, scopes[q.scope], driver.Printable(q.filter))
 	if len(q.attributes) > 0 {
-		s += " attributes=" + fetch.Printable(strings.Join(q.attributes, ","))
+		s += " attributes=" + driver.Printable(strings.Join(q.attributes, ","))
 	}
 	return s
 }

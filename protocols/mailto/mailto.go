@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/mailbox"
@@ -26,25 +26,25 @@ type Options struct {
 }
 
 // Load registers the driver with default options.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) fetch.Loader {
-	return func(_ *fetch.Env, reg *fetch.Registry) {
-		s := fetch.Scheme{Name: "mailto", Driver: &driver{opts},
+func With(opts Options) driver.Loader {
+	return func(_ driver.Env, reg *driver.Registry) {
+		s := driver.Scheme{Name: "mailto", Driver: &opener{opts},
 			Summary: "a mail address; nothing is sent"}
 		if len(opts.Mailboxes) > 0 {
-			s.Ops, s.Local = []fetch.Op{fetch.OpGet, fetch.OpList}, true
+			s.Ops, s.Local = []driver.Op{driver.OpGet, driver.OpList}, true
 			s.Summary = "the messages to and from an address, in mailboxes; nothing is sent"
 		}
 		reg.Register(s)
 	}
 }
 
-type driver struct{ opts Options }
+type opener struct{ opts Options }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	m, err := uri.ParseMailto(req.URL)
 	if err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 		if len(m.To) > 0 {
 			what = "it is the mail address " + strings.Join(m.To, ", ")
 		}
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New(what),
-			Reason: fetch.Reason{Kind: fetch.ReasonMailDraft},
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New(what),
+			Reason: driver.Reason{Kind: driver.ReasonMailDraft},
 			Hint:   "with mailboxes, the messages to and from the address can be listed"}
 	}
 	return d.list(ctx, req.URL, m.To)
@@ -72,13 +72,13 @@ type Message struct {
 }
 
 // list returns the messages that have one of the addresses in their header.
-func (d *driver) list(ctx context.Context, u uri.URI, addresses []string) (*fetch.Response, error) {
+func (d *opener) list(ctx context.Context, u uri.URI, addresses []string) (*driver.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	parts := func(yield func(fetch.Part, error) bool) {
+	parts := func(yield func(driver.Part, error) bool) {
 		boxes := mailbox.Boxes{Paths: d.opts.Mailboxes}
 		for m, err := range boxes.All(ctx) {
 			if err != nil {
-				yield(fetch.Part{}, err)
+				yield(driver.Part{}, err)
 				return
 			}
 			h := message.ParseHeader(m.Head)
@@ -86,16 +86,16 @@ func (d *driver) list(ctx context.Context, u uri.URI, addresses []string) (*fetc
 				continue
 			}
 			e := entry(m, h)
-			if !yield(fetch.Part{Text: line(e), Entries: []fetch.Entry{e}}, nil) {
+			if !yield(driver.Part{Text: line(e), Entries: []driver.Entry{e}}, nil) {
 				return
 			}
 		}
 	}
-	resp := &fetch.Response{
+	resp := &driver.Response{
 		URL:  u,
-		Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain; charset=utf-8", Size: -1},
+		Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain; charset=utf-8", Size: -1},
 	}
-	resp.Body, resp.Parse = fetch.NewListing(parts, func() error { cancel(); return nil })
+	resp.Body, resp.Parse = driver.NewListing(parts, func() error { cancel(); return nil })
 	return resp, nil
 }
 
@@ -141,26 +141,26 @@ func inAddress(c byte) bool {
 }
 
 // entry describes a message.
-func entry(m *mailbox.Message, h textproto.MIMEHeader) fetch.Entry {
+func entry(m *mailbox.Message, h textproto.MIMEHeader) driver.Entry {
 	sys := Message{
 		MessageID: h.Get("Message-Id"), From: message.Decode(h.Get("From")), To: message.Decode(h.Get("To")),
 		Subject: message.Decode(h.Get("Subject")), Date: h.Get("Date"), Mailbox: m.Path,
 	}
-	e := fetch.Entry{
-		Name: sys.Subject, Kind: fetch.EntryText, Rel: "item", ContentType: "message/rfc822",
+	e := driver.Entry{
+		Name: sys.Subject, Kind: driver.EntryText, Rel: "item", ContentType: "message/rfc822",
 		Size: m.Size, Sys: sys,
 	}
 	e.ModTime, _ = mail.ParseDate(sys.Date)
 	if id := strings.Trim(sys.MessageID, "<> \t"); id != "" && !strings.ContainsAny(id, "<>\r\n\x00") {
 		if u, err := (uri.MID{MessageID: id}).URI(); err == nil {
-			e.URL, e.Kind = u, fetch.EntryObject
+			e.URL, e.Kind = u, driver.EntryObject
 		}
 	}
 	return e
 }
 
 // line is an entry as text: identifier, date, sender and subject, divided by tabs.
-func line(e fetch.Entry) []byte {
+func line(e driver.Entry) []byte {
 	m := e.Sys.(Message)
 	date := ""
 	if !e.ModTime.IsZero() {
@@ -172,4 +172,4 @@ func line(e fetch.Entry) []byte {
 // oneLine makes a field fit into a line of fields.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-var _ fetch.Driver = (*driver)(nil)
+var _ driver.Driver = (*opener)(nil)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -35,7 +36,7 @@ func TestGetNamesTheAddress(t *testing.T) {
 	if _, err := c.Get(t.Context(), "mailto:a%0D%0AB@x"); !errors.Is(err, fetch.ErrURL) {
 		t.Errorf("line end in an address: %v", err)
 	}
-	if s := c.Schemes()[0]; s.State() != fetch.StateNamesOnly {
+	if s := c.Schemes()[0]; s.State() != driver.StateNamesOnly {
 		t.Errorf("state %q", s.State())
 	}
 }

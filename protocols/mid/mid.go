@@ -10,7 +10,7 @@ import (
 	"net/mail"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/mailbox"
@@ -27,29 +27,29 @@ type Options struct {
 }
 
 // Load registers the driver with default options.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		d := &driver{env, opts}
-		ops := []fetch.Op{fetch.OpGet, fetch.OpStat}
-		reg.Register(fetch.Scheme{Name: "mid", Ops: ops, Local: true, Driver: d,
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
+		d := &opener{env, opts}
+		ops := []driver.Op{driver.OpGet, driver.OpStat}
+		reg.Register(driver.Scheme{Name: "mid", Ops: ops, Local: true, Driver: d,
 			Summary: "messages in received mail, by message-id"})
 		// Not Local: any message may lead to its own parts, and openPart itself keeps others out of
 		// the mailboxes.
-		reg.Register(fetch.Scheme{Name: "cid", Ops: ops, Driver: fetch.DriverFunc(d.openPart),
+		reg.Register(driver.Scheme{Name: "cid", Ops: ops, Driver: driver.DriverFunc(d.openPart),
 			Summary: "parts of a message, by content-id"})
 	}
 }
 
-type driver struct {
-	env  *fetch.Env
+type opener struct {
+	env  driver.Env
 	opts Options
 }
 
 // boxes returns the mailboxes to search.
-func (d *driver) boxes() *mailbox.Boxes {
+func (d *opener) boxes() *mailbox.Boxes {
 	b := &mailbox.Boxes{Paths: d.opts.Mailboxes, Cache: d.opts.CacheDir}
 	if b.Paths == nil {
 		b.Paths = mailbox.Default()
@@ -60,15 +60,15 @@ func (d *driver) boxes() *mailbox.Boxes {
 	return b
 }
 
-// Open implements fetch.Driver for mid.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver for mid.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	id, err := uri.ParseMID(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	boxes := d.boxes()
 	m, err := boxes.Find(ctx, id.MessageID)
-	var resp *fetch.Response
+	var resp *driver.Response
 	switch {
 	case err == nil:
 		resp, err = respond(m)
@@ -89,21 +89,21 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 
 // fromNews asks the news server, if there is one, for a message that is in no mailbox. In RFC 1630,
 // both share one name space.
-func (d *driver) fromNews(ctx context.Context, op fetch.Op, id uri.MID, missing *fetch.Error) (*fetch.Response, error) {
+func (d *opener) fromNews(ctx context.Context, op driver.Op, id uri.MID, missing *driver.Error) (*driver.Response, error) {
 	if id.ContentID != "" {
-		op = fetch.OpGet // a header does not describe the parts
+		op = driver.OpGet // a header does not describe the parts
 	}
 	article, err := uri.News{MessageID: id.MessageID}.URI()
 	if err != nil {
 		return nil, missing // no article has this identifier
 	}
-	resp, err := d.env.Open(ctx, &fetch.Request{Op: op, URL: article})
-	switch code := fetch.CodeOf(err); {
+	resp, err := d.env.Open(ctx, &driver.Request{Op: op, URL: article})
+	switch code := driver.CodeOf(err); {
 	case err == nil:
 		return resp, nil
-	case code == fetch.ErrURL || code == fetch.ErrScheme:
+	case code == driver.ErrURL || code == driver.ErrScheme:
 		missing.Err = fmt.Errorf("%w; no news server is configured", missing.Err)
-	case code == fetch.ErrNotFound:
+	case code == driver.ErrNotFound:
 		missing.Err = fmt.Errorf("%w; nor does the news server have it", missing.Err)
 	default:
 		return nil, err
@@ -111,18 +111,18 @@ func (d *driver) fromNews(ctx context.Context, op fetch.Op, id uri.MID, missing 
 	return nil, missing
 }
 
-// openPart implements fetch.Driver for cid.
-func (d *driver) openPart(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// openPart implements driver.Driver for cid.
+func (d *opener) openPart(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	id, err := uri.ParseCID(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	var resp *fetch.Response
+	var resp *driver.Response
 	switch {
 	case !req.From.IsZero():
 		resp, err = d.enclosing(ctx, req.From)
 	case d.env.Foreign(ctx):
-		err = &fetch.Error{Code: fetch.ErrPolicy, Reason: fetch.Reason{Kind: fetch.ReasonLocal, Scheme: "cid"},
+		err = &driver.Error{Code: driver.ErrPolicy, Reason: driver.Reason{Kind: driver.ReasonLocal, Scheme: "cid"},
 			Err: errors.New("an untrusted request may not search the mailboxes")}
 	default:
 		resp, err = d.received(ctx, id)
@@ -138,7 +138,7 @@ func (d *driver) openPart(ctx context.Context, req *fetch.Request) (*fetch.Respo
 }
 
 // received opens the message in a mailbox that has a part.
-func (d *driver) received(ctx context.Context, id uri.CID) (*fetch.Response, error) {
+func (d *opener) received(ctx context.Context, id uri.CID) (*driver.Response, error) {
 	boxes := d.boxes()
 	m, err := boxes.FindPart(ctx, id.ContentID)
 	if errors.Is(err, mailbox.ErrNotFound) {
@@ -151,7 +151,7 @@ func (d *driver) received(ctx context.Context, id uri.CID) (*fetch.Response, err
 }
 
 // enclosing opens the message that contained a URL.
-func (d *driver) enclosing(ctx context.Context, from uri.URI) (*fetch.Response, error) {
+func (d *opener) enclosing(ctx context.Context, from uri.URI) (*driver.Response, error) {
 	target := from.WithoutFragment()
 	if id, err := uri.ParseMID(target); err == nil {
 		id.ContentID = "" // the URL was in a part of the message
@@ -160,20 +160,20 @@ func (d *driver) enclosing(ctx context.Context, from uri.URI) (*fetch.Response, 
 		}
 	}
 	// From is the message itself, because that is what leads to its parts.
-	resp, err := d.env.Open(ctx, &fetch.Request{URL: target, From: from})
+	resp, err := d.env.Open(ctx, &driver.Request{URL: target, From: from})
 	if err != nil {
 		return nil, err
 	}
 	if kind := resp.ContentType; !strings.HasPrefix(kind, "message/") && !strings.HasPrefix(kind, "multipart/") {
 		resp.Body.Close()
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable,
 			Err: fmt.Errorf("%s is not a message, so it has no parts", target.Redacted())}
 	}
 	return resp, nil
 }
 
 // respond returns the response for a message in a mailbox.
-func respond(m *mailbox.Message) (*fetch.Response, error) {
+func respond(m *mailbox.Message) (*driver.Response, error) {
 	body, err := m.Open()
 	if err != nil {
 		return nil, err
@@ -184,8 +184,8 @@ func respond(m *mailbox.Message) (*fetch.Response, error) {
 		return nil, err
 	}
 	h := message.ParseHeader(head)
-	resp := &fetch.Response{
-		Meta: fetch.Meta{ContentType: "message/rfc822", Size: m.Size, Header: h},
+	resp := &driver.Response{
+		Meta: driver.Meta{ContentType: "message/rfc822", Size: m.Size, Header: h},
 		Body: replay(head, body),
 	}
 	resp.ETag = h.Get("Message-Id")
@@ -205,33 +205,33 @@ func replay(head []byte, body io.ReadCloser) io.ReadCloser {
 
 // part returns the response for a part, given the response for its message, which it closes if
 // there is no such part.
-func part(resp *fetch.Response, contentID string) (*fetch.Response, error) {
+func part(resp *driver.Response, contentID string) (*driver.Response, error) {
 	p, err := message.OpenContentID(resp.Body, contentID)
 	if err != nil {
 		resp.Body.Close()
 		if errors.Is(err, message.ErrNoPart) {
-			err = &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("part <%s> of the message", contentID)}
+			err = &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("part <%s> of the message", contentID)}
 		}
 		return nil, err
 	}
-	meta := fetch.Meta{ContentType: p.ContentType, Size: -1, Header: p.Header, Validator: resp.Validator}
+	meta := driver.Meta{ContentType: p.ContentType, Size: -1, Header: p.Header, Validator: resp.Validator}
 	if full := p.Header.Get("Content-Type"); strings.HasPrefix(strings.ToLower(full), p.ContentType) {
 		meta.ContentType = full
 	}
 	meta.ETag = "" // that of the message
-	return &fetch.Response{Meta: meta, Body: struct {
+	return &driver.Response{Meta: meta, Body: struct {
 		io.Reader
 		io.Closer
 	}{p.Body(), resp.Body}}, nil
 }
 
 // finish removes the body for OpStat.
-func finish(req *fetch.Request, resp *fetch.Response) (*fetch.Response, error) {
+func finish(req *driver.Request, resp *driver.Response) (*driver.Response, error) {
 	if etag := req.IfChanged.ETag; etag != "" && etag == resp.ETag && req.Range.IsZero() {
 		resp.Body.Close()
-		return nil, &fetch.Error{Code: fetch.ErrNotModified}
+		return nil, &driver.Error{Code: driver.ErrNotModified}
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		resp.Body.Close()
 		resp.Body = io.NopCloser(strings.NewReader(""))
 	}
@@ -239,11 +239,11 @@ func finish(req *fetch.Request, resp *fetch.Response) (*fetch.Response, error) {
 }
 
 // notFound returns an error that says where the message was searched for.
-func notFound(what string, boxes *mailbox.Boxes, cause error) *fetch.Error {
-	e := &fetch.Error{Code: fetch.ErrNotFound}
+func notFound(what string, boxes *mailbox.Boxes, cause error) *driver.Error {
+	e := &driver.Error{Code: driver.ErrNotFound}
 	if len(boxes.Paths) == 0 {
 		e.Err = fmt.Errorf("%s: there is no mailbox to look into", what)
-		e.Reason = fetch.Reason{Kind: fetch.ReasonMailbox}
+		e.Reason = driver.Reason{Kind: driver.ReasonMailbox}
 		return e
 	}
 	e.Err = fmt.Errorf("%s is not in %s", what, strings.Join(boxes.Paths, ", "))
@@ -253,4 +253,4 @@ func notFound(what string, boxes *mailbox.Boxes, cause error) *fetch.Error {
 	return e
 }
 
-var _ fetch.Driver = (*driver)(nil)
+var _ driver.Driver = (*opener)(nil)

@@ -97,11 +97,11 @@ func TestMessagesAndParts(t *testing.T) {
 			t.Errorf("%s from %q: got %q, %+v", tt.url, tt.from, body, resp.Meta)
 		}
 	}
-	m, err := c.Stat(t.Context(), "mid:plain@x")
+	m, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("mid:plain@x")})
 	if err != nil || m.Size != int64(len(plain)) || m.ETag != "<plain@x>" || m.ModTime.Year() != 2020 {
 		t.Errorf("stat: %+v, %v", m, err)
 	}
-	if m, err = c.Stat(t.Context(), "mid:news@x/pic@x"); err != nil || m.ContentType != "image/png; name=x" {
+	if m, err = c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("mid:news@x/pic@x")}); err != nil || m.ContentType != "image/png; name=x" {
 		t.Errorf("stat: %+v, %v", m, err)
 	}
 }

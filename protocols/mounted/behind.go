@@ -4,26 +4,26 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // behind is a driver for nfs that asks the server first, and reads what is mounted if the server
 // cannot be asked or refuses.
 type behind struct {
-	fetch.Driver
-	mounted *driver
+	driver.Driver
+	mounted *opener
 }
 
-// Open implements fetch.Driver. Foreign requests do not read what is mounted: a remote party may not
+// Open implements driver.Driver. Foreign requests do not read what is mounted: a remote party may not
 // lead to files of this machine.
-func (b *behind) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+func (b *behind) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	resp, err := b.Driver.Open(ctx, req)
 	if err == nil || b.mounted.env.Foreign(ctx) || ctx.Err() != nil {
 		return resp, err
 	}
-	switch fetch.CodeOf(err) {
-	case fetch.ErrNetwork, fetch.ErrRefused, fetch.ErrAuth, fetch.ErrProtocol, fetch.ErrServer, "":
+	switch driver.CodeOf(err) {
+	case driver.ErrNetwork, driver.ErrRefused, driver.ErrAuth, driver.ErrProtocol, driver.ErrServer, "":
 	default:
 		return nil, err
 	}
@@ -40,16 +40,16 @@ func (b *behind) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return b.mounted.env.Open(ctx, &dup)
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
+// CloseIdleConnections implements driver.IdleCloser.
 func (b *behind) CloseIdleConnections() {
-	if c, ok := b.Driver.(fetch.IdleCloser); ok {
+	if c, ok := b.Driver.(driver.IdleCloser); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// Explain implements fetch.Explainer.
-func (b *behind) Explain(req *fetch.Request) ([]string, error) {
-	x, ok := b.Driver.(fetch.Explainer)
+// Explain implements driver.Explainer.
+func (b *behind) Explain(req *driver.Request) ([]string, error) {
+	x, ok := b.Driver.(driver.Explainer)
 	if !ok {
 		return nil, nil
 	}
@@ -61,6 +61,6 @@ func (b *behind) Explain(req *fetch.Request) ([]string, error) {
 }
 
 var (
-	_ fetch.IdleCloser = (*behind)(nil)
-	_ fetch.Explainer  = (*behind)(nil)
+	_ driver.IdleCloser = (*behind)(nil)
+	_ driver.Explainer  = (*behind)(nil)
 )

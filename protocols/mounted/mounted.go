@@ -9,7 +9,7 @@ import (
 	"os"
 	"path"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -22,22 +22,22 @@ type Options struct {
 }
 
 // Load registers the driver with default options.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options. The driver requires another one for file URLs. If there is a
 // driver for nfs already, what is mounted is read only where that one fails.
-func With(opts Options) fetch.Loader {
+func With(opts Options) driver.Loader {
 	if opts.AFS == "" {
 		opts.AFS = "/afs"
 	}
 	if opts.Mounts == "" {
 		opts.Mounts = "/proc/mounts"
 	}
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		s := fetch.Scheme{Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true, Local: true}
-		s.Name, s.Summary, s.Driver = "afs", "files of AFS, if it is mounted", &driver{env, opts.cell}
+	return func(env driver.Env, reg *driver.Registry) {
+		s := driver.Scheme{Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, Ranges: true, Local: true}
+		s.Name, s.Summary, s.Driver = "afs", "files of AFS, if it is mounted", &opener{env, opts.cell}
 		reg.Register(s)
-		d := &driver{env, opts.export}
+		d := &opener{env, opts.export}
 		if client, ok := reg.Lookup("nfs"); ok {
 			client.Driver = &behind{client.Driver, d}
 			reg.Replace(client)
@@ -49,15 +49,15 @@ func With(opts Options) fetch.Loader {
 	}
 }
 
-type driver struct {
-	env    *fetch.Env
+type opener struct {
+	env    driver.Env
 	locate func(uri.URI) (dir, rest string, err error) // where a URL's file system is mounted, and the path below
 }
 
 // file returns the file URL for u. A ".." does not lead out of what is mounted.
-func (d *driver) file(u uri.URI) (f uri.URI, dir string, err error) {
+func (d *opener) file(u uri.URI) (f uri.URI, dir string, err error) {
 	if u.Host() == "" || u.Host() == "." || u.Host() == ".." {
-		return f, "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL names no cell or server")}
+		return f, "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names no cell or server")}
 	}
 	dir, rest, err := d.locate(u)
 	if err != nil {
@@ -67,8 +67,8 @@ func (d *driver) file(u uri.URI) (f uri.URI, dir string, err error) {
 	return f, dir, err
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	f, dir, err := d.file(req.URL)
 	if err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return d.env.Open(ctx, &dup)
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	f, _, err := d.file(req.URL)
 	if err != nil {
 		return nil, err
@@ -97,6 +97,6 @@ func (o Options) cell(u uri.URI) (dir, rest string, err error) {
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
 )

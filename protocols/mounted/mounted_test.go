@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/protocols/file"
@@ -30,7 +31,7 @@ func write(t testing.TB, name, content string) string {
 
 // both loads the driver beside that for files.
 func both(opts mounted.Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
+	return func(env driver.Env, reg *driver.Registry) {
 		file.Load(env, reg)
 		mounted.With(opts)(env, reg)
 	}
@@ -116,8 +117,8 @@ func TestRemotePartiesMayNotLeadToMounts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "cell.example/a"), "a")
-	lure := fetch.Use("x-lure", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
-		return &fetch.Response{Location: []uri.URI{uri.MustParse("afs://cell.example/a")}, Body: fetch.NoBody}, nil
+	lure := driver.Use("x-lure", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
+		return &driver.Response{Location: []uri.URI{uri.MustParse("afs://cell.example/a")}, Body: driver.NoBody}, nil
 	}))
 	c := fetch.New(nil, both(mounted.Options{AFS: dir}), lure)
 	defer c.Close()

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const nfsPort = 2049
@@ -31,7 +31,7 @@ func (o Options) export(u uri.URI) (dir, rest string, err error) {
 	defer f.Close()
 	all, err := parseMounts(f)
 	if err != nil {
-		return "", "", &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("%s: %w", o.Mounts, err)}
+		return "", "", &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf("%s: %w", o.Mounts, err)}
 	}
 	name = path.Clean("/" + name)
 	var best mount
@@ -47,7 +47,7 @@ func (o Options) export(u uri.URI) (dir, rest string, err error) {
 }
 
 func notMounted(err error) error {
-	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: err, Hint: "mount it first"}
+	return &driver.Error{Code: driver.ErrNotRetrievable, Err: err, Hint: "mount it first"}
 }
 
 // A mount is a directory of an NFS server, and where it is mounted.

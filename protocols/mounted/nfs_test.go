@@ -28,7 +28,7 @@ func FuzzMounts(f *testing.F) {
 		if err := os.WriteFile(opts.Mounts, []byte(list), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		d := &driver{locate: opts.export}
+		d := &opener{locate: opts.export}
 		file, dir, err := d.file(u)
 		if err != nil {
 			return

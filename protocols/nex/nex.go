@@ -18,9 +18,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
 
@@ -31,17 +31,17 @@ const (
 )
 
 // Load registers the scheme nex.
-func Load(env *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{
+func Load(env driver.Env, reg *driver.Registry) {
+	reg.Register(driver.Scheme{
 		Name:    "nex",
 		Port:    port,
-		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+		Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 		Summary: "documents and directories by the Nex protocol",
-		Driver:  &driver{env},
+		Driver:  &opener{env},
 	})
 }
 
-type driver struct{ env *fetch.Env }
+type opener struct{ env driver.Env }
 
 // parse returns the path to send for a URL: decoded, as servers know of no URLs, and without the
 // slash that begins it. A "?" is a character like others.
@@ -54,7 +54,7 @@ func parse(u uri.URI) (string, error) {
 		return "", err
 	}
 	if len(path) > maxPath {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the path has %d bytes, and %d are the most", len(path), maxPath)}
+		return "", &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the path has %d bytes, and %d are the most", len(path), maxPath)}
 	}
 	return path, wire.CheckLine(path)
 }
@@ -62,39 +62,39 @@ func parse(u uri.URI) (string, error) {
 // isDirectory reports whether a path is that of a directory.
 func isDirectory(path string) bool { return path == "" || strings.HasSuffix(path, "/") }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	path, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == fetch.OpList && !isDirectory(path) {
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a document, not a directory: %w", errors.ErrUnsupported),
+	if req.Op == driver.OpList && !isDirectory(path) {
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("a document, not a directory: %w", errors.ErrUnsupported),
 			Hint: "the path of a directory ends in a slash"}
 	}
 	b := &answer{}
-	question := fetch.Question{Addr: req.URL.HostPort(port), Lines: []string{path}}
-	if err := d.env.Ask(ctx, question, b.begin); err != nil {
+	question := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{path}}
+	if err := driver.Ask(ctx, d.env, question, b.begin); err != nil {
 		return nil, err
 	}
-	resp := &fetch.Response{URL: req.URL, Meta: meta(req.URL, path), Body: b}
-	resp.Size, resp.Framing = -1, fetch.FramedByClose
+	resp := &driver.Response{URL: req.URL, Meta: meta(req.URL, path), Body: b}
+	resp.Size, resp.Framing = -1, driver.FramedByClose
 	if isDirectory(path) {
 		resp.Parse = smallnet.Page{Base: base(req.URL), Plain: true}.Links
-		if req.Op == fetch.OpList {
-			resp.Kind = fetch.KindListing
+		if req.Op == driver.OpList {
+			resp.Kind = driver.KindListing
 		}
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		b.Close()
-		resp.Body, resp.Parse = fetch.NoBody, nil
+		resp.Body, resp.Parse = driver.NoBody, nil
 	}
 	return resp, nil
 }
 
 // meta returns what a URL tells of what it names.
-func meta(u uri.URI, path string) fetch.Meta {
-	return fetch.Meta{Name: fetch.SafeName(u.LastSegment()), ContentType: cmp.Or(fetch.TypeByName(path), "text/plain")}
+func meta(u uri.URI, path string) driver.Meta {
+	return driver.Meta{Name: driver.SafeName(u.LastSegment()), ContentType: cmp.Or(driver.TypeByName(path), "text/plain")}
 }
 
 // base returns what the links of a directory are relative to: a path that is empty is the root.
@@ -112,7 +112,7 @@ type answer struct {
 }
 
 // begin waits for the answer to begin. The answer may be empty.
-func (b *answer) begin(conn *fetch.Conn) error {
+func (b *answer) begin(conn *driver.Conn) error {
 	b.Closer, b.Reader = conn, wire.NewReader(conn, 0)
 	if _, err := b.Peek(1); err != io.EOF {
 		return err
@@ -120,14 +120,14 @@ func (b *answer) begin(conn *fetch.Conn) error {
 	return nil
 }
 
-// Expect implements fetch.Expecter.
-func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+// Expect implements driver.Expecter.
+func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	path, err := parse(req.URL)
 	return meta(req.URL, path), err == nil
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	path, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -136,8 +136,8 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
-	_ fetch.Expecter  = (*driver)(nil)
-	_ io.WriterTo     = (*answer)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
+	_ driver.Expecter  = (*opener)(nil)
+	_ io.WriterTo      = (*answer)(nil)
 )

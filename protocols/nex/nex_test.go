@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers/nexd"
@@ -86,7 +87,7 @@ func TestTheNameTellsTheType(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		if media, _, _ := strings.Cut(resp.ContentType, ";"); media != want || resp.Framing != fetch.FramedByClose || resp.Kind != fetch.KindObject || resp.Size != -1 {
+		if media, _, _ := strings.Cut(resp.ContentType, ";"); media != want || resp.Framing != driver.FramedByClose || resp.Kind != fetch.KindObject || resp.Size != -1 {
 			t.Errorf("%s: %+v, want %s", path, resp.Meta, want)
 		}
 		resp.Body.Close()

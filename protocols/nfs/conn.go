@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
@@ -27,8 +27,8 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // A conn is a connection to a program of a server. One goroutine uses it at a time.
 type conn struct {
-	env      *fetch.Env
-	net      *fetch.Conn
+	env      driver.Env
+	net      *driver.Conn
 	r        *bufio.Reader
 	cred     nfs3.Cred
 	reserved bool // the local port is a reserved one
@@ -54,7 +54,7 @@ func (r *reply) release() {
 	}
 }
 
-func newConn(env *fetch.Env, c *fetch.Conn, reserved bool) *conn {
+func newConn(env driver.Env, c *driver.Conn, reserved bool) *conn {
 	return &conn{env: env, net: c, r: bufio.NewReaderSize(c, 16<<10), reserved: reserved, xid: rand.Uint32(),
 		waiting: make(map[uint32]bool), early: make(map[uint32]*reply)}
 }
@@ -227,7 +227,7 @@ func (c *conn) readlink(handle string) (text string, err error) {
 // A lease is a connection in use, bound to the context of one request.
 type lease struct {
 	*conn
-	*fetch.Lease[string, *conn]
+	*driver.Lease[string, *conn]
 }
 
 // errTooMany says that the path of a URL leads through too many symbolic links.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
 )
@@ -25,7 +25,7 @@ const (
 // connect connects to a program of a server, from a reserved port if that is possible: it is how
 // servers tell the system of a machine from its users. A foreign request is
 // sent as any user would send it.
-func (d *driver) connect(ctx context.Context, addr string) (*conn, error) {
+func (d *opener) connect(ctx context.Context, addr string) (*conn, error) {
 	for n := 0; n < attempts && !d.unprivileged.Load() && !d.env.Foreign(ctx); n++ {
 		port := lowestReserved + rand.N(highestReserved-lowestReserved+1)
 		c, err := d.env.DialFrom(ctx, "tcp", addr, uint16(port))
@@ -47,7 +47,7 @@ func (d *driver) connect(ctx context.Context, addr string) (*conn, error) {
 }
 
 // localPort returns the port that a connection comes from, as far as this machine knows.
-func localPort(c *fetch.Conn) int {
+func localPort(c *driver.Conn) int {
 	if a, ok := c.LocalAddr().(*net.TCPAddr); ok {
 		return a.Port
 	}
@@ -55,7 +55,7 @@ func localPort(c *fetch.Conn) int {
 }
 
 // with connects to another port of the server that l is connected to, and calls do.
-func (d *driver) with(ctx context.Context, l *lease, port uint16, do func(*conn) error) error {
+func (d *opener) with(ctx context.Context, l *lease, port uint16, do func(*conn) error) error {
 	host, _, err := net.SplitHostPort(l.net.RemoteAddr().String())
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ const lowestMount = 512
 
 // mounting calls do with a connection to the MOUNT protocol: at the port that the options name, at
 // that of NFS, or where the port mapper says.
-func (d *driver) mounting(ctx context.Context, l *lease, t *target, do func(*conn) error) error {
+func (d *opener) mounting(ctx context.Context, l *lease, t *target, do func(*conn) error) error {
 	if port := d.opts.MountPort; port != 0 {
 		return d.with(ctx, l, port, do)
 	}
@@ -95,9 +95,9 @@ func (d *driver) mounting(ctx context.Context, l *lease, t *target, do func(*con
 	case err != nil:
 		return because(err, "the server has no public file handle, and its port mapper does not tell where MOUNT is")
 	case port == 0:
-		return &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server has neither a public file handle nor version 3 of the MOUNT protocol")}
+		return &driver.Error{Code: driver.ErrRefused, Err: errors.New("the server has neither a public file handle nor version 3 of the MOUNT protocol")}
 	case port < lowestMount || port > 65535:
-		return &fetch.Error{Code: fetch.ErrPolicy, Reason: fetch.Reason{Kind: fetch.ReasonPort, Port: uint16(port)},
+		return &driver.Error{Code: driver.ErrPolicy, Reason: driver.Reason{Kind: driver.ReasonPort, Port: uint16(port)},
 			Err: fmt.Errorf("the server named port %d for MOUNT", port)}
 	}
 	return d.with(ctx, l, uint16(port), do)
@@ -106,15 +106,15 @@ func (d *driver) mounting(ctx context.Context, l *lease, t *target, do func(*con
 // elsewhere reports whether err says that there is no MOUNT protocol at this port. Some servers hang
 // up on what they do not know.
 func elsewhere(err error) bool {
-	if e := (*fetch.Error)(nil); errors.As(err, &e) {
-		return e.Code == fetch.ErrRefused && e.Reply.Code == 0 && e.Reply.Text != "PROC_UNAVAIL"
+	if e := (*driver.Error)(nil); errors.As(err, &e) {
+		return e.Code == driver.ErrRefused && e.Reply.Code == 0 && e.Reply.Text != "PROC_UNAVAIL"
 	}
 	return isLost(err)
 }
 
 // because adds what an error is the reason for.
 func because(err error, what string) error {
-	var e *fetch.Error
+	var e *driver.Error
 	if !errors.As(err, &e) {
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -8,14 +8,14 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // describe returns the metadata of a file. The file is the same as long as it has the same number,
 // size and times.
-func describe(t *target, a nfs3.Attr) fetch.Meta {
+func describe(t *target, a nfs3.Attr) driver.Meta {
 	meta := remotefile.Describe(t.name(), sizeOf(a), a.MTime.Time())
 	meta.ETag = strconv.Quote(fmt.Sprintf("%x-%x-%x.%x-%x.%x", a.FileID, a.Size,
 		a.MTime.Seconds, a.MTime.Nanoseconds, a.CTime.Seconds, a.CTime.Nanoseconds))
@@ -31,7 +31,7 @@ func sizeOf(a nfs3.Attr) int64 {
 }
 
 // file returns the response for anything but a directory.
-func (d *driver) file(l *lease, t *target, at place) (*fetch.Response, error) {
+func (d *opener) file(l *lease, t *target, at place) (*driver.Response, error) {
 	if !at.attr.IsRegular() {
 		return nil, remotefile.NoFile(at.attr.FileMode())
 	}
@@ -40,8 +40,8 @@ func (d *driver) file(l *lease, t *target, at place) (*fetch.Response, error) {
 	if err := remotefile.NotModified(t.req, same); err != nil {
 		return nil, err
 	}
-	if t.req.Op == fetch.OpStat {
-		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, nil
+	if t.req.Op == driver.OpStat {
+		return &driver.Response{Meta: meta, URL: t.url, Body: driver.NoBody}, nil
 	}
 	if meta.Size < 0 {
 		return nil, remotefile.Violation("a file of %d bytes", at.attr.Size)
@@ -54,14 +54,14 @@ func (d *driver) file(l *lease, t *target, at place) (*fetch.Response, error) {
 	}
 	r := &reads{lease: l, handle: at.handle, size: maxData}
 	if meta.Size == 0 {
-		return &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}, r.nothing(&meta)
+		return &driver.Response{Meta: meta, URL: t.url, Body: driver.NoBody}, r.nothing(&meta)
 	}
 	b := remotefile.NewBody(remotefile.Reads[uint32]{MinWindow: firstWindow, MaxWindow: lastWindow, Size: maxData,
 		Send: r.send, Flush: l.flush, Receive: r.receive, Release: r.release, Lost: isCut}, &meta)
 	if err := b.First(); err != nil { // it says whether the file may be read
 		return nil, err
 	}
-	return &fetch.Response{Meta: meta, URL: t.url, Body: b.Start(func(err error) {
+	return &driver.Response{Meta: meta, URL: t.url, Body: b.Start(func(err error) {
 		if err == net.ErrClosed {
 			l.Discard()
 		} else {
@@ -88,12 +88,12 @@ type reads struct {
 }
 
 // nothing reads where there is nothing, which shows whether the file may be read.
-func (r *reads) nothing(meta *fetch.Meta) error {
+func (r *reads) nothing(meta *driver.Meta) error {
 	xid, asked, _ := r.send(meta.Range.Offset, 1, false)
 	data, err := r.data(xid, asked)
 	r.release()
 	if err == nil && meta.Range.Offset == 0 && len(data.Bytes) > 0 {
-		err = &fetch.Error{Code: fetch.ErrChanged, Retry: true, Err: errors.New("the file is said to be empty, and is not")}
+		err = &driver.Error{Code: driver.ErrChanged, Retry: true, Err: errors.New("the file is said to be empty, and is not")}
 	}
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
@@ -24,7 +24,7 @@ type Sys struct {
 }
 
 // directory returns the response for a directory.
-func (d *driver) directory(l *lease, t *target, w *walk) (*fetch.Response, error) {
+func (d *opener) directory(l *lease, t *target, w *walk) (*driver.Response, error) {
 	base := t.directory()
 	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), w.at.attr.MTime.Time())
 	if !read {
@@ -34,26 +34,26 @@ func (d *driver) directory(l *lease, t *target, w *walk) (*fetch.Response, error
 	if err := x.next(); err != nil { // it says whether the directory may be read
 		return nil, err
 	}
-	resp.Body, resp.Parse = fetch.NewListing(x.parts, func() error { x.lease.Discard(); return nil })
+	resp.Body, resp.Parse = driver.NewListing(x.parts, func() error { x.lease.Discard(); return nil })
 	return resp, nil
 }
 
 // listExports returns the response for a directory that only leads to exports.
-func (d *driver) listExports(t *target, names []string) *fetch.Response {
+func (d *opener) listExports(t *target, names []string) *driver.Response {
 	base := t.directory()
 	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), time.Time{})
 	if !read {
 		return resp
 	}
-	parts := func(yield func(fetch.Part, error) bool) {
+	parts := func(yield func(driver.Part, error) bool) {
 		for _, name := range names {
 			e := remotefile.Directory(remotefile.Member(base, name, true), name, time.Time{}, nil)
-			if !e.URL.IsZero() && !yield(fetch.URIListPart("", e), nil) {
+			if !e.URL.IsZero() && !yield(driver.URIListPart("", e), nil) {
 				return
 			}
 		}
 	}
-	resp.Body, resp.Parse = fetch.NewListing(iter.Seq2[fetch.Part, error](parts), nil)
+	resp.Body, resp.Parse = driver.NewListing(iter.Seq2[driver.Part, error](parts), nil)
 	return resp
 }
 
@@ -70,16 +70,16 @@ type listing struct {
 }
 
 // parts yields a line and an entry for each member.
-func (l *listing) parts(yield func(fetch.Part, error) bool) {
+func (l *listing) parts(yield func(driver.Part, error) bool) {
 	for {
 		for _, e := range l.page.Entries {
 			m, err := l.member(e)
 			if err != nil {
 				l.lease.Put()
-				yield(fetch.Part{}, truncated(err))
+				yield(driver.Part{}, truncated(err))
 				return
 			}
-			if !m.URL.IsZero() && !yield(fetch.URIListPart("", m), nil) {
+			if !m.URL.IsZero() && !yield(driver.URIListPart("", m), nil) {
 				l.lease.Discard()
 				return
 			}
@@ -90,7 +90,7 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 		}
 		if err := l.next(); err != nil {
 			l.lease.Put()
-			yield(fetch.Part{}, truncated(err))
+			yield(driver.Part{}, truncated(err))
 			return
 		}
 	}
@@ -149,20 +149,20 @@ func (l *listing) violation(format string, args ...any) error {
 
 // isUnknown reports whether a server does not know a procedure.
 func isUnknown(err error) bool {
-	e, ok := err.(*fetch.Error)
+	e, ok := err.(*driver.Error)
 	return ok && e.Reply.Text == "PROC_UNAVAIL"
 }
 
 // member returns the entry for a member, the zero Entry if there is none to show.
-func (l *listing) member(e nfs3.Entry) (fetch.Entry, error) {
+func (l *listing) member(e nfs3.Entry) (driver.Entry, error) {
 	if e.Name == "." || e.Name == ".." {
-		return fetch.Entry{}, nil
+		return driver.Entry{}, nil
 	}
 	at := place{handle: e.Handle}
 	if e.Attr == nil || e.Attr.IsLink() && e.Handle == "" {
 		found, err := l.lease.lookup(l.walk.at.handle, e.Name)
 		if refused := statusOf(err) != nfs3.OK; err != nil && !refused {
-			return fetch.Entry{}, err
+			return driver.Entry{}, err
 		} else if !refused {
 			at = found
 		}
@@ -178,7 +178,7 @@ func (l *listing) member(e nfs3.Entry) (fetch.Entry, error) {
 		sys.UID, sys.GID = &attr.UID, &attr.GID
 		var err error
 		if at.attr, sys.Target, err = l.follow(at, e.Name); err != nil {
-			return fetch.Entry{}, err
+			return driver.Entry{}, err
 		}
 	}
 	return l.entry(e.Name, at.attr, sys), nil
@@ -201,7 +201,7 @@ func (l *listing) follow(link place, name string) (nfs3.Attr, string, error) {
 }
 
 // entry returns the entry for a member.
-func (l *listing) entry(name string, a nfs3.Attr, sys Sys) fetch.Entry {
+func (l *listing) entry(name string, a nfs3.Attr, sys Sys) driver.Entry {
 	u, modTime, size := remotefile.Member(l.base, name, a.IsDir()), time.Time{}, int64(-1)
 	if a.Type != 0 {
 		modTime = a.MTime.Time()

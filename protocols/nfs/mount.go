@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
@@ -48,7 +48,7 @@ type export struct {
 }
 
 // server returns what is remembered of a server.
-func (d *driver) server(ctx context.Context, addr string) *server {
+func (d *opener) server(ctx context.Context, addr string) *server {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k := serverKey{addr, d.env.Scope(ctx)}
@@ -100,7 +100,7 @@ func (s *server) withoutPublic(ctx context.Context) (bool, error) {
 
 // mount returns the export that the path of t is in, and its path. If the path leads to exports
 // rather than into one, it returns what is below it.
-func (d *driver) mount(ctx context.Context, l *lease, t *target, s *server) (_ export, where string, below []string, err error) {
+func (d *opener) mount(ctx context.Context, l *lease, t *target, s *server) (_ export, where string, below []string, err error) {
 	if err := s.enter(ctx); err != nil {
 		return export{}, "", nil, err
 	}
@@ -161,7 +161,7 @@ func (s *server) attach(c *conn, where string) error {
 	x := export{handle: m.Handle}
 	if len(m.Flavors) > 0 && !slices.Contains(m.Flavors, nfs3.FlavorSys) {
 		if x.none = slices.Contains(m.Flavors, nfs3.FlavorNone); !x.none {
-			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the export wants Kerberos"),
+			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the export wants Kerberos"),
 				Hint: "mount it with that; what is mounted is read"}
 		}
 	}
@@ -185,7 +185,7 @@ func (s *server) guess(c *conn, name string) (string, error) {
 		if c.err != nil {
 			return "", err
 		}
-		if first == nil || fetch.CodeOf(first) == fetch.ErrNotFound {
+		if first == nil || driver.CodeOf(first) == driver.ErrNotFound {
 			first = err
 		}
 		if where == "/" {

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -30,7 +30,7 @@ type User struct {
 
 // Options configures the driver. The zero value is the default.
 type Options struct {
-	// User is who asks; nil means nobody, 65534. Foreign requests (see fetch.Env.Foreign) are always
+	// User is who asks; nil means nobody, 65534. Foreign requests (see driver.Env.Foreign) are always
 	// sent as nobody.
 	User *User
 	// MountPort is the port of the MOUNT protocol. 0 means that it is tried at the port of NFS, and
@@ -55,22 +55,22 @@ const (
 )
 
 // Load registers the driver with default options.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is Load with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{
-			Name: "nfs", Port: defaultPort, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true,
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
+		reg.Register(driver.Scheme{
+			Name: "nfs", Port: defaultPort, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, Ranges: true,
 			Driver: newDriver(env, opts), Summary: "files and directories of NFS servers, by version 3",
 		})
 	}
 }
 
-type driver struct {
-	env  *fetch.Env
+type opener struct {
+	env  driver.Env
 	opts Options
-	pool *fetch.Pool[string, *conn] // by "host:port"
+	pool *driver.Pool[string, *conn] // by "host:port"
 	// unprivileged is set once the system has refused a reserved port.
 	unprivileged atomic.Bool
 
@@ -78,18 +78,18 @@ type driver struct {
 	servers map[serverKey]*server
 }
 
-func newDriver(env *fetch.Env, opts Options) *driver {
+func newDriver(env driver.Env, opts Options) *opener {
 	if opts.PortmapPort == 0 {
 		opts.PortmapPort = portmapPort
 	}
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = defaultConns
 	}
-	d := &driver{env: env, opts: opts, servers: make(map[serverKey]*server)}
+	d := &opener{env: env, opts: opts, servers: make(map[serverKey]*server)}
 	d.unprivileged.Store(opts.AnyPort)
-	d.pool = fetch.NewPool[string](env, fetch.PoolOptions[*conn]{
+	d.pool = driver.NewPool[string](env, driver.PoolOptions[*conn]{
 		MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
-		Conn:  func(c *conn) (*fetch.Conn, int) { return c.net, c.r.Buffered() },
+		Conn:  func(c *conn) (*driver.Conn, int) { return c.net, c.r.Buffered() },
 		Valid: func(c *conn) bool { return c.idle() },
 		Close: func(c *conn) { c.net.Abort() },
 	})
@@ -97,7 +97,7 @@ func newDriver(env *fetch.Env, opts Options) *driver {
 }
 
 // cred returns who asks.
-func (d *driver) cred(ctx context.Context) nfs3.Cred {
+func (d *opener) cred(ctx context.Context) nfs3.Cred {
 	c := nfs3.Cred{Flavor: nfs3.FlavorSys, UID: nobody, GID: nobody}
 	if u := d.opts.User; u != nil && !d.env.Foreign(ctx) {
 		c.UID, c.GID, c.GIDs = u.UID, u.GID, u.GIDs
@@ -105,11 +105,11 @@ func (d *driver) cred(ctx context.Context) nfs3.Cred {
 	return c
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
-func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
+// CloseIdleConnections implements driver.IdleCloser.
+func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	t, err := newTarget(req)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 }
 
 // perform performs the request on a connection. The lease of that ends with the body of the response.
-func (d *driver) perform(ctx context.Context, t *target, s *server) (*fetch.Response, error) {
+func (d *opener) perform(ctx context.Context, t *target, s *server) (*driver.Response, error) {
 	for {
 		pooled, err := d.pool.Get(ctx, t.addr, nil, func(ctx context.Context) (*conn, error) { return d.connect(ctx, t.addr) })
 		if err != nil {
@@ -136,7 +136,7 @@ func (d *driver) perform(ctx context.Context, t *target, s *server) (*fetch.Resp
 		l.cred = d.cred(ctx)
 		resp, err := d.answer(ctx, l, t, s)
 		if err == nil {
-			if resp.Body == fetch.NoBody {
+			if resp.Body == driver.NoBody {
 				l.Put()
 			}
 			return resp, nil
@@ -151,7 +151,7 @@ func (d *driver) perform(ctx context.Context, t *target, s *server) (*fetch.Resp
 }
 
 // answer performs the calls for t up to the response.
-func (d *driver) answer(ctx context.Context, l *lease, t *target, s *server) (*fetch.Response, error) {
+func (d *opener) answer(ctx context.Context, l *lease, t *target, s *server) (*driver.Response, error) {
 	w, err := d.find(ctx, l, t, s)
 	if err != nil {
 		return nil, err
@@ -168,8 +168,8 @@ func (d *driver) answer(ctx context.Context, l *lease, t *target, s *server) (*f
 	return d.file(l, t, w.at)
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	t, err := newTarget(req)
 	if err != nil {
 		return nil, err
@@ -179,18 +179,18 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 		c.UID, c.GID = nobody, nobody
 	}
 	steps := []string{"connect to " + t.addr, fmt.Sprintf("ask as user %d of group %d", c.UID, c.GID),
-		"LOOKUP " + fetch.Printable(canonical(t.names, t.absolute)) + " from the public file handle, or from an export by MOUNT"}
+		"LOOKUP " + driver.Printable(canonical(t.names, t.absolute)) + " from the public file handle, or from an export by MOUNT"}
 	switch req.Op {
-	case fetch.OpGet:
+	case driver.OpGet:
 		steps = append(steps, "READ, or READDIRPLUS if it is a directory")
-	case fetch.OpList:
+	case driver.OpList:
 		steps = append(steps, "READDIRPLUS")
 	}
 	return steps, nil
 }
 
 var (
-	_ fetch.Driver     = (*driver)(nil)
-	_ fetch.IdleCloser = (*driver)(nil)
-	_ fetch.Explainer  = (*driver)(nil)
+	_ driver.Driver     = (*opener)(nil)
+	_ driver.IdleCloser = (*opener)(nil)
+	_ driver.Explainer  = (*opener)(nil)
 )

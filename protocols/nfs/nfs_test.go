@@ -87,7 +87,7 @@ func TestPathsBeginAtThePublicDirectory(t *testing.T) {
 		"/sub/":              "LOOKUP sub",
 	} {
 		before := len(s.Log())
-		if _, err := c.Stat(t.Context(), s.URL+url); err != nil && !errors.Is(err, fetch.ErrNotFound) && !errors.Is(err, fetch.ErrRefused) {
+		if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + url)}); err != nil && !errors.Is(err, fetch.ErrNotFound) && !errors.Is(err, fetch.ErrRefused) {
 			t.Errorf("%s: %v", url, err)
 		}
 		if got := s.Log()[before:]; len(got) == 0 || got[0] != want {
@@ -96,7 +96,7 @@ func TestPathsBeginAtThePublicDirectory(t *testing.T) {
 	}
 	for _, bad := range []string{"nfs://" + s.Addr + "/a%2Fb", "nfs://" + s.Addr + "/a%00b", "nfs:/a", "nfs://" + s.Addr + "/" + strings.Repeat("a/", 4000),
 		"nfs://joe@" + s.Addr + "/a.txt"} {
-		if _, err := c.Stat(t.Context(), bad); !errors.Is(err, fetch.ErrURL) {
+		if _, err := c.Get(t.Context(), bad); !errors.Is(err, fetch.ErrURL) {
 			t.Errorf("%.60s: error %v, want one of class %q", bad, err, fetch.ErrURL)
 		}
 	}
@@ -258,7 +258,7 @@ func TestExportsAreListed(t *testing.T) {
 				t.Errorf("%q: %q, want %q", url, got, want)
 			}
 		}
-		if m, err := c.Stat(t.Context(), s.URL+"/other"); err != nil || m.Kind != fetch.KindListing {
+		if m, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/other")}); err != nil || m.Kind != fetch.KindListing {
 			t.Errorf("%+v, %v", m, err)
 		}
 	}
@@ -282,7 +282,7 @@ func TestResumeNeedsTheSameFile(t *testing.T) {
 	c := client(t, Options{}, nil)
 	u := uri.MustParse(s.URL + "/pub/large")
 	size := int64(len(large))
-	meta, err := c.Stat(t.Context(), u.String())
+	meta, err := c.Stat(t.Context(), &fetch.Request{URL: u})
 	if err != nil || meta.ETag == "" || !meta.ModTime.Equal(changed) || meta.Size != size {
 		t.Fatalf("Stat: %+v, %v", meta, err)
 	}
@@ -366,7 +366,7 @@ func TestNoFileIsLargerThanALengthCanBe(t *testing.T) {
 				t.Errorf("%d bytes, range %v: error %v, want one of class %q", size, req.Range, err, fetch.ErrProtocol)
 			}
 		}
-		if meta, err := c.Stat(t.Context(), u.String()); err != nil || meta.Size != -1 {
+		if meta, err := c.Stat(t.Context(), &fetch.Request{URL: u}); err != nil || meta.Size != -1 {
 			t.Errorf("%d bytes: size %v, %v", size, meta, err)
 		}
 	}
@@ -489,7 +489,7 @@ func TestLinesOfTheTrace(t *testing.T) {
 	s := nfsd.Start(t, nfsd.Options{Tree: tree(), Exports: []string{"/pub"}})
 	var mu sync.Mutex
 	var lines []string
-	c := client(t, Options{}, &fetch.Options{Recorder: fetch.Trace(func(_ bool, line string) {
+	c := client(t, Options{}, &fetch.Options{Recorder: fetch.RecordLines(func(_ bool, line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		lines = append(lines, line)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/codec/xdr"
 )
@@ -42,7 +42,7 @@ type walk struct {
 }
 
 // find walks to what t names.
-func (d *driver) find(ctx context.Context, l *lease, t *target, s *server) (*walk, error) {
+func (d *opener) find(ctx context.Context, l *lease, t *target, s *server) (*walk, error) {
 	known, err := s.withoutPublic(ctx)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (d *driver) find(ctx context.Context, l *lease, t *target, s *server) (*wal
 	var a nfs3.Attr
 	if err := l.ask(nfs3.Getattr, where, nfs3.Handle(x.handle), func(d *xdr.Decoder) { a = nfs3.ParseAttr(d) }); err != nil {
 		if code := statusOf(err); code == nfs3.ErrStale || code == nfs3.ErrBadHandle {
-			return nil, &fetch.Error{Code: fetch.ErrChanged, Retry: true, Err: errors.Join(errForgotten, err)}
+			return nil, &driver.Error{Code: driver.ErrChanged, Retry: true, Err: errors.Join(errForgotten, err)}
 		}
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (d *driver) find(ctx context.Context, l *lease, t *target, s *server) (*wal
 
 // statusOf returns the status that err reports, or 0.
 func statusOf(err error) nfs3.Status {
-	if e := (*fetch.Error)(nil); errors.As(err, &e) && e.Reply.Code > 0 {
+	if e := (*driver.Error)(nil); errors.As(err, &e) && e.Reply.Code > 0 {
 		return nfs3.Status(e.Reply.Code)
 	}
 	return nfs3.OK
@@ -92,7 +92,7 @@ func notPublic(err error) bool {
 	case nfs3.ErrStale, nfs3.ErrInval, nfs3.ErrBadHandle, nfs3.ErrNotSupp, nfs3.ErrServerFault, nfs3.ErrBadType:
 		return true
 	}
-	var e *fetch.Error
+	var e *driver.Error
 	return errors.As(err, &e) && (e.Reply.Text == "GARBAGE_ARGS" || e.Reply.Text == "SYSTEM_ERR")
 }
 
@@ -208,7 +208,7 @@ func (w *walk) walk(names []string) error {
 }
 
 func outside() error {
-	return &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("a symbolic link leads out of what the server exports here")}
+	return &driver.Error{Code: driver.ErrPolicy, Err: errors.New("a symbolic link leads out of what the server exports here")}
 }
 
-func tooMany() error { return &fetch.Error{Code: fetch.ErrServer, Err: errTooMany} }
+func tooMany() error { return &driver.Error{Code: driver.ErrServer, Err: errTooMany} }

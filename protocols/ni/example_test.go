@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/ni"
 )
 
 // Whoever serves the content, it is what the name says or an error. Another driver takes the place
 // of https here.
 func Example() {
-	web := fetch.Use("https", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	web := driver.Use("https", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		fmt.Println(req.URL.Path()[:24])
-		return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader("Hello World!"))}, nil
+		return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader("Hello World!"))}, nil
 	}))
 	c := fetch.New(nil, ni.Load, web)
 	defer c.Close()

@@ -15,17 +15,17 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
 // Load registers the driver.
-func Load(env *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{Name: "ni", Ops: []fetch.Op{fetch.OpGet, fetch.OpStat},
-		Summary: "content named by its digest, from the authority in the name", Driver: &driver{env}})
+func Load(env driver.Env, reg *driver.Registry) {
+	reg.Register(driver.Scheme{Name: "ni", Ops: []driver.Op{driver.OpGet, driver.OpStat},
+		Summary: "content named by its digest, from the authority in the name", Driver: &opener{env}})
 }
 
-type driver struct{ env *fetch.Env }
+type opener struct{ env driver.Env }
 
 // A name is a decoded URL.
 type name struct {
@@ -40,7 +40,7 @@ var lengths = map[string]int{"sha-256": 32, "sha-256-128": 16, "sha-256-120": 15
 // parse decodes "ni://AUTHORITY/ALGORITHM;DIGEST?PARAMETERS".
 func parse(u uri.URI) (*name, error) {
 	malformed := func(format string, args ...any) error {
-		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf(format, args...)}
+		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf(format, args...)}
 	}
 	path, err := uri.Unescape(strings.TrimPrefix(u.Path(), "/"))
 	if err != nil {
@@ -57,8 +57,8 @@ func parse(u uri.URI) (*name, error) {
 	case err != nil || len(digest) != length:
 		return nil, malformed("%q is no digest by %s", text, algorithm)
 	case u.Host() == "":
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errors.New("the name says what, and no authority that has it"),
-			Reason: fetch.Reason{Kind: fetch.ReasonNoDriver, Scheme: "ni"}, Hint: "a gateway could serve it"}
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the name says what, and no authority that has it"),
+			Reason: driver.Reason{Kind: driver.ReasonNoDriver, Scheme: "ni"}, Hint: "a gateway could serve it"}
 	}
 	n := &name{digest: digest}
 	query, some := u.Query()
@@ -80,31 +80,31 @@ func isMediaType(s string) bool {
 	return err == nil && !strings.ContainsAny(s, "\r\n\x00")
 }
 
-// Open implements fetch.Driver. A part cannot be checked, so it delivers all.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver. A part cannot be checked, so it delivers all.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	n, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	if req.Op != fetch.OpGet && req.Op != fetch.OpStat {
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a digest has no members: %w", errors.ErrUnsupported)}
+	if req.Op != driver.OpGet && req.Op != driver.OpStat {
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("a digest has no members: %w", errors.ErrUnsupported)}
 	}
-	resp, err := d.env.Open(ctx, &fetch.Request{URL: n.location, Op: req.Op, Accept: req.Accept})
+	resp, err := d.env.Open(ctx, &driver.Request{URL: n.location, Op: req.Op, Accept: req.Accept})
 	if err != nil {
 		return nil, err
 	}
 	if n.contentType != "" {
 		resp.ContentType = n.contentType
 	}
-	resp.Validator = fetch.Validator{ETag: fmt.Sprintf("%x", n.digest)}
-	if req.Op == fetch.OpGet {
+	resp.Validator = driver.Validator{ETag: fmt.Sprintf("%x", n.digest)}
+	if req.Op == driver.OpGet {
 		resp.Body = &body{ReadCloser: resp.Body, sum: sha256.New(), want: n.digest}
 	}
 	return resp, nil
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	n, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ type body struct {
 
 // errDigest is the error of content that is not what the name means. All but the end of it was
 // delivered by then.
-var errDigest = &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the content does not have the digest that the name says")}
+var errDigest = &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the content does not have the digest that the name says")}
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
@@ -134,6 +134,6 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
 )

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -20,14 +21,14 @@ const hello = "ni://example.com/sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJt
 
 // web answers by https with what it has at the paths.
 func web(pages map[string]string) fetch.Loader {
-	return func(_ *fetch.Env, reg *fetch.Registry) {
+	return func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat},
-			Driver: fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+			Driver: driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 				text, ok := pages[req.URL.String()]
 				if !ok {
 					return nil, &fetch.Error{Code: fetch.ErrNotFound}
 				}
-				return &fetch.Response{URL: req.URL, Meta: fetch.Meta{Size: -1, ContentType: "text/plain"}, Body: io.NopCloser(strings.NewReader(text))}, nil
+				return &driver.Response{URL: req.URL, Meta: fetch.Meta{Size: -1, ContentType: "text/plain"}, Body: io.NopCloser(strings.NewReader(text))}, nil
 			})})
 	}
 }
@@ -78,7 +79,7 @@ func TestStatAndList(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, Load, web(map[string]string{"https://example.com/.well-known/ni/sha-256-32/f4OxZQ": "Hello World!"}))
 	defer c.Close()
-	meta, err := c.Stat(t.Context(), "ni://example.com/sha-256-32;f4OxZQ")
+	meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("ni://example.com/sha-256-32;f4OxZQ")})
 	if err != nil || meta.ETag != "7f83b165" {
 		t.Errorf("%+v, %v", meta, err)
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 const (
@@ -48,7 +48,7 @@ func (t *target) key() serverKey {
 
 // article asks for an article, unless that was done ahead. Behind it, it asks for those that are
 // expected to be wanted next.
-func (d *driver) article(ctx context.Context, t *target, kept *lease) (*lease, wire.Reply, error) {
+func (d *opener) article(ctx context.Context, t *target, kept *lease) (*lease, wire.Reply, error) {
 	l, reply, err := d.answered(ctx, t, kept)
 	if l == nil && err == nil {
 		l, reply, err = d.command(ctx, t, "ARTICLE", replyArticle)
@@ -62,7 +62,7 @@ func (d *driver) article(ctx context.Context, t *target, kept *lease) (*lease, w
 
 // takeKept returns the connection on which the answer to the request is to come, as it was sent
 // ahead, or nil. A connection with other answers is closed, so that nobody waits for its place.
-func (d *driver) takeKept(ctx context.Context, req *fetch.Request, t *target) *lease {
+func (d *opener) takeKept(ctx context.Context, req *driver.Request, t *target) *lease {
 	line := d.env.Pipeline(ctx)
 	if line == nil {
 		return nil
@@ -71,7 +71,7 @@ func (d *driver) takeKept(ctx context.Context, req *fetch.Request, t *target) *l
 	if kept == nil {
 		return nil
 	}
-	if req.Op != fetch.OpGet || !req.IfChanged.IsZero() || kept.key != t.key() || kept.scope != d.env.Scope(ctx) ||
+	if req.Op != driver.OpGet || !req.IfChanged.IsZero() || kept.key != t.key() || kept.scope != d.env.Scope(ctx) ||
 		!slices.ContainsFunc(kept.ahead, t.sameArticle) {
 		kept.Discard()
 		return nil
@@ -81,7 +81,7 @@ func (d *driver) takeKept(ctx context.Context, req *fetch.Request, t *target) *l
 
 // answered reads the answer to a command that was sent ahead on the connection of kept. If there is
 // none to be had, it returns no lease and no error, and the article has to be asked for.
-func (d *driver) answered(ctx context.Context, t *target, kept *lease) (*lease, wire.Reply, error) {
+func (d *opener) answered(ctx context.Context, t *target, kept *lease) (*lease, wire.Reply, error) {
 	if kept == nil {
 		return nil, wire.Reply{}, nil
 	}
@@ -134,7 +134,7 @@ func (l *lease) skipTo(t *target) error {
 }
 
 // askAhead asks for the articles that are expected to be wanted next, if few are on their way.
-func (d *driver) askAhead(ctx context.Context, l *lease) {
+func (d *opener) askAhead(ctx context.Context, l *lease) {
 	if len(l.ahead) > maxAhead/2 {
 		return
 	}

@@ -268,7 +268,7 @@ func TestNothingIsSentAheadThatMayNotBe(t *testing.T) {
 		t.Errorf("it was asked for:\n%s", log)
 	}
 	opts, writes := counting()
-	opts.Recorder = fetch.Trace(func(bool, string) {})
+	opts.Recorder = fetch.RecordLines(func(bool, string) {})
 	c = client(t, Options{}, opts)
 	if got := outcomes(t, c, requests(t, urls...)); !slices.Equal(got, repeated("ok", 20)) || writes.Load() < 20 {
 		t.Errorf("%q in %d writes", got, writes.Load())

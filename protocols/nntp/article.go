@@ -8,15 +8,15 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // openArticle retrieves an article or, for OpStat, its header.
-func (d *driver) openArticle(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+func (d *opener) openArticle(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	kept := d.takeKept(ctx, req, t)
-	if etag := req.IfChanged.ETag; etag != "" && req.Range.IsZero() && req.Op == fetch.OpGet {
+	if etag := req.IfChanged.ETag; etag != "" && req.Range.IsZero() && req.Op == driver.OpGet {
 		// An article never changes (RFC 3977, section 3.6), so a header with the same identifier
 		// saves the rest.
 		stat, err := d.header(ctx, t)
@@ -24,10 +24,10 @@ func (d *driver) openArticle(ctx context.Context, req *fetch.Request, t *target)
 			return nil, err
 		}
 		if stat.ETag == etag {
-			return nil, &fetch.Error{Code: fetch.ErrNotModified}
+			return nil, &driver.Error{Code: driver.ErrNotModified}
 		}
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		return d.header(ctx, t)
 	}
 	l, reply, err := d.article(ctx, t, kept)
@@ -48,7 +48,7 @@ func (d *driver) openArticle(ctx context.Context, req *fetch.Request, t *target)
 }
 
 // command sends ARTICLE or HEAD for what t names.
-func (d *driver) command(ctx context.Context, t *target, verb string, want int) (*lease, wire.Reply, error) {
+func (d *opener) command(ctx context.Context, t *target, verb string, want int) (*lease, wire.Reply, error) {
 	var reply wire.Reply
 	l, err := d.with(ctx, t, func(l *lease) (err error) {
 		if t.id == "" && l.group != t.group {
@@ -57,7 +57,7 @@ func (d *driver) command(ctx context.Context, t *target, verb string, want int) 
 			}
 		}
 		if reply, err = l.expect(want, "article "+t.described(), verb+" "+t.argument()); err == nil && !t.isNamedIn(reply) {
-			err = l.lines.Break(&fetch.Error{Code: fetch.ErrProtocol, Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
+			err = l.lines.Break(&driver.Error{Code: driver.ErrProtocol, Reply: driver.Reply{Code: reply.Code, Text: reply.Text()},
 				Err: fmt.Errorf("the server sends another article than %s", t.argument())})
 		}
 		return err
@@ -79,7 +79,7 @@ func (t *target) isNamedIn(r wire.Reply) bool {
 }
 
 // header asks for the header alone.
-func (d *driver) header(ctx context.Context, t *target) (*fetch.Response, error) {
+func (d *opener) header(ctx context.Context, t *target) (*driver.Response, error) {
 	l, reply, err := d.command(ctx, t, "HEAD", replyHead)
 	if err != nil {
 		return nil, err
@@ -113,19 +113,19 @@ func (s *session) readHeader() ([]byte, error) {
 }
 
 // articleResponse describes an article by its header.
-func articleResponse(t *target, reply wire.Reply, head []byte) *fetch.Response {
+func articleResponse(t *target, reply wire.Reply, head []byte) *driver.Response {
 	h := message.ParseHeader(head)
-	meta := fetch.Meta{
+	meta := driver.Meta{
 		ContentType: "message/rfc822",
 		Size:        -1,
-		Reply:       fetch.Reply{Code: reply.Code, Text: reply.Text()},
+		Reply:       driver.Reply{Code: reply.Code, Text: reply.Text()},
 		Header:      h,
 		Name:        articleName(t),
 		Text:        true,
 	}
 	meta.ETag = h.Get("Message-Id")
 	meta.ModTime, _ = parseDate(h.Get("Date"))
-	return &fetch.Response{Meta: meta, URL: t.url}
+	return &driver.Response{Meta: meta, URL: t.url}
 }
 
 // articleName makes a file name of what the URL calls the article.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/internal/transcript"
 )
@@ -90,7 +91,7 @@ func TestDefaultServer(t *testing.T) {
 
 	_, _, err := get(t, client(t, Options{}, nil), "news:1@x.invalid")
 	var e *fetch.Error
-	if !errors.As(err, &e) || e.Code != fetch.ErrNoServer || e.Reason.Kind != fetch.ReasonNewsServer || !strings.Contains(e.Hint, "$NNTPSERVER") {
+	if !errors.As(err, &e) || e.Code != fetch.ErrNoServer || e.Reason.Kind != driver.ReasonNewsServer || !strings.Contains(e.Hint, "$NNTPSERVER") {
 		t.Errorf("with no server: %v", err)
 	}
 

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // overviewType is the media type of a group's native listing: the lines of OVER, fields divided by
@@ -22,7 +22,7 @@ import (
 const overviewType = "text/tab-separated-values"
 
 // openGroup lists the articles of a group.
-func (d *driver) openGroup(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+func (d *opener) openGroup(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	var reply wire.Reply
 	l, err := d.with(ctx, t, func(l *lease) (err error) {
 		reply, err = l.selectGroup(t.group)
@@ -37,13 +37,13 @@ func (d *driver) openGroup(ctx context.Context, req *fetch.Request, t *target) (
 		l.Discard()
 		return nil, err
 	}
-	resp := &fetch.Response{URL: t.url, Meta: fetch.Meta{
-		Kind: fetch.KindListing, ContentType: overviewType, Size: -1,
-		Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
+	resp := &driver.Response{URL: t.url, Meta: driver.Meta{
+		Kind: driver.KindListing, ContentType: overviewType, Size: -1,
+		Reply: driver.Reply{Code: reply.Code, Text: reply.Text()},
 	}}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		l.Put()
-		resp.Body = fetch.NoBody
+		resp.Body = driver.NoBody
 		return resp, nil
 	}
 	if d.opts.Newest > 0 && rng.count > 0 {
@@ -59,8 +59,8 @@ func (d *driver) openGroup(ctx context.Context, req *fetch.Request, t *target) (
 	}
 	listing := &listing{l: l, lines: lines}
 	resp.Body = listing
-	resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] {
-		return entries(r, func(line []byte) (fetch.Entry, bool) {
+	resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] {
+		return entries(r, func(line []byte) (driver.Entry, bool) {
 			o, ok := ParseOverview(line)
 			return t.articleEntry(o), ok
 		})
@@ -76,11 +76,11 @@ type numberRange struct{ count, low, high uint64 }
 func parseGroupReply(r wire.Reply) (numberRange, error) {
 	var g numberRange
 	if n, _ := fmt.Sscanf(r.Lines[0], "%d %d %d", &g.count, &g.low, &g.high); n < 3 {
-		return g, &fetch.Error{Code: fetch.ErrProtocol, Reply: fetch.Reply{Code: r.Code, Text: r.Text()},
+		return g, &driver.Error{Code: driver.ErrProtocol, Reply: driver.Reply{Code: r.Code, Text: r.Text()},
 			Err: fmt.Errorf("no article numbers in the answer to GROUP")}
 	}
 	if g.high > math.MaxInt64 {
-		return g, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("article number %d", g.high)}
+		return g, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("article number %d", g.high)}
 	}
 	if g.high < g.low || g.high == 0 {
 		g.count = 0
@@ -174,7 +174,7 @@ func (l *lease) overviews(g numberRange) iter.Seq2[[]byte, error] {
 			}
 			g.low = rest
 		}
-		yield(nil, &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("the server knows neither OVER, XOVER nor HEAD")})
+		yield(nil, &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("the server knows neither OVER, XOVER nor HEAD")})
 	}
 }
 
@@ -265,9 +265,9 @@ func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool
 }
 
 // articleEntry makes an entry of an overview line.
-func (t *target) articleEntry(o Overview) fetch.Entry {
-	e := fetch.Entry{
-		Name: message.Decode(o.Subject), Kind: fetch.EntryObject, Rel: "article",
+func (t *target) articleEntry(o Overview) driver.Entry {
+	e := driver.Entry{
+		Name: message.Decode(o.Subject), Kind: driver.EntryObject, Rel: "article",
 		ContentType: "message/rfc822", Size: -1, Sys: o,
 	}
 	e.ModTime, _ = parseDate(o.Date)
@@ -287,7 +287,7 @@ func (t *target) articleEntry(o Overview) fetch.Entry {
 	}
 	u, err := n.URI()
 	if err != nil {
-		e.Kind = fetch.EntryText
+		e.Kind = driver.EntryText
 	}
 	e.URL = u
 	return e

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // A Group is what a server says about a newsgroup. It is the Sys of the entries of "news:*" and of
@@ -38,13 +38,13 @@ const maxDescriptions = 16 << 20
 var errTooMuch = errors.New("the answer is too long")
 
 // openGroups lists the newsgroups that match a pattern.
-func (d *driver) openGroups(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+func (d *opener) openGroups(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	var (
 		reply        wire.Reply
 		descriptions map[string]string
 		counts       bool
 	)
-	describe := req.Op != fetch.OpStat
+	describe := req.Op != driver.OpStat
 	open := func() (*lease, error) {
 		return d.with(ctx, t, func(l *lease) (err error) {
 			if describe {
@@ -66,17 +66,17 @@ func (d *driver) openGroups(ctx context.Context, req *fetch.Request, t *target) 
 		return nil, err
 	}
 	listing := &listing{l: l, lines: l.groupLines(t.group)}
-	resp := &fetch.Response{URL: t.url, Body: listing, Meta: fetch.Meta{
-		Kind: fetch.KindListing, ContentType: "text/plain", Size: -1,
-		Reply: fetch.Reply{Code: reply.Code, Text: reply.Text()},
+	resp := &driver.Response{URL: t.url, Body: listing, Meta: driver.Meta{
+		Kind: driver.KindListing, ContentType: "text/plain", Size: -1,
+		Reply: driver.Reply{Code: reply.Code, Text: reply.Text()},
 	}}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		listing.Close()
-		resp.Body = fetch.NoBody
+		resp.Body = driver.NoBody
 		return resp, nil
 	}
-	resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] {
-		return entries(r, func(line []byte) (fetch.Entry, bool) {
+	resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] {
+		return entries(r, func(line []byte) (driver.Entry, bool) {
 			g, ok := parseGroup(line, counts)
 			g.Description = descriptions[g.Name]
 			return t.groupEntry(g), ok
@@ -86,14 +86,14 @@ func (d *driver) openGroups(ctx context.Context, req *fetch.Request, t *target) 
 }
 
 // groupEntry makes an entry of a group.
-func (t *target) groupEntry(g Group) fetch.Entry {
-	e := fetch.Entry{Name: g.Name, Kind: fetch.EntryListing, Rel: "item", Size: -1, Sys: g}
+func (t *target) groupEntry(g Group) driver.Entry {
+	e := driver.Entry{Name: g.Name, Kind: driver.EntryListing, Rel: "item", Size: -1, Sys: g}
 	err := checkName("", g.Name, maxGroup)
 	if err == nil && !strings.ContainsAny(g.Name, "*?") {
 		e.URL, err = t.newsURL(uri.News{Group: g.Name})
 	}
 	if err != nil || e.URL.IsZero() {
-		e.Kind = fetch.EntryText // a name that no URL can hold
+		e.Kind = driver.EntryText // a name that no URL can hold
 	}
 	return e
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/internal/transcript"
@@ -259,7 +260,7 @@ func TestDatesThatCannotBe(t *testing.T) {
 		g[0].Articles[0].Text = strings.ReplaceAll(sample, "29 Feb 2020", "28 Feb "+year)
 		s := nntpd.Start(t, nntpd.Options{Groups: g})
 		c := client(t, Options{Server: s.Addr, Since: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)}, nil)
-		m, err := c.Stat(t.Context(), "news:1@x.invalid")
+		m, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("news:1@x.invalid")})
 		if err != nil || m.ModTime.IsZero() == want {
 			t.Errorf("%s: %+v, %v", year, m, err)
 		}

@@ -6,17 +6,17 @@ import (
 	"net"
 	"sync"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // entries yields an entry for each line of a listing. Parse reports false for a line that makes
 // none.
-func entries(r io.Reader, parse func(line []byte) (fetch.Entry, bool)) iter.Seq2[fetch.Entry, error] {
-	return func(yield func(fetch.Entry, error) bool) {
+func entries(r io.Reader, parse func(line []byte) (driver.Entry, bool)) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) {
 		for line, err := range wire.NewReader(r, maxLine).All() {
 			if err != nil && !wire.IsLineCut(err) {
-				yield(fetch.Entry{}, err)
+				yield(driver.Entry{}, err)
 				return
 			}
 			if e, ok := parse(line); ok && !yield(e, nil) {

@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 
 	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // TestAListingThatBreaksOffEnds: also if what broke it was a line that was too long.

@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // maxLogins bounds how often new credentials are asked for.
@@ -15,7 +15,7 @@ const maxLogins = 3
 var errPlaintext = errors.New("the server wants a login, and the password would travel in plaintext")
 
 // login authenticates after a reply 480 (RFC 4643), under TLS if the server has it.
-func (d *driver) login(ctx context.Context, t *target, s *session) error {
+func (d *opener) login(ctx context.Context, t *target, s *session) error {
 	if !s.secure && s.can("STARTTLS", "") {
 		if err := s.upgrade(ctx); err != nil {
 			return err
@@ -25,8 +25,8 @@ func (d *driver) login(ctx context.Context, t *target, s *session) error {
 	if !s.secure && !d.opts.AllowPlaintext {
 		_, named := t.login.Password()
 		if !named || d.env.Foreign(ctx) {
-			return &fetch.Error{Code: fetch.ErrAuth, Err: errPlaintext,
-				Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use nntps or snews"}
+			return &driver.Error{Code: driver.ErrAuth, Err: errPlaintext,
+				Reason: driver.Reason{Kind: driver.ReasonPlaintext}, Hint: "use nntps or snews"}
 		}
 		if d.warned.Add(t.addr()) {
 			d.env.Logger().Warn("the password in the URL travels in plaintext", "server", t.addr())
@@ -35,14 +35,14 @@ func (d *driver) login(ctx context.Context, t *target, s *session) error {
 	}
 	for attempt := 1; ; attempt++ {
 		user, _ := t.login.User()
-		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: t.login, Mechanism: "nntp", Realm: t.host, User: user, Attempt: attempt})
+		cred, err := d.env.Credential(ctx, driver.Challenge{URL: t.login, Mechanism: "nntp", Realm: t.host, User: user, Attempt: attempt})
 		if err != nil {
-			if attempt > 1 && errors.Is(err, fetch.ErrAuth) {
-				return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server refused the user name or password")}
+			if attempt > 1 && errors.Is(err, driver.ErrAuth) {
+				return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server refused the user name or password")}
 			}
-			if errors.Is(err, fetch.ErrAuth) {
-				return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server wants a login"),
-					Reason: fetch.Reason{Kind: fetch.ReasonNoLogin}}
+			if errors.Is(err, driver.ErrAuth) {
+				return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server wants a login"),
+					Reason: driver.Reason{Kind: driver.ReasonNoLogin}}
 			}
 			return err
 		}
@@ -57,7 +57,7 @@ func (d *driver) login(ctx context.Context, t *target, s *session) error {
 }
 
 // authenticate sends one credential, by SASL PLAIN if the server has that and not the older way.
-func (s *session) authenticate(cred fetch.Credential) error {
+func (s *session) authenticate(cred driver.Credential) error {
 	if s.can("SASL", "PLAIN") && s.can("AUTHINFO", "SASL") && !s.can("AUTHINFO", "USER") {
 		return s.plain(cred)
 	}
@@ -81,7 +81,7 @@ func (s *session) authenticate(cred fetch.Credential) error {
 
 // plain authenticates by SASL PLAIN (RFC 4616), with the answer in the command, or after it if the
 // command would be too long (RFC 4643, section 2.4).
-func (s *session) plain(cred fetch.Credential) error {
+func (s *session) plain(cred driver.Credential) error {
 	const command, longest = "AUTHINFO SASL PLAIN", 510
 	answer := base64.StdEncoding.EncodeToString([]byte("\x00" + cred.User + "\x00" + cred.Password))
 	line := command + " " + answer

@@ -65,7 +65,7 @@ func TestLogin(t *testing.T) {
 			var mu sync.Mutex
 			var trace strings.Builder
 			var rec fetchtest.Recording
-			cl := client(t, c.opts, &fetch.Options{TLS: clientTLS, Credentials: credentials(c.creds...), Recorder: fetch.JoinRecorders(rec.Recorder, fetch.Trace(func(_ bool, line string) {
+			cl := client(t, c.opts, &fetch.Options{TLS: clientTLS, Credentials: credentials(c.creds...), Recorder: fetch.JoinRecorders(rec.Recorder, fetch.RecordLines(func(_ bool, line string) {
 				mu.Lock()
 				defer mu.Unlock()
 				trace.WriteString(line + "\n")

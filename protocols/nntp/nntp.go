@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/bounded"
 )
@@ -44,14 +44,14 @@ const (
 )
 
 // Load registers the driver with default options.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is Load with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
 		d := newDriver(env, opts)
-		ops := []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}
-		for _, s := range []fetch.Scheme{
+		ops := []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}
+		for _, s := range []driver.Scheme{
 			{Name: "news", Port: 119, Summary: "Usenet newsgroups and articles, by name or message-id"},
 			{Name: "nntp", Port: 119, Summary: "Usenet articles by their number on one news server"},
 			{Name: "nntps", Port: 563, Summary: "the same as nntp, over TLS"},
@@ -63,29 +63,29 @@ func With(opts Options) fetch.Loader {
 	}
 }
 
-type driver struct {
-	env  *fetch.Env
+type opener struct {
+	env  driver.Env
 	opts Options
-	pool *fetch.Pool[serverKey, *session]
+	pool *driver.Pool[serverKey, *session]
 	// warned are the servers that were sent a password in plaintext.
 	warned *bounded.Set[string]
 	// server finds the default server, once.
 	server func() (uri.URI, error)
 }
 
-func newDriver(env *fetch.Env, opts Options) *driver {
+func newDriver(env driver.Env, opts Options) *opener {
 	conns := opts.MaxConns
 	if conns <= 0 {
 		conns = defaultConns
 	}
-	return &driver{
+	return &opener{
 		env:  env,
 		opts: opts,
 
 		warned: bounded.NewSet[string](maxWarned),
-		pool: fetch.NewPool[serverKey](env, fetch.PoolOptions[*session]{
+		pool: driver.NewPool[serverKey](env, driver.PoolOptions[*session]{
 			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
-			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.lines.Reader().Buffered() },
+			Conn:  func(s *session) (*driver.Conn, int) { return s.conn, s.lines.Reader().Buffered() },
 			Valid: func(s *session) bool { return s.lines.Err() == nil },
 			Close: func(s *session) { s.close() },
 		}),
@@ -93,42 +93,42 @@ func newDriver(env *fetch.Env, opts Options) *driver {
 	}
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	t, err := d.target(req)
 	if err != nil {
 		return nil, err
 	}
-	if t.isArticle() && req.Op != fetch.OpList {
+	if t.isArticle() && req.Op != driver.OpList {
 		return d.openArticle(ctx, req, t)
 	}
 	d.takeKept(ctx, req, t)
 	switch {
 	case t.isArticle():
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("an article has no members: %w", errors.ErrUnsupported)}
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("an article has no members: %w", errors.ErrUnsupported)}
 	case t.isPattern():
 		return d.openGroups(ctx, req, t)
 	}
 	return d.openGroup(ctx, req, t)
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
-func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
+// CloseIdleConnections implements driver.IdleCloser.
+func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Expect implements fetch.Expecter.
-func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+// Expect implements driver.Expecter.
+func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	t, err := d.target(req)
 	switch {
 	case err != nil:
-		return fetch.Meta{}, false
+		return driver.Meta{}, false
 	case t.isArticle():
-		return fetch.Meta{Name: articleName(t), ContentType: "message/rfc822"}, true
+		return driver.Meta{Name: articleName(t), ContentType: "message/rfc822"}, true
 	}
-	return fetch.Meta{Kind: fetch.KindListing}, true
+	return driver.Meta{Kind: driver.KindListing}, true
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	t, err := d.target(req)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	}
 	steps = append(steps, "CAPABILITIES")
 	verb := "ARTICLE "
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		verb = "HEAD "
 	}
 	switch {
@@ -159,8 +159,8 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 }
 
 var (
-	_ fetch.Driver     = (*driver)(nil)
-	_ fetch.IdleCloser = (*driver)(nil)
-	_ fetch.Explainer  = (*driver)(nil)
-	_ fetch.Expecter   = (*driver)(nil)
+	_ driver.Driver     = (*opener)(nil)
+	_ driver.IdleCloser = (*opener)(nil)
+	_ driver.Explainer  = (*opener)(nil)
+	_ driver.Expecter   = (*opener)(nil)
 )

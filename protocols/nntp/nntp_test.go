@@ -105,7 +105,7 @@ func TestStatReadsTheHeaderOnly(t *testing.T) {
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(1)})
 	c := client(t, Options{Server: s.Addr}, nil)
 	for _, url := range []string{"news:1@x.invalid", "news:test.a", "news:*"} {
-		m, err := c.Stat(t.Context(), url)
+		m, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(url)})
 		if err != nil {
 			t.Fatal(err)
 		}

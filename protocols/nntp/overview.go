@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // An Overview is what a server's overview database has about an article (RFC 3977, section 8.3). It
@@ -102,7 +102,7 @@ func parseDate(s string) (time.Time, bool) {
 		t, err = mail.ParseDate(s)
 		ok = err == nil
 	}
-	if !ok || !fetch.PlausibleTime(t) {
+	if !ok || !driver.PlausibleTime(t) {
 		return time.Time{}, false
 	}
 	return t, true

@@ -3,8 +3,8 @@ package nntp
 import (
 	"errors"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // Replies of RFC 3977 (appendix C), RFC 4642 and RFC 4643 that decide what happens next.
@@ -33,32 +33,32 @@ const (
 )
 
 // failure returns the error for a negative reply.
-func failure(what string, r wire.Reply) *fetch.Error {
-	e := &fetch.Error{Reply: fetch.Reply{Code: r.Code, Text: r.Text()}}
+func failure(what string, r wire.Reply) *driver.Error {
+	e := &driver.Error{Reply: driver.Reply{Code: r.Code, Text: r.Text()}}
 	if what != "" {
 		e.Err = errors.New(what)
 	}
 	switch r.Code {
 	case 400, 403:
-		e.Code, e.Retry = fetch.ErrBusy, true
+		e.Code, e.Retry = driver.ErrBusy, true
 	case 411, 412, 420, 421, 422, 423, 430:
-		e.Code = fetch.ErrNotFound
+		e.Code = driver.ErrNotFound
 	case 480, 481, 482:
-		e.Code = fetch.ErrAuth
+		e.Code = driver.ErrAuth
 	case 483:
-		e.Code = fetch.ErrTLS
+		e.Code = driver.ErrTLS
 	case 502:
-		e.Code = fetch.ErrRefused
+		e.Code = driver.ErrRefused
 	case 500, 501, 503, 504:
-		e.Code = fetch.ErrServer
+		e.Code = driver.ErrServer
 	default:
 		switch {
 		case r.Code >= 500:
-			e.Code = fetch.ErrServer
+			e.Code = driver.ErrServer
 		case r.Code >= 400:
-			e.Code, e.Retry = fetch.ErrServer, true
+			e.Code, e.Retry = driver.ErrServer, true
 		default:
-			e.Code = fetch.ErrProtocol
+			e.Code = driver.ErrProtocol
 		}
 	}
 	return e
@@ -66,7 +66,7 @@ func failure(what string, r wire.Reply) *fetch.Error {
 
 // replyCode returns the code of the reply that err is about, or 0.
 func replyCode(err error) int {
-	var e *fetch.Error
+	var e *driver.Error
 	if errors.As(err, &e) {
 		return e.Reply.Code
 	}

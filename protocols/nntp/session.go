@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // A serverKey names connections that are interchangeable.
@@ -25,8 +24,8 @@ const maxLine = 60 << 10
 
 // A session is a connection to a news server that is ready for commands.
 type session struct {
-	env    *fetch.Env
-	conn   *fetch.Conn
+	env    driver.Env
+	conn   *driver.Conn
 	lines  *wire.Lines
 	host   string
 	secure bool
@@ -39,13 +38,13 @@ type session struct {
 var blocks = wire.DotOptions{}
 
 // dial connects, waits for the greeting and asks for the capabilities.
-func (d *driver) dial(ctx context.Context, t *target) (_ *session, err error) {
+func (d *opener) dial(ctx context.Context, t *target) (_ *session, err error) {
 	conn, err := d.env.Dial(ctx, "tcp", t.addr())
 	if err != nil {
 		return nil, err
 	}
 	if t.tls {
-		if err = d.env.Handshake(ctx, conn, d.env.TLSConfig(ctx, t.host)); err != nil {
+		if err = conn.Handshake(ctx, d.env.TLSConfig(ctx, t.host)); err != nil {
 			return nil, err
 		}
 	}
@@ -135,15 +134,10 @@ func (s *session) can(label, arg string) bool {
 // reply.
 func (s *session) inTime() (done func()) { return s.conn.ReplyTimeout(s.env.Timeouts().Reply) }
 
-// reply reads one reply within the reply timeout. The end of the connection is not the end of what
-// is read there: a reply was due.
+// reply reads one reply within the reply timeout.
 func (s *session) reply() (wire.Reply, error) {
 	defer s.inTime()()
-	r, err := s.lines.Reply()
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return r, err
+	return s.lines.Reply()
 }
 
 // cmd sends a command and reads the reply.
@@ -182,10 +176,10 @@ func (s *session) startTLS(ctx context.Context) error {
 	}
 	if r.Code != replyStartTLS {
 		e := failure("the server does not begin TLS", r)
-		e.Code, e.Retry = fetch.ErrTLS, false
+		e.Code, e.Retry = driver.ErrTLS, false
 		return e
 	}
-	if err := s.lines.Upgrade(func() error { return s.env.Handshake(ctx, s.conn, s.env.TLSConfig(ctx, s.host)) }); err != nil {
+	if err := s.lines.Upgrade(func() error { return s.conn.Handshake(ctx, s.env.TLSConfig(ctx, s.host)) }); err != nil {
 		return err
 	}
 	s.secure, s.group, s.caps = true, "", nil
@@ -209,12 +203,12 @@ func (s *session) close() { s.conn.Abort() }
 // A lease is a session in use, bound to the context of one request.
 type lease struct {
 	*session
-	*fetch.Lease[serverKey, *session]
+	*driver.Lease[serverKey, *session]
 
 	// ahead are the articles that were asked for and have not been answered, for other requests of
 	// line, which is nil if there are none. They are for the same server and scope.
 	ahead []*target
-	line  *fetch.Pipeline
+	line  driver.Pipeline
 	key   serverKey
 	scope string
 }
@@ -233,7 +227,7 @@ func (l *lease) Put() {
 // with leases a session and runs op on it, after a login or STARTTLS if the server wants that. A
 // session that the server closed while it was idle is replaced. If with succeeds, the caller must
 // put or discard the lease.
-func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
+func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
 	for {
 		pooled, err := d.pool.Get(ctx, t.key(), func(s *session) bool { return t.group != "" && s.group == t.group },
 			func(ctx context.Context) (*session, error) { return d.dial(ctx, t) })
@@ -264,7 +258,7 @@ func isHangup(err error) bool {
 }
 
 // attempt runs op, and again after a login or STARTTLS.
-func (d *driver) attempt(ctx context.Context, t *target, l *lease, op func(*lease) error) error {
+func (d *opener) attempt(ctx context.Context, t *target, l *lease, op func(*lease) error) error {
 	for try := 1; ; try++ {
 		err := op(l)
 		switch code := replyCode(err); {

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -52,7 +52,7 @@ func (t *target) newsURL(n uri.News) (uri.URI, error) {
 }
 
 // target decodes the URL and refuses names that cannot stand in a command.
-func (d *driver) target(req *fetch.Request) (*target, error) {
+func (d *opener) target(req *driver.Request) (*target, error) {
 	t := &target{url: req.URL, login: req.URL}
 	switch scheme := req.URL.Scheme(); scheme {
 	case "nntp", "nntps":
@@ -83,7 +83,7 @@ func (d *driver) target(req *fetch.Request) (*target, error) {
 }
 
 // useDefault fills in the server for a URL without one.
-func (t *target) useDefault(d *driver) error {
+func (t *target) useDefault(d *opener) error {
 	server, err := d.server()
 	if err != nil {
 		return err
@@ -102,11 +102,11 @@ func (t *target) useDefault(d *driver) error {
 // control and no angle bracket in either kind of name.
 func checkName(what, name string, longest int) error {
 	if len(name) > longest {
-		return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%s of more than %d bytes", what, longest)}
+		return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%s of more than %d bytes", what, longest)}
 	}
 	for i := range len(name) {
 		if c := name[i]; c <= ' ' || c == 0x7f || c == '<' || c == '>' {
-			return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%q in a %s", c, what)}
+			return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%q in a %s", c, what)}
 		}
 	}
 	return nil
@@ -125,9 +125,9 @@ func findServer(setting string) (uri.URI, error) {
 		setting, source = firstLine(serverFile), serverFile
 	}
 	if setting == "" {
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrNoServer,
+		return uri.URI{}, &driver.Error{Code: driver.ErrNoServer,
 			Err:    errors.New("the URL names no news server, and none is configured"),
-			Reason: fetch.Reason{Kind: fetch.ReasonNewsServer},
+			Reason: driver.Reason{Kind: driver.ReasonNewsServer},
 			Hint:   "name one in the options, $NNTPSERVER or " + serverFile}
 	}
 	if !strings.Contains(setting, "://") {
@@ -138,7 +138,7 @@ func findServer(setting string) (uri.URI, error) {
 		err = errors.New("not a news server")
 	}
 	if err != nil {
-		return uri.URI{}, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("%s: %w", source, err)}
+		return uri.URI{}, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("%s: %w", source, err)}
 	}
 	return u, nil
 }

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // failure returns the error for a status -ERR, by its response code if it has one (RFC 2449,
 // section 8; RFC 3206).
-func failure(what, text string) *fetch.Error {
-	e := &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: strings.TrimSpace("-ERR " + text)}}
+func failure(what, text string) *driver.Error {
+	e := &driver.Error{Code: driver.ErrRefused, Reply: driver.Reply{Text: strings.TrimSpace("-ERR " + text)}}
 	if what != "" {
 		e.Err = errors.New(what)
 	}
@@ -21,11 +21,11 @@ func failure(what, text string) *fetch.Error {
 	}
 	switch {
 	case code == "IN-USE", code == "LOGIN-DELAY", code == "SYS/TEMP":
-		e.Code, e.Retry = fetch.ErrBusy, true
+		e.Code, e.Retry = driver.ErrBusy, true
 	case strings.HasPrefix(code, "SYS"):
-		e.Code = fetch.ErrServer
+		e.Code = driver.ErrServer
 	case code == "AUTH":
-		e.Code = fetch.ErrAuth
+		e.Code = driver.ErrAuth
 	}
 	return e
 }
@@ -34,4 +34,4 @@ func failure(what, text string) *fetch.Error {
 func isRefusal(err error) bool { return mailsession.Refusal(err) != nil }
 
 // isPlainRefusal reports whether err is a status -ERR that says no more than no.
-func isPlainRefusal(err error) bool { return isRefusal(err) && fetch.CodeOf(err) == fetch.ErrRefused }
+func isPlainRefusal(err error) bool { return isRefusal(err) && driver.CodeOf(err) == driver.ErrRefused }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -23,7 +23,7 @@ var stampForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func stampOf(greeting string) string { return stampForm().FindString(greeting) }
 
 // logIn logs in, with TLS or without.
-func (d *driver) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
+func (d *opener) logIn(ctx context.Context, srv *mailsession.Server, s *session) error {
 	way, err := s.way(srv.Auth)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (d *driver) logIn(ctx context.Context, srv *mailsession.Server, s *session)
 	if err := s.PlaintextAllowed(d.opts.AllowPlaintext || way == apop, "pop"); err != nil {
 		return err
 	}
-	return s.LogIn(ctx, srv, "pop", func(cred fetch.Credential) error { return s.authenticate(way, cred) })
+	return s.LogIn(ctx, srv, "pop", func(cred driver.Credential) error { return s.authenticate(way, cred) })
 }
 
 // way chooses how to log in: apop, "PLAIN" or "USER".
@@ -40,7 +40,7 @@ func (s *session) way(wanted string) (string, error) {
 	plain := strings.Contains(" "+s.caps["SASL"]+" ", " PLAIN ")
 	switch {
 	case wanted == apop && s.stamp == "":
-		return "", &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server's greeting has no stamp for APOP")}
+		return "", &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server's greeting has no stamp for APOP")}
 	case wanted == apop, wanted == "" && !s.Secure && s.stamp != "":
 		return apop, nil
 	case wanted == "PLAIN", wanted == "" && plain && !user:
@@ -48,11 +48,11 @@ func (s *session) way(wanted string) (string, error) {
 	case wanted == "":
 		return "USER", nil
 	}
-	return "", &fetch.Error{Code: fetch.ErrAuth, Err: fmt.Errorf("urlget has no login by %s, but by PLAIN and APOP", fetch.Printable(wanted))}
+	return "", &driver.Error{Code: driver.ErrAuth, Err: fmt.Errorf("urlget has no login by %s, but by PLAIN and APOP", driver.Printable(wanted))}
 }
 
 // authenticate sends one credential.
-func (s *session) authenticate(way string, cred fetch.Credential) error {
+func (s *session) authenticate(way string, cred driver.Credential) error {
 	switch way {
 	case apop:
 		sum := md5.Sum([]byte(s.stamp + cred.Password))
@@ -78,7 +78,7 @@ func (s *session) secret(line, shown string) (string, error) {
 
 // plain authenticates by SASL PLAIN (RFC 4616), with the answer in the command, or after it if the
 // command would be too long (RFC 5034, section 4).
-func (s *session) plain(cred fetch.Credential) error {
+func (s *session) plain(cred driver.Credential) error {
 	const command, longest = "AUTH PLAIN", 253
 	answer, err := mailsession.Plain(cred)
 	if err != nil {

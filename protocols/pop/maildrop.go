@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -19,15 +19,15 @@ type Message struct {
 
 // openMaildrop lists the messages of a maildrop. The content has a line for each: number, unique-id
 // or "-", size in bytes.
-func (d *driver) openMaildrop(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: fetch.NoBody}
+func (d *opener) openMaildrop(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
+	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/plain", Size: -1}, URL: t.url, Body: driver.NoBody}
 	sizes := make(map[int]int64)
 	numbered := false
 	l, err := d.with(ctx, t, func(l lease) error {
 		if l.Reused {
 			return mailsession.ErrStale
 		}
-		if req.Op == fetch.OpStat {
+		if req.Op == driver.OpStat {
 			_, err := l.Conn.expect("maildrop", "STAT")
 			return err
 		}
@@ -43,19 +43,19 @@ func (d *driver) openMaildrop(ctx context.Context, req *fetch.Request, t *target
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		l.Put()
 		return resp, nil
 	}
 	if numbered {
 		l.Put()
-		resp.Body, resp.Parse = fetch.NewListing(t.byNumber(sizes), nil)
+		resp.Body, resp.Parse = driver.NewListing(t.byNumber(sizes), nil)
 		return resp, nil
 	}
-	resp.Body, resp.Parse = l.Listing(func(yield func(fetch.Part, error) bool) {
+	resp.Body, resp.Parse = l.Listing(func(yield func(driver.Part, error) bool) {
 		for line, err := range l.Conn.stream() {
 			if err != nil {
-				yield(fetch.Part{}, err)
+				yield(driver.Part{}, err)
 				return
 			}
 			number, uid, ok := scanLine(line)
@@ -75,8 +75,8 @@ func (d *driver) openMaildrop(ctx context.Context, req *fetch.Request, t *target
 }
 
 // byNumber lists the messages of a server without unique-ids.
-func (t *target) byNumber(sizes map[int]int64) iter.Seq2[fetch.Part, error] {
-	return func(yield func(fetch.Part, error) bool) {
+func (t *target) byNumber(sizes map[int]int64) iter.Seq2[driver.Part, error] {
+	return func(yield func(driver.Part, error) bool) {
 		for _, number := range slices.Sorted(maps.Keys(sizes)) {
 			if !yield(t.part(number, "", sizes[number])) {
 				return
@@ -86,16 +86,16 @@ func (t *target) byNumber(sizes map[int]int64) iter.Seq2[fetch.Part, error] {
 }
 
 // part is one message of a listing.
-func (t *target) part(number int, uid string, size int64) (fetch.Part, error) {
+func (t *target) part(number int, uid string, size int64) (driver.Part, error) {
 	u, err := t.messageURL(number, uid)
 	if err != nil {
-		return fetch.Part{}, err
+		return driver.Part{}, err
 	}
-	e := fetch.Entry{URL: u, Name: uid, Kind: fetch.EntryObject, Rel: "item", ContentType: "message/rfc822",
+	e := driver.Entry{URL: u, Name: uid, Kind: driver.EntryObject, Rel: "item", ContentType: "message/rfc822",
 		Size: size, Sys: Message{Number: number, UID: uid}}
 	shown := uid
 	if uid == "" {
 		e.Name, shown = fmt.Sprint(number), "-"
 	}
-	return fetch.Part{Text: fmt.Appendf(nil, "%d %s %d\r\n", number, shown, size), Entries: []fetch.Entry{e}}, nil
+	return driver.Part{Text: fmt.Appendf(nil, "%d %s %d\r\n", number, shown, size), Entries: []driver.Entry{e}}, nil
 }

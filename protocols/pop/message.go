@@ -8,15 +8,15 @@ import (
 	"net/mail"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/message"
-	"github.com/urlget/urlget/internal/wire"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // openMessage retrieves a message or, for OpStat, its header.
-func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
-	var meta fetch.Meta
+func (d *opener) openMessage(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
+	var meta driver.Meta
 	var text io.Reader // of the message
 	l, err := d.with(ctx, t, func(l lease) error {
 		s := l.Conn
@@ -24,13 +24,13 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 		if err != nil {
 			return err
 		}
-		meta = fetch.Meta{ContentType: "message/rfc822", Size: -1, Text: true, Name: messageName(number, uid)}
+		meta = driver.Meta{ContentType: "message/rfc822", Size: -1, Text: true, Name: messageName(number, uid)}
 		meta.ETag = uid
 		switch {
-		case uid != "" && req.IfChanged.ETag == uid && req.Op == fetch.OpGet && req.Range.IsZero():
+		case uid != "" && req.IfChanged.ETag == uid && req.Op == driver.OpGet && req.Range.IsZero():
 			// A unique-id stands for the same bytes for ever (RFC 1939, section 7).
-			return &fetch.Error{Code: fetch.ErrNotModified}
-		case req.Op == fetch.OpStat:
+			return &driver.Error{Code: driver.ErrNotModified}
+		case req.Op == driver.OpStat:
 			return s.describe(number, &meta)
 		}
 		what := fmt.Sprintf("message %d", number)
@@ -56,8 +56,8 @@ func (d *driver) openMessage(ctx context.Context, req *fetch.Request, t *target)
 	if err != nil {
 		return nil, err
 	}
-	resp := &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}
-	if req.Op == fetch.OpStat {
+	resp := &driver.Response{Meta: meta, URL: t.url, Body: driver.NoBody}
+	if req.Op == driver.OpStat {
 		l.Put()
 		return resp, nil
 	}
@@ -74,21 +74,21 @@ func (s *session) locate(t *target, reused bool) (number int, uid string, err er
 	number, err = s.find(t.uid)
 	switch {
 	case isPlainRefusal(err):
-		return 0, "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the server gives messages no unique-ids"),
-			Hint: "messages can be named by their numbers", Reply: fetch.Reply{Text: "-ERR"}}
+		return 0, "", &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the server gives messages no unique-ids"),
+			Hint: "messages can be named by their numbers", Reply: driver.Reply{Text: "-ERR"}}
 	case err != nil:
 		return 0, "", err
 	case number == 0 && reused:
 		return 0, "", mailsession.ErrStale
 	case number == 0:
-		return 0, "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no message has the unique-id %q", t.uid)}
+		return 0, "", &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("no message has the unique-id %q", t.uid)}
 	}
 	return number, t.uid, nil
 }
 
 // describe fills in what is known of a message without its text: the size, and the header if the
 // server has TOP.
-func (s *session) describe(number int, meta *fetch.Meta) error {
+func (s *session) describe(number int, meta *driver.Meta) error {
 	var err error
 	if meta.Size, err = s.size(number); err != nil {
 		return notFound(err)
@@ -116,7 +116,7 @@ func (s *session) describe(number int, meta *fetch.Meta) error {
 }
 
 // describe fills in what the header tells.
-func describe(meta *fetch.Meta, head []byte) {
+func describe(meta *driver.Meta, head []byte) {
 	meta.Header = message.ParseHeader(head)
 	if date, err := mail.ParseDate(meta.Header.Get("Date")); err == nil {
 		meta.ModTime = date
@@ -125,15 +125,15 @@ func describe(meta *fetch.Meta, head []byte) {
 
 // notFound makes a refusal that says no more than no that of a message that is not there.
 func notFound(err error) error {
-	if e, ok := err.(*fetch.Error); ok && isPlainRefusal(err) {
-		e.Code = fetch.ErrNotFound
+	if e, ok := err.(*driver.Error); ok && isPlainRefusal(err) {
+		e.Code = driver.ErrNotFound
 	}
 	return err
 }
 
 // messageName makes a file name.
 func messageName(number int, uid string) string {
-	name := fetch.SafeName(strings.ReplaceAll(uid, "/", "_"))
+	name := driver.SafeName(strings.ReplaceAll(uid, "/", "_"))
 	if name == "" {
 		name = fmt.Sprint(number)
 	}

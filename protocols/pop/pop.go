@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -32,55 +32,55 @@ const (
 )
 
 // Load registers the driver with default options.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is Load with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
 		conns := opts.MaxConns
 		if conns <= 0 {
 			conns = defaultConns
 		}
-		d := &driver{env: env, opts: opts}
+		d := &opener{env: env, opts: opts}
 		d.pool = mailsession.NewPool(env, conns, idleTimeout, d.dial)
-		for _, s := range []fetch.Scheme{
+		for _, s := range []driver.Scheme{
 			{Name: "pop", Port: 110, Summary: "messages of a maildrop on a mail server, by POP3"},
 			{Name: "pop3", Port: 110, Summary: "the same as pop"},
 			{Name: "pops", Port: 995, Summary: "the same as pop, over TLS"},
 			{Name: "pop3s", Port: 995, Summary: "the same as pops"},
 		} {
-			s.Ops, s.Driver = []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, d
+			s.Ops, s.Driver = []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, d
 			reg.Register(s)
 		}
 	}
 }
 
-type driver struct {
-	env  *fetch.Env
+type opener struct {
+	env  driver.Env
 	opts Options
 	pool *mailsession.Pool[*session]
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	t, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case t.isMessage() && req.Op == fetch.OpList:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a message has no members: %w", errors.ErrUnsupported)}
+	case t.isMessage() && req.Op == driver.OpList:
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("a message has no members: %w", errors.ErrUnsupported)}
 	case t.isMessage():
 		return d.openMessage(ctx, req, t)
 	}
 	return d.openMaildrop(ctx, req, t)
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
-func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
+// CloseIdleConnections implements driver.IdleCloser.
+func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	t, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -104,23 +104,23 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	}
 	number := fmt.Sprint(t.number)
 	switch {
-	case !t.isMessage() && req.Op == fetch.OpStat:
+	case !t.isMessage() && req.Op == driver.OpStat:
 		return append(steps, "STAT"), nil
 	case !t.isMessage():
 		return append(steps, "LIST", "UIDL"), nil
 	case t.uid != "":
-		steps, number = append(steps, "UIDL"), "the number of "+fetch.Printable(t.uid)
+		steps, number = append(steps, "UIDL"), "the number of "+driver.Printable(t.uid)
 	default:
 		steps = append(steps, "UIDL "+number)
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		return append(steps, "LIST "+number, "TOP "+number+" 0"), nil
 	}
 	return append(steps, "RETR "+number), nil
 }
 
 var (
-	_ fetch.Driver     = (*driver)(nil)
-	_ fetch.IdleCloser = (*driver)(nil)
-	_ fetch.Explainer  = (*driver)(nil)
+	_ driver.Driver     = (*opener)(nil)
+	_ driver.IdleCloser = (*opener)(nil)
+	_ driver.Explainer  = (*opener)(nil)
 )

@@ -102,7 +102,7 @@ func TestMaildrop(t *testing.T) {
 			if text, err := read(t.Context(), c, fetch.OpList, base); err != nil || text != tt.want {
 				t.Errorf("%q, %v; want %q", text, err, tt.want)
 			}
-			if meta, err := c.Stat(t.Context(), base); err != nil || meta.Kind != fetch.KindListing {
+			if meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(base)}); err != nil || meta.Kind != fetch.KindListing {
 				t.Errorf("%+v, %v", meta, err)
 			}
 			i := 0
@@ -128,7 +128,7 @@ func TestStatTellsTheHeader(t *testing.T) {
 		o.Messages = messages
 		s := popd.Start(t, o)
 		c := fetch.New(nil, With(Options{AllowPlaintext: true}))
-		meta, err := c.Stat(t.Context(), "pop://joe:secret@"+s.Addr+"/1")
+		meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("pop://joe:secret@" + s.Addr + "/1")})
 		if err != nil || meta.Size != int64(len(crlf(hello))) || meta.ContentType != "message/rfc822" {
 			t.Errorf("%s: %+v, %v", name, meta, err)
 		}

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
@@ -34,13 +34,13 @@ type session struct {
 type lease = mailsession.Lease[*session]
 
 // dial connects and logs in.
-func (d *driver) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
+func (d *opener) dial(ctx context.Context, srv *mailsession.Server) (*session, error) {
 	s := &session{}
 	return s, s.Dial(ctx, d.env, srv, 0, func() error { return d.begin(ctx, srv, s) })
 }
 
 // begin has the conversation up to the login.
-func (d *driver) begin(ctx context.Context, srv *mailsession.Server, s *session) error {
+func (d *opener) begin(ctx context.Context, srv *mailsession.Server, s *session) error {
 	s.Conn.PieceLines()
 	greeting, err := s.expect("the server does not serve us", "")
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *session) scan(command string, take func(number int, value string)) erro
 	n := 0
 	for line, err := range s.block() {
 		if n++; err == nil && n > maxMessages {
-			err = &fetch.Error{Code: fetch.ErrTooLarge, Err: fmt.Errorf("a maildrop of more than %d messages", maxMessages)}
+			err = &driver.Error{Code: driver.ErrTooLarge, Err: fmt.Errorf("a maildrop of more than %d messages", maxMessages)}
 		}
 		if err != nil {
 			return err
@@ -231,6 +231,6 @@ func parseSize(value string) int64 {
 
 // with leases a session and runs op on it. One that does not see the maildrop as it is now is replaced
 // if op returns mailsession.ErrStale. If with succeeds, the caller must end the lease.
-func (d *driver) with(ctx context.Context, t *target, op func(lease) error) (lease, error) {
+func (d *opener) with(ctx context.Context, t *target, op func(lease) error) (lease, error) {
 	return d.pool.Lease(ctx, &t.Server, nil, op)
 }

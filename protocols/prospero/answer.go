@@ -10,17 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/ardp"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // An answer is a message being received.
 type answer struct {
 	*codec.Scanner
-	conn *fetch.Conn
+	conn *driver.Conn
 	// done ends the time for a reply, which bounds all that is read before it is known what comes.
 	done func()
 }
@@ -31,9 +31,9 @@ func (a *answer) Close() error { return a.conn.Close() }
 const longestWord = len("VERSION-NOT-SUPPORTED")
 
 // ask sends a request and begins to read the answer.
-func (d *driver) ask(ctx context.Context, o object, request string) (*answer, error) {
+func (d *opener) ask(ctx context.Context, o object, request string) (*answer, error) {
 	if strings.ContainsRune(request, 0) {
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("NUL in the name of an object")}
+		return nil, &driver.Error{Code: driver.ErrURL, Err: errors.New("NUL in the name of an object")}
 	}
 	conn, err := d.env.Dial(ctx, "udp", o.host)
 	if err != nil {
@@ -125,15 +125,15 @@ func (f fetchErrors) Read(p []byte) (int, error) {
 func asFetch(err error) error {
 	switch {
 	case errors.Is(err, ardp.ErrNoAnswer):
-		return &fetch.Error{Code: fetch.ErrNetwork, Err: err} // the exchange has retried already
+		return &driver.Error{Code: driver.ErrNetwork, Err: err} // the exchange has retried already
 	case errors.Is(err, ardp.ErrMalformed):
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+		return &driver.Error{Code: driver.ErrProtocol, Err: err}
 	case errors.Is(err, ardp.ErrRefused):
-		return &fetch.Error{Code: fetch.ErrRefused, Err: err}
+		return &driver.Error{Code: driver.ErrRefused, Err: err}
 	case errors.Is(err, ardp.ErrTooLong):
-		return &fetch.Error{Code: fetch.ErrTooLarge, Err: err}
+		return &driver.Error{Code: driver.ErrTooLarge, Err: err}
 	case errors.Is(err, codec.ErrMalformed):
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+		return &driver.Error{Code: driver.ErrProtocol, Err: err}
 	}
 	return err
 }
@@ -148,26 +148,26 @@ var (
 
 // failure returns the error that a line reports, or nil if it reports none.
 func failure(l codec.Line) error {
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(l.Text(0))}}
+	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(l.Text(0))}}
 	switch l[0] {
 	case "VERSION-NOT-SUPPORTED":
 		return outOfPlace(errOldVersion)
 	case "NONE-FOUND":
-		e.Code, e.Reply = fetch.ErrNotFound, fetch.Reply{Text: "NONE-FOUND"}
+		e.Code, e.Reply = driver.ErrNotFound, driver.Reply{Text: "NONE-FOUND"}
 	case "UNRESOLVED":
-		e.Code = fetch.ErrNotFound
+		e.Code = driver.ErrNotFound
 	case "ERROR":
-		e.Code = fetch.ErrProtocol
+		e.Code = driver.ErrProtocol
 	case "AUTHENTICATE", "AUTHENTICATOR", "DIRECTORY", "LIST", "GET-OBJECT-INFO":
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New("the server sends back what it gets")}
+		return &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the server sends back what it gets")}
 	case "FAILURE":
 		switch reason := l.At(1); {
 		case reason == "NOT-A-DIRECTORY":
 			return outOfPlace(errNotDirectory)
 		case strings.Contains(reason, "NOT-FOUND"):
-			e.Code = fetch.ErrNotFound
+			e.Code = driver.ErrNotFound
 		case strings.Contains(reason, "NOT-AUTHORIZED"), strings.Contains(reason, "AUTHENTICAT"):
-			e.Code = fetch.ErrRefused
+			e.Code = driver.ErrRefused
 		}
 	default:
 		return nil
@@ -175,17 +175,17 @@ func failure(l codec.Line) error {
 	return e
 }
 
-func outOfPlace(result error) error { return &fetch.Error{Code: fetch.ErrProtocol, Err: result} }
+func outOfPlace(result error) error { return &driver.Error{Code: driver.ErrProtocol, Err: result} }
 
 // forwarded parses FORWARDED and the new location of the object.
-func forwarded(l codec.Line) (*fetch.Response, error) {
+func forwarded(l codec.Line) (*driver.Response, error) {
 	var link Link
 	link.place(l[1:])
-	reply, to := fetch.Reply{Text: wire.Text(l.Text(0))}, link.prospero()
+	reply, to := driver.Reply{Text: wire.Text(l.Text(0))}, link.prospero()
 	if to.IsZero() {
-		return nil, &fetch.Error{Code: fetch.ErrRedirect, Reply: reply, Err: errors.New("the server did not say where to")}
+		return nil, &driver.Error{Code: driver.ErrRedirect, Reply: reply, Err: errors.New("the server did not say where to")}
 	}
-	return &fetch.Response{Meta: fetch.Meta{Reply: reply}, Location: []uri.URI{to}, Body: fetch.NoBody}, nil
+	return &driver.Response{Meta: driver.Meta{Reply: reply}, Location: []uri.URI{to}, Body: driver.NoBody}, nil
 }
 
 // remarks are the first words of lines that may accompany the requested ones in a successful
@@ -195,13 +195,13 @@ var remarks = []string{"VERSION", "SUCCESS", "AUTHENTICATED", "WARNING", "LINK",
 // seek reads up to the first line that begins with word, and leaves it unread. If the object is
 // elsewhere, seek returns a response that says so. The error is io.EOF if there is no such line.
 // Lines of unknown kinds are skipped, but at least one line of the answer must be of a known kind.
-func (a *answer) seek(word string) (*fetch.Response, error) {
+func (a *answer) seek(word string) (*driver.Response, error) {
 	var unknown codec.Line
 	known := false
 	for {
 		first, err := a.Word(longestWord)
 		if err == io.EOF && unknown != nil && !known {
-			return nil, &fetch.Error{Code: fetch.ErrProtocol,
+			return nil, &driver.Error{Code: driver.ErrProtocol,
 				Err: fmt.Errorf("the answer is not Prospero's: %s", wire.Text(unknown.Text(0)))}
 		}
 		if err != nil || first == word {

@@ -8,11 +8,11 @@ import (
 	"net"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // attributes asks for everything that the server knows about an object.
-func (d *driver) attributes(ctx context.Context, o object) (*Link, *fetch.Response, error) {
+func (d *opener) attributes(ctx context.Context, o object) (*Link, *driver.Response, error) {
 	a, err := d.ask(ctx, o, o.info("#ALL"))
 	if err != nil {
 		return nil, nil, err
@@ -25,7 +25,7 @@ func (d *driver) attributes(ctx context.Context, o object) (*Link, *fetch.Respon
 		l, err := a.Line()
 		switch {
 		case err == io.EOF && !known:
-			return nil, nil, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("the server knows nothing of it")}
+			return nil, nil, &driver.Error{Code: driver.ErrNotFound, Err: errors.New("the server knows nothing of it")}
 		case err == io.EOF:
 			return link, nil, nil
 		case err != nil:
@@ -48,30 +48,30 @@ func (d *driver) attributes(ctx context.Context, o object) (*Link, *fetch.Respon
 }
 
 // elsewhere returns a response with the other locations of an object, which the client follows.
-func (d *driver) elsewhere(ctx context.Context, o object) (*fetch.Response, error) {
+func (d *opener) elsewhere(ctx context.Context, o object) (*driver.Response, error) {
 	link, resp, err := d.attributes(ctx, o)
 	if err != nil || resp != nil {
 		return resp, err
 	}
 	places := link.access()
 	if len(places) == 0 {
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable,
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable,
 			Err: fmt.Errorf("the server names no way to it that is known here: %q", link.Access)}
 	}
-	return &fetch.Response{Location: places, Body: fetch.NoBody}, nil
+	return &driver.Response{Location: places, Body: driver.NoBody}, nil
 }
 
 // stat returns the attributes of an object.
-func (d *driver) stat(ctx context.Context, o object) (*fetch.Response, error) {
+func (d *opener) stat(ctx context.Context, o object) (*driver.Response, error) {
 	link, resp, err := d.attributes(ctx, o)
 	if err != nil || resp != nil {
 		return resp, err
 	}
-	meta := fetch.Meta{ContentType: o.mediaType(), Size: link.size(),
+	meta := driver.Meta{ContentType: o.mediaType(), Size: link.size(),
 		Name: o.suggestion()}
 	meta.ModTime = link.modTime()
 	if strings.HasPrefix(link.attribute("UNIX-MODES"), "d") {
-		meta.Kind, meta.ContentType = fetch.KindListing, "text/x-prospero-links"
+		meta.Kind, meta.ContentType = driver.KindListing, "text/x-prospero-links"
 	}
-	return &fetch.Response{Meta: meta, Body: fetch.NoBody}, nil
+	return &driver.Response{Meta: meta, Body: driver.NoBody}, nil
 }

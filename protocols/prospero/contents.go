@@ -5,12 +5,12 @@ import (
 	"errors"
 	"io"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
 )
 
 // contents opens a file that the server itself holds.
-func (d *driver) contents(ctx context.Context, o object) (*fetch.Response, error) {
+func (d *opener) contents(ctx context.Context, o object) (*driver.Response, error) {
 	// The attributes come first, because nothing can follow the contents.
 	a, err := d.ask(ctx, o, o.info("#ALL")+"\n"+o.objectInfo("CONTENTS"))
 	if err != nil {
@@ -24,7 +24,7 @@ func (d *driver) contents(ctx context.Context, o object) (*fetch.Response, error
 }
 
 // file reads up to the token that contains the file.
-func (a *answer) file(o object) (*fetch.Response, error) {
+func (a *answer) file(o object) (*driver.Response, error) {
 	var known Link // from the attributes before it
 	for {
 		resp, err := a.seek("ATTRIBUTE")
@@ -42,8 +42,8 @@ func (a *answer) file(o object) (*fetch.Response, error) {
 		}
 		if t != nil {
 			a.done()
-			resp := &fetch.Response{
-				Meta: fetch.Meta{ContentType: o.mediaType(), Size: -1, Name: o.suggestion()},
+			resp := &driver.Response{
+				Meta: driver.Meta{ContentType: o.mediaType(), Size: -1, Name: o.suggestion()},
 				Body: &fileBody{answer: a, t: t},
 			}
 			resp.ModTime = known.modTime()

@@ -7,13 +7,13 @@ import (
 	"io"
 	"iter"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/internal/pace"
 )
 
 // list opens a directory, with version 1 of the protocol if the server requires that.
-func (d *driver) list(ctx context.Context, o object) (*fetch.Response, error) {
+func (d *opener) list(ctx context.Context, o object) (*driver.Response, error) {
 	a, err := d.ask(ctx, o, o.list())
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (d *driver) list(ctx context.Context, o object) (*fetch.Response, error) {
 }
 
 // listing reads up to the first link, which shows what the answer is, and leaves it unread.
-func (d *driver) listing(ctx context.Context, a *answer, o object) (*fetch.Response, error) {
+func (d *opener) listing(ctx context.Context, a *answer, o object) (*driver.Response, error) {
 	resp, err := a.seek("LINK")
 	switch {
 	case resp != nil:
@@ -46,16 +46,16 @@ func (d *driver) listing(ctx context.Context, a *answer, o object) (*fetch.Respo
 	return d.directory(ctx, a, o), nil // which may have no links
 }
 
-func (d *driver) directory(ctx context.Context, a *answer, o object) *fetch.Response {
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/x-prospero-links", Size: -1},
+func (d *opener) directory(ctx context.Context, a *answer, o object) *driver.Response {
+	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/x-prospero-links", Size: -1},
 		Body: struct {
 			io.Reader
 			io.Closer
-		}{wire.PaceLines(a.Reader(), d.env.Timeouts().Idle), a}}
-	resp.Parse = func(r io.Reader) iter.Seq2[fetch.Entry, error] {
+		}{pace.Lines(a.Reader(), d.env.Timeouts().Idle), a}}
+	resp.Parse = func(r io.Reader) iter.Seq2[driver.Entry, error] {
 		lines := codec.NewScanner(r)
 		lines.NoQuote = a.NoQuote
-		return func(yield func(fetch.Entry, error) bool) {
+		return func(yield func(driver.Entry, error) bool) {
 			for e, err := range d.members(ctx, entries(lines)) {
 				if err == nil && !o.selects(e) {
 					continue
@@ -72,8 +72,8 @@ func (d *driver) directory(ctx context.Context, a *answer, o object) *fetch.Resp
 // members replaces each union link by the members of the directory that it names, because these
 // belong to the directory that contains the link. If that directory cannot be listed, the link is
 // kept. The redirect limit bounds nested unions.
-func (d *driver) members(ctx context.Context, links iter.Seq2[fetch.Entry, error]) iter.Seq2[fetch.Entry, error] {
-	return func(yield func(fetch.Entry, error) bool) {
+func (d *opener) members(ctx context.Context, links iter.Seq2[driver.Entry, error]) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) {
 		for e, err := range links {
 			link, ok := e.Sys.(Link)
 			if err != nil || !ok || !link.Union || e.URL.Scheme() != "prospero" {
@@ -82,8 +82,8 @@ func (d *driver) members(ctx context.Context, links iter.Seq2[fetch.Entry, error
 				}
 				continue
 			}
-			resp, err := d.env.Open(ctx, &fetch.Request{URL: e.URL, Op: fetch.OpList})
-			if err != nil || resp.Entries == nil {
+			resp, err := d.env.Open(ctx, &driver.Request{URL: e.URL, Op: driver.OpList})
+			if err != nil || resp.Parse == nil {
 				d.env.Logger().Warn("a part of the directory cannot be listed", "part", e.URL.Redacted(), "error", err)
 				if resp != nil {
 					resp.Body.Close()
@@ -93,7 +93,7 @@ func (d *driver) members(ctx context.Context, links iter.Seq2[fetch.Entry, error
 				}
 				continue
 			}
-			for member, err := range resp.Entries {
+			for member, err := range resp.Parse(resp.Body) {
 				if !yield(member, err) || err != nil {
 					resp.Body.Close()
 					return
@@ -105,7 +105,7 @@ func (d *driver) members(ctx context.Context, links iter.Seq2[fetch.Entry, error
 }
 
 // selects applies the fields of the URL, which name attributes of links.
-func (o object) selects(e fetch.Entry) bool {
+func (o object) selects(e driver.Entry) bool {
 	link, ok := e.Sys.(Link)
 	for _, f := range o.fields {
 		if !ok || f.Value != "" && link.attribute(f.Name) != f.Value {
@@ -117,9 +117,9 @@ func (o object) selects(e fetch.Entry) bool {
 
 // whyNoDirectory distinguishes objects that do not exist from those that are not directories:
 // servers give the same answer for both.
-func (d *driver) whyNoDirectory(ctx context.Context, o object) error {
+func (d *opener) whyNoDirectory(ctx context.Context, o object) error {
 	if _, _, err := d.attributes(ctx, o); err != nil {
 		return err
 	}
-	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
+	return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
 }

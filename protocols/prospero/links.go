@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // A Link is a member of a directory as described by the server. It is the Sys of an entry.
@@ -75,7 +75,7 @@ func (l *Link) add(a codec.Line) error {
 		l.weight += 20 + len(v)
 	}
 	if l.weight > maxLink {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server says more than %d bytes of one object", maxLink)}
+		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server says more than %d bytes of one object", maxLink)}
 	}
 	if name == "ACCESS-METHOD" {
 		l.Access = append(l.Access, value)
@@ -112,18 +112,18 @@ func (l *Link) modTime() time.Time {
 }
 
 // entry returns the entry for the link.
-func (l *Link) entry() fetch.Entry {
-	e := fetch.Entry{Name: wire.Text(l.Name), Kind: fetch.EntryObject, Rel: "item",
+func (l *Link) entry() driver.Entry {
+	e := driver.Entry{Name: wire.Text(l.Name), Kind: driver.EntryObject, Rel: "item",
 		Size: l.size(), ModTime: l.modTime(), URL: l.url(), Sys: *l}
 	switch {
 	case e.URL.IsZero():
-		e.Kind = fetch.EntryText
+		e.Kind = driver.EntryText
 	case strings.HasPrefix(l.Target, "DIRECTORY"):
-		e.Kind = fetch.EntryListing
+		e.Kind = driver.EntryListing
 	case e.URL.Scheme() == "telnet":
-		e.Kind = fetch.EntrySession
+		e.Kind = driver.EntrySession
 	default:
-		e.ContentType = fetch.TypeByName(l.Name)
+		e.ContentType = driver.TypeByName(l.Name)
 	}
 	return e
 }
@@ -248,8 +248,8 @@ func escapePath(path string) string {
 }
 
 // entries yields the links in a message. An ATTRIBUTE line belongs to the link before it.
-func entries(s *codec.Scanner) iter.Seq2[fetch.Entry, error] {
-	return func(yield func(fetch.Entry, error) bool) {
+func entries(s *codec.Scanner) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) {
 		var link *Link
 		for {
 			l, err := s.Line()
@@ -260,7 +260,7 @@ func entries(s *codec.Scanner) iter.Seq2[fetch.Entry, error] {
 				err = failure(l)
 			}
 			if err != nil {
-				yield(fetch.Entry{}, asFetch(err))
+				yield(driver.Entry{}, asFetch(err))
 				return
 			}
 			switch l[0] {
@@ -275,7 +275,7 @@ func entries(s *codec.Scanner) iter.Seq2[fetch.Entry, error] {
 					continue
 				}
 				if err := link.add(l); err != nil {
-					yield(fetch.Entry{}, err)
+					yield(driver.Entry{}, err)
 					return
 				}
 			}

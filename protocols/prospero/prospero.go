@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/prospero"
 )
@@ -33,25 +33,25 @@ type Options struct {
 }
 
 // Load registers the driver with its defaults.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) fetch.Loader {
+func With(opts Options) driver.Loader {
 	if opts.MaxReply == 0 {
 		opts.MaxReply = 64 << 20
 	}
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{
-			Name: "prospero", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+	return func(env driver.Env, reg *driver.Registry) {
+		reg.Register(driver.Scheme{
+			Name: "prospero", Port: port, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 			Refers:  true,
 			Summary: "Prospero directory service: directories and files by UDP",
-			Driver:  &driver{env: env, opts: opts},
+			Driver:  &opener{env: env, opts: opts},
 		})
 	}
 }
 
-type driver struct {
-	env  *fetch.Env
+type opener struct {
+	env  driver.Env
 	opts Options
 }
 
@@ -70,7 +70,7 @@ func parse(u uri.URI) (object, error) {
 		return object{}, err
 	}
 	if p.Host == "" {
-		return object{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL names no host")}
+		return object{}, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names no host")}
 	}
 	o := object{host: u.HostPort(port), name: p.HSOName, version: "0"}
 	for _, f := range p.Fields {
@@ -84,11 +84,11 @@ func parse(u uri.URI) (object, error) {
 }
 
 // suggestion returns a file name for the object.
-func (o object) suggestion() string { return fetch.SafeName(path.Base(o.name)) }
+func (o object) suggestion() string { return driver.SafeName(path.Base(o.name)) }
 
 // mediaType guesses the media type from the name, because Prospero has none.
 func (o object) mediaType() string {
-	return cmp.Or(fetch.TypeByName(o.name), "application/octet-stream")
+	return cmp.Or(driver.TypeByName(o.name), "application/octet-stream")
 }
 
 // The following methods return requests. The commands in a message are executed in order.
@@ -111,22 +111,22 @@ func (o object) objectInfo(attributes string) string {
 	return "GET-OBJECT-INFO " + attributes + " ASCII " + codec.Quote(o.name) + " " + codec.Quote(o.version)
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	o, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	switch req.Op {
-	case fetch.OpGet, fetch.OpList:
-	case fetch.OpStat:
+	case driver.OpGet, driver.OpList:
+	case driver.OpStat:
 		return d.stat(ctx, o)
 	}
 	resp, err := d.list(ctx, o)
 	if !errors.Is(err, errNotDirectory) {
 		return resp, err
 	}
-	if req.Op == fetch.OpList {
+	if req.Op == driver.OpList {
 		return nil, d.whyNoDirectory(ctx, o)
 	}
 	if resp, err = d.contents(ctx, o); !errors.Is(err, errNoContents) {
@@ -135,17 +135,17 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return d.elsewhere(ctx, o)
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	o, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		return strings.Split(o.info("#ALL"), "\n"), nil
 	}
 	steps := strings.Split(o.list(), "\n")
-	if req.Op == fetch.OpGet {
+	if req.Op == driver.OpGet {
 		steps = append(steps, "if it is not a directory:")
 		steps = append(steps, strings.Split(o.info("#ALL")+"\n"+o.objectInfo("CONTENTS"), "\n")...)
 	}
@@ -153,6 +153,6 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
 )

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers/prosperod"
@@ -133,8 +134,8 @@ func TestAFileElsewhereIsFollowed(t *testing.T) {
 		Attributes: map[string][]string{"/away": {"ATTRIBUTE CACHED FIELD ACCESS-METHOD GOPHER INTERNET-D g.example ASCII 0/away ''"}},
 		Forward:    map[string]string{"/moved": "INTERNET-D $HOST ASCII /here.txt 0"},
 	})
-	gopher := fetch.Use("gopher", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
-		return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader(req.URL.String()))}, nil
+	gopher := driver.Use("gopher", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+		return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader(req.URL.String()))}, nil
 	}))
 	c := client(t, quick, gopher)
 	for name, want := range map[string]string{"/moved": "it's here", "/away": "gopher://g.example/0/away"} {
@@ -345,7 +346,7 @@ func TestAttributesWithoutEnd(t *testing.T) {
 		if !errors.Is(last, fetch.ErrProtocol) {
 			t.Errorf("List: %v", last)
 		}
-		if _, err := c.Stat(t.Context(), url(s.Addr, "/object")); !errors.Is(err, fetch.ErrProtocol) {
+		if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(url(s.Addr, "/object"))}); !errors.Is(err, fetch.ErrProtocol) {
 			t.Errorf("Stat: %v", err)
 		}
 	}
@@ -408,7 +409,7 @@ func TestTheTraceHasBothDirections(t *testing.T) {
 	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("abc\nATTRIBUTE x\n")}}})
 	var mu sync.Mutex
 	var lines []string
-	c := fetch.New(&fetch.Options{Recorder: fetch.Trace(func(sent bool, line string) {
+	c := fetch.New(&fetch.Options{Recorder: fetch.RecordLines(func(sent bool, line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		lines = append(lines, map[bool]string{true: "> ", false: "< "}[sent]+line)

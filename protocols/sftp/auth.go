@@ -15,7 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // maxTries is how often a password may be wrong, for each of the two methods that send one.
@@ -23,7 +23,7 @@ const maxTries = 3
 
 // A login is the authentication at one host.
 type login struct {
-	driver  *driver
+	driver  *opener
 	ctx     context.Context // of the request, without the connect timeout
 	clock   *clock
 	hop     hop
@@ -39,7 +39,7 @@ type login struct {
 
 // note adds a line to the trace.
 func (l *login) note(sent bool, text string) {
-	if trace := l.driver.env.Trace(l.ctx); trace != nil {
+	if trace := driver.Trace(l.ctx); trace != nil {
 		trace(sent, text)
 	}
 }
@@ -49,7 +49,7 @@ func (l *login) config() (*ssh.ClientConfig, error) {
 	if l.hop.user == "" {
 		cred, err := l.credential("", 1)
 		if err != nil || cred.User == "" {
-			return nil, &fetch.Error{Code: fetch.ErrAuth, Reason: fetch.Reason{Kind: fetch.ReasonSSHLogin, Host: l.hop.host},
+			return nil, &driver.Error{Code: driver.ErrAuth, Reason: driver.Reason{Kind: driver.ReasonSSHLogin, Host: l.hop.host},
 				Err: errors.New("no user name to log in with"), Hint: "name the user in the URL"}
 		}
 		l.hop.user, l.passwords = cred.User, []string{cred.Password}
@@ -87,12 +87,12 @@ func (l *login) done() {
 }
 
 // credential asks for a user and password.
-func (l *login) credential(question string, attempt int) (fetch.Credential, error) {
+func (l *login) credential(question string, attempt int) (driver.Credential, error) {
 	resume := l.clock.pause()
 	defer resume()
-	cred, err := l.driver.env.Credential(l.clock.ctx, fetch.Challenge{URL: l.hop.url, Mechanism: "ssh", Realm: question,
+	cred, err := l.driver.env.Credential(l.clock.ctx, driver.Challenge{URL: l.hop.url, Mechanism: "ssh", Realm: question,
 		User: l.hop.user, Attempt: attempt})
-	if err != nil && fetch.CodeOf(err) != fetch.ErrAuth {
+	if err != nil && driver.CodeOf(err) != driver.ErrAuth {
 		l.stopped = err
 	}
 	return cred, err
@@ -107,10 +107,10 @@ func (l *login) secret(question string, attempt int) (string, error) {
 			return "", err
 		}
 		if cred.User != "" && cred.User != l.hop.user {
-			return "", fetch.ErrAuth // it belongs to another user
+			return "", driver.ErrAuth // it belongs to another user
 		}
 		if cred.Password == "" {
-			return "", fetch.ErrAuth
+			return "", driver.ErrAuth
 		}
 		l.passwords = append(l.passwords, cred.Password)
 	}
@@ -135,7 +135,7 @@ func (l *login) interactive() ssh.KeyboardInteractiveChallenge {
 	return func(_, _ string, questions []string, _ []bool) ([]string, error) {
 		answers := make([]string, len(questions))
 		for i, q := range questions {
-			q = strings.TrimSpace(fetch.Printable(q))
+			q = strings.TrimSpace(driver.Printable(q))
 			l.note(false, "the server asks: "+q)
 			attempt++
 			answer, err := l.secret(q, attempt)
@@ -256,7 +256,7 @@ func (l *login) unlock(file string, pem []byte) (ssh.Signer, error) {
 	defer resume()
 	passphrase, err := l.driver.opts.Passphrase(l.clock.ctx, file)
 	if err != nil {
-		if fetch.CodeOf(err) == fetch.ErrInterrupted {
+		if driver.CodeOf(err) == driver.ErrInterrupted {
 			l.stopped = err
 		}
 		return nil, err
@@ -331,14 +331,14 @@ func (k *recordedKey) SignWithAlgorithm(r io.Reader, data []byte, algorithm stri
 
 // refused returns the error for a login that the server rejected.
 func (l *login) refused() error {
-	e := &fetch.Error{Code: fetch.ErrAuth, Reason: fetch.Reason{Kind: fetch.ReasonSSHLogin, Host: l.hop.host},
+	e := &driver.Error{Code: driver.ErrAuth, Reason: driver.Reason{Kind: driver.ReasonSSHLogin, Host: l.hop.host},
 		Err:  fmt.Errorf("the server did not take the login as %s", l.hop.user),
 		Hint: "start the SSH agent, name a key, or give a password"}
 	if !l.offered {
 		e.Err = fmt.Errorf("there is neither a key nor a password to log in with as %s", l.hop.user)
 	}
 	if l.locked != "" {
-		e.Reason, e.Hint = fetch.Reason{}, l.locked+" is protected by a passphrase: add the key to the SSH agent"
+		e.Reason, e.Hint = driver.Reason{}, l.locked+" is protected by a passphrase: add the key to the SSH agent"
 	}
 	return e
 }

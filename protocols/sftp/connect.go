@@ -13,13 +13,13 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/internal/pace"
 )
 
 // connect connects to the server of p, hop by hop, and starts SFTP. All of it must happen within
 // the connect timeout, not counting the time that users take to answer prompts.
-func (d *driver) connect(ctx context.Context, p *route) (_ *session, err error) {
+func (d *opener) connect(ctx context.Context, p *route) (_ *session, err error) {
 	c := newClock(ctx, d.env.Timeouts().Connect)
 	defer c.stop()
 	l := &chain{times: d.env.Timeouts()}
@@ -34,8 +34,8 @@ func (d *driver) connect(ctx context.Context, p *route) (_ *session, err error) 
 		}
 		l.close()
 		if cause := context.Cause(c.ctx); cause != nil && !errors.Is(err, cause) {
-			switch fetch.CodeOf(err) {
-			case "", fetch.ErrNetwork, fetch.ErrProtocol:
+			switch driver.CodeOf(err) {
+			case "", driver.ErrNetwork, driver.ErrProtocol:
 				err = cause
 			}
 		}
@@ -57,7 +57,7 @@ func (d *driver) connect(ctx context.Context, p *route) (_ *session, err error) 
 
 // atHop adds to err which of several hosts it concerns.
 func atHop(err error, h hop, before bool) error {
-	var e *fetch.Error
+	var e *driver.Error
 	if !before || !errors.As(err, &e) {
 		return err
 	}
@@ -80,7 +80,7 @@ func newClock(ctx context.Context, limit time.Duration) *clock {
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	if limit > 0 {
 		c.timer = time.AfterFunc(limit, func() {
-			c.cancel(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no connection within %v", limit)})
+			c.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no connection within %v", limit)})
 		})
 	}
 	return c
@@ -107,12 +107,12 @@ func (c *clock) stop() {
 
 // A chain is the connection to a server, possibly through others.
 type chain struct {
-	times    fetch.Timeouts
-	conn     *fetch.Conn // to the first hop
-	raw      net.Conn    // to the hop reached so far
-	ssh      ssh.Conn    // over raw; nil before the handshake
+	times    driver.Timeouts
+	conn     *driver.Conn // to the first hop
+	raw      net.Conn     // to the hop reached so far
+	ssh      ssh.Conn     // over raw; nil before the handshake
 	progress headway
-	closing  atomic.Pointer[fetch.Conn]
+	closing  atomic.Pointer[driver.Conn]
 }
 
 // close closes the connection to the first hop, and thereby all others. It does not wait.
@@ -123,14 +123,14 @@ func (l *chain) close() {
 }
 
 // reach connects to a hop, through the previous one if there is one.
-func (d *driver) reach(ctx context.Context, l *chain, h hop) error {
+func (d *opener) reach(ctx context.Context, l *chain, h hop) error {
 	if l.conn == nil {
 		conn, err := d.env.Dial(ctx, "tcp", h.addr())
 		if err != nil {
 			return err
 		}
-		conn.Record(context.Background(), fetch.Taps{}) // the bytes are encrypted
-		conn.SetIdle(0)                                 // an idle connection in the pool has nothing to read
+		conn.Record(context.Background(), driver.Taps{}) // the bytes are encrypted
+		conn.SetIdle(0)                                  // an idle connection in the pool has nothing to read
 		l.conn, l.raw = conn, &metered{Conn: conn, chain: l}
 		l.closing.Store(conn)
 		if ctx.Err() != nil {
@@ -148,7 +148,7 @@ func (d *driver) reach(ctx context.Context, l *chain, h hop) error {
 	if err != nil {
 		var refused *ssh.OpenChannelError
 		if errors.As(err, &refused) {
-			return &fetch.Error{Code: fetch.ErrNetwork, Err: fmt.Errorf("the host before it cannot connect to %s: %w", h.addr(), err)}
+			return &driver.Error{Code: driver.ErrNetwork, Err: fmt.Errorf("the host before it cannot connect to %s: %w", h.addr(), err)}
 		}
 		return lost(err)
 	}
@@ -159,7 +159,7 @@ func (d *driver) reach(ctx context.Context, l *chain, h hop) error {
 }
 
 // handshake performs the SSH handshake with the hop.
-func (d *driver) handshake(l *chain, lg *login) error {
+func (d *opener) handshake(l *chain, lg *login) error {
 	cfg, err := lg.config()
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (l *chain) subsystem() (*session, error) {
 		return nil, noSFTP(err)
 	}
 	if !granted {
-		return nil, &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server has no SFTP for this user")}
+		return nil, &driver.Error{Code: driver.ErrRefused, Err: errors.New("the server has no SFTP for this user")}
 	}
 	s := newSession(ch, l.close, l.times, &l.progress)
 	if _, behind := l.raw.(*tunnel); !behind {
@@ -208,7 +208,7 @@ func (l *chain) subsystem() (*session, error) {
 func noSFTP(err error) error {
 	var refused *ssh.OpenChannelError
 	if errors.As(err, &refused) {
-		return &fetch.Error{Code: fetch.ErrRefused, Err: err}
+		return &driver.Error{Code: driver.ErrRefused, Err: err}
 	}
 	return lost(err)
 }
@@ -218,7 +218,7 @@ func lost(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("the connection was lost: %w", err)}
+	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("the connection was lost: %w", err)}
 }
 
 // A headway is the time, in Unix nanoseconds, up to which a server was as fast as answers must
@@ -234,15 +234,15 @@ func (p *headway) since(t time.Time) {
 
 // came moves the time on by n bytes, but never beyond now.
 func (p *headway) came(n int) {
-	worth, now := int64(n)*int64(time.Second)/wire.LeastRate, time.Now().UnixNano()
+	worth, now := int64(n)*int64(time.Second)/pace.LeastRate, time.Now().UnixNano()
 	for at := p.at.Load(); !p.at.CompareAndSwap(at, min(now, at+worth)); at = p.at.Load() {
 	}
 }
 
 // A metered connection records when data arrives, and limits the time of a write. The idle timeout
-// of fetch.Conn is not suitable, because it would end idle connections in the pool.
+// of driver.Conn is not suitable, because it would end idle connections in the pool.
 type metered struct {
-	*fetch.Conn
+	*driver.Conn
 	chain *chain
 }
 
@@ -290,18 +290,18 @@ func (l *login) explain(err error) error {
 	case l.locked != "":
 		return l.refused()
 	case errors.As(err, &negotiation):
-		return &fetch.Error{Code: fetch.ErrTLS, Err: errors.New(text)}
-	case strings.Contains(text, "unable to authenticate"), fetch.CodeOf(err) == fetch.ErrAuth,
+		return &driver.Error{Code: driver.ErrTLS, Err: errors.New(text)}
+	case strings.Contains(text, "unable to authenticate"), driver.CodeOf(err) == driver.ErrAuth,
 		strings.Contains(strings.ToLower(text), "authentication failures"):
 		return l.refused()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection before the login was complete")}
-	case fetch.CodeOf(err) != "":
+		return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection before the login was complete")}
+	case driver.CodeOf(err) != "":
 		return err
 	}
 	var network net.Error
 	if errors.As(err, &network) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
 		return lost(err)
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New(text)}
+	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New(text)}
 }

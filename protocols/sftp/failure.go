@@ -3,23 +3,23 @@ package sftp
 import (
 	"errors"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // refusal returns the error that a status reports (section 7 of the draft).
 func refusal(t filexfer.Type, code filexfer.Code, text string) error {
-	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(t.String()), Reply: fetch.Reply{Code: int(code), Text: text}}
+	e := &driver.Error{Code: driver.ErrServer, Err: errors.New(t.String()), Reply: driver.Reply{Code: int(code), Text: text}}
 	switch code {
 	case filexfer.CodeNoSuchFile:
-		e.Code = fetch.ErrNotFound
+		e.Code = driver.ErrNotFound
 	case filexfer.CodePermissionDenied, filexfer.CodeUnsupported:
-		e.Code = fetch.ErrRefused
+		e.Code = driver.ErrRefused
 	case filexfer.CodeNoConnection, filexfer.CodeConnectionLost:
-		e.Code, e.Retry = fetch.ErrNetwork, true
+		e.Code, e.Retry = driver.ErrNetwork, true
 	case filexfer.CodeOK, filexfer.CodeEOF, filexfer.CodeBadMessage:
-		e.Code = fetch.ErrProtocol
+		e.Code = driver.ErrProtocol
 	}
 	return e
 }

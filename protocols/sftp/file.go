@@ -7,14 +7,14 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // describeFile returns the metadata of a file with the given attributes. Without size and time,
 // there is no way to tell whether it has changed.
-func describeFile(t *target, info filexfer.Attrs) fetch.Meta {
+func describeFile(t *target, info filexfer.Attrs) driver.Meta {
 	meta := remotefile.Describe(t.name(), sizeOf(info), info.ModTime())
 	if meta.Size >= 0 && !meta.ModTime.IsZero() {
 		meta.ETag = strconv.Quote(fmt.Sprintf("%x-%x", info.Size, info.MTime))
@@ -31,7 +31,7 @@ func sizeOf(info filexfer.Attrs) int64 {
 }
 
 // file returns the response for anything but a directory.
-func (d *driver) file(f *flight, t *target, info filexfer.Attrs) (*fetch.Response, error) {
+func (d *opener) file(f *flight, t *target, info filexfer.Attrs) (*driver.Response, error) {
 	whole := describeFile(t, info)
 	if mode := info.FileMode(); info.Has(filexfer.HasMode) && !mode.IsRegular() {
 		return nil, remotefile.NoFile(mode) // opening a pipe might block until there is a writer
@@ -39,8 +39,8 @@ func (d *driver) file(f *flight, t *target, info filexfer.Attrs) (*fetch.Respons
 	if err := remotefile.NotModified(t.req, remotefile.Same(t.req.IfChanged, whole.Validator)); err != nil {
 		return nil, err
 	}
-	if t.req.Op == fetch.OpStat {
-		return &fetch.Response{Meta: whole, URL: t.url, Body: fetch.NoBody}, nil
+	if t.req.Op == driver.OpStat {
+		return &driver.Response{Meta: whole, URL: t.url, Body: driver.NoBody}, nil
 	}
 	handle, err := f.openHandle(filexfer.TypeOpen, t.path, filexfer.OpenRead, filexfer.Attrs{})
 	if err != nil {
@@ -61,14 +61,14 @@ func (d *driver) file(f *flight, t *target, info filexfer.Attrs) (*fetch.Respons
 				return nil, err
 			}
 		}
-	} else if fetch.CodeOf(err) != fetch.ErrRefused && fetch.CodeOf(err) != fetch.ErrServer {
+	} else if driver.CodeOf(err) != driver.ErrRefused && driver.CodeOf(err) != driver.ErrServer {
 		return nil, err
 	}
 	if meta.Size < 0 {
 		// The file is empty, or one that the system generates when it is read.
 		switch err := b.First(); err {
 		case nil:
-			meta.Validator = fetch.Validator{}
+			meta.Validator = driver.Validator{}
 		case io.EOF:
 			meta.Size = 0
 		default:
@@ -78,7 +78,7 @@ func (d *driver) file(f *flight, t *target, info filexfer.Attrs) (*fetch.Respons
 	if f.trace != nil {
 		f.trace(true, "READ from byte "+strconv.FormatInt(meta.Range.Offset, 10))
 	}
-	return &fetch.Response{Meta: meta, URL: t.url, Body: b.Start(func(error) { f.end() })}, nil
+	return &driver.Response{Meta: meta, URL: t.url, Body: b.Start(func(error) { f.end() })}, nil
 }
 
 // The number of reads in flight. It grows with each one that is answered.
@@ -89,7 +89,7 @@ const (
 
 // newBody returns the body for the part of the file that is requested, and sends the first reads. The
 // size of a file that seems to be empty is not known.
-func (f *flight) newBody(handle string, req *fetch.Request, meta *fetch.Meta) (*remotefile.Body[*request], error) {
+func (f *flight) newBody(handle string, req *driver.Request, meta *driver.Meta) (*remotefile.Body[*request], error) {
 	if meta.Size > 0 || meta.Size == 0 && req.Range.Offset > 0 {
 		if err := remotefile.SelectPart(req, meta, remotefile.Same(req.IfChanged, meta.Validator)); err != nil {
 			return nil, err

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -86,7 +86,7 @@ func (f *flight) refused(r *request, a answer) error {
 		text = fields.Text()
 	}
 	if fields.Err() != nil {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fields.Err()}
+		return &driver.Error{Code: driver.ErrProtocol, Err: fields.Err()}
 	}
 	if f.trace != nil {
 		f.trace(false, fmt.Sprintf("STATUS %d %s", code, text))
@@ -109,7 +109,7 @@ func (f *flight) attrs(a answer, err error) (filexfer.Attrs, error) {
 	fields := a.Fields()
 	info := fields.Attrs()
 	if err := fields.Err(); err != nil {
-		return info, &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+		return info, &driver.Error{Code: driver.ErrProtocol, Err: err}
 	}
 	if f.trace != nil {
 		f.trace(false, fmt.Sprintf("ATTRS %v %d", info.FileMode(), info.Size))

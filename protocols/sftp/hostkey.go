@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // systemKnownHosts holds host keys for all users of the machine.
@@ -24,7 +24,7 @@ const systemKnownHosts = "/etc/ssh/ssh_known_hosts"
 const maxKnownHosts = 64 << 20
 
 // knownHosts returns the known_hosts files. New keys are added to the first.
-func (d *driver) knownHosts() []string {
+func (d *opener) knownHosts() []string {
 	if d.opts.KnownHosts != nil {
 		return d.opts.KnownHosts
 	}
@@ -81,17 +81,17 @@ func (l *login) judge(err error, addr string, key ssh.PublicKey) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &revoked):
-		return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKeyChanged, Host: host},
+		return &driver.Error{Code: driver.ErrTLS, Reason: driver.Reason{Kind: driver.ReasonHostKeyChanged, Host: host},
 			Err:  fmt.Errorf("the host key of %s, %s, is revoked%s", host, print, l.place(revoked.Revoked)),
 			Hint: "do not log in: somebody else may have the key"}
 	case errors.As(err, &known) && len(known.Want) > 0:
 		want := known.Want[0]
-		return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKeyChanged, Host: host},
+		return &driver.Error{Code: driver.ErrTLS, Reason: driver.Reason{Kind: driver.ReasonHostKeyChanged, Host: host},
 			Err: fmt.Errorf("the host key of %s has changed: it is %s (%s) and not %s%s", host, print, key.Type(),
 				ssh.FingerprintSHA256(want.Key), l.place(want)),
 			Hint: "somebody may listen in between; if the server has a new key, ask who runs it for the fingerprint, and remove the old line"}
 	case !errors.As(err, &known):
-		return &fetch.Error{Code: fetch.ErrTLS, Err: fmt.Errorf("the host key of %s: %w", host, err)}
+		return &driver.Error{Code: driver.ErrTLS, Err: fmt.Errorf("the host key of %s: %w", host, err)}
 	}
 	if l.driver.opts.TrustKey != nil && !l.foreign {
 		resume := l.clock.pause()
@@ -104,7 +104,7 @@ func (l *login) judge(err error, addr string, key ssh.PublicKey) error {
 			return l.driver.remember(addr, key)
 		}
 	}
-	return &fetch.Error{Code: fetch.ErrTLS, Reason: fetch.Reason{Kind: fetch.ReasonHostKey, Host: host},
+	return &driver.Error{Code: driver.ErrTLS, Reason: driver.Reason{Kind: driver.ReasonHostKey, Host: host},
 		Err:  fmt.Errorf("the host key of %s is not known: %s (%s)", host, print, key.Type()),
 		Hint: "compare the fingerprint with what the server's owner says, and add the key to a known_hosts file"}
 }
@@ -119,7 +119,7 @@ func (l *login) place(key xknownhosts.KnownKey) string {
 }
 
 // remember adds a key to the first known_hosts file.
-func (d *driver) remember(addr string, key ssh.PublicKey) error {
+func (d *opener) remember(addr string, key ssh.PublicKey) error {
 	files := d.knownHosts()
 	if len(files) == 0 {
 		return nil

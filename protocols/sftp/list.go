@@ -3,7 +3,7 @@ package sftp
 import (
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/filexfer"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
@@ -22,7 +22,7 @@ type Sys struct {
 }
 
 // directory returns the response for a directory.
-func (d *driver) directory(f *flight, t *target, info filexfer.Attrs) (*fetch.Response, error) {
+func (d *opener) directory(f *flight, t *target, info filexfer.Attrs) (*driver.Response, error) {
 	base := t.Directory()
 	resp, read := remotefile.Listing(t.req, member(base, "", false), t.name(), info.ModTime())
 	if !read {
@@ -33,7 +33,7 @@ func (d *driver) directory(f *flight, t *target, info filexfer.Attrs) (*fetch.Re
 		return nil, err
 	}
 	l := &listing{flight: f, handle: handle, base: base, path: t.path}
-	resp.Body, resp.Parse = fetch.NewListing(l.parts, func() error { f.end(); return nil })
+	resp.Body, resp.Parse = driver.NewListing(l.parts, func() error { f.end(); return nil })
 	return resp, nil
 }
 
@@ -46,12 +46,12 @@ type listing struct {
 }
 
 // parts yields a line and an entry for each member.
-func (l *listing) parts(yield func(fetch.Part, error) bool) {
+func (l *listing) parts(yield func(driver.Part, error) bool) {
 	defer l.flight.end()
 	for {
 		files, err := l.next()
 		if err != nil {
-			yield(fetch.Part{}, truncated(err))
+			yield(driver.Part{}, truncated(err))
 			return
 		}
 		if files == nil {
@@ -59,7 +59,7 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 		}
 		members, err := l.members(files)
 		if err != nil {
-			yield(fetch.Part{}, truncated(err))
+			yield(driver.Part{}, truncated(err))
 			return
 		}
 		for _, m := range members {
@@ -113,7 +113,7 @@ func (l *listing) drain() error {
 type link struct{ target, info *request }
 
 // members returns the parts for the names. The requests about symbolic links are sent together.
-func (l *listing) members(files []filexfer.File) ([]fetch.Part, error) {
+func (l *listing) members(files []filexfer.File) ([]driver.Part, error) {
 	links := make(map[int]link)
 	for i, file := range files {
 		if file.Attrs.Has(filexfer.HasMode) && file.Attrs.Mode&0o170000 == filexfer.ModeLink && remotefile.IsName(file.Name) {
@@ -121,7 +121,7 @@ func (l *listing) members(files []filexfer.File) ([]fetch.Part, error) {
 			links[i] = link{l.flight.send(filexfer.TypeReadlink, path), l.flight.send(filexfer.TypeStat, path)}
 		}
 	}
-	parts := make([]fetch.Part, 0, len(files))
+	parts := make([]driver.Part, 0, len(files))
 	for i, file := range files {
 		if file.Name == "." || file.Name == ".." {
 			continue
@@ -140,7 +140,7 @@ func (l *listing) members(files []filexfer.File) ([]fetch.Part, error) {
 		if e.URL.IsZero() {
 			continue // too long for a URL
 		}
-		parts = append(parts, fetch.URIListPart("", e))
+		parts = append(parts, driver.URIListPart("", e))
 	}
 	return parts, nil
 }
@@ -183,7 +183,7 @@ func sysOf(a filexfer.Attrs) *Sys {
 }
 
 // entry returns the entry for a member.
-func (l *listing) entry(file filexfer.File, sys *Sys) fetch.Entry {
+func (l *listing) entry(file filexfer.File, sys *Sys) driver.Entry {
 	mode, size := file.Attrs.FileMode(), int64(-1)
 	u := member(l.base, file.Name, mode.IsDir())
 	if mode.IsDir() {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 )
@@ -51,13 +52,13 @@ func TestHostKeys(t *testing.T) {
 	}
 	plain := sftpd.Start(t, sftpd.Options{Tree: tree(), HostKeys: []ssh.Signer{key}})
 	signed := sftpd.Start(t, sftpd.Options{Tree: tree(), HostKeys: []ssh.Signer{certified}})
-	unknown, differs := fetch.ReasonHostKey, fetch.ReasonHostKeyChanged
+	unknown, differs := driver.ReasonHostKey, driver.ReasonHostKeyChanged
 	name := func(s *sftpd.Server) string { return knownhosts.Normalize(s.Addr) }
 	for _, tt := range []struct {
 		name   string
 		server *sftpd.Server
 		lines  string
-		want   fetch.ReasonKind // "" if the key is taken
+		want   driver.ReasonKind // "" if the key is taken
 	}{
 		{"known", plain, hostLine(name(plain), key.PublicKey()), ""},
 		{"known among others", plain, "# comment\n\n" + hostLine("elsewhere", other.PublicKey()) + hostLine(name(plain), key.PublicKey()), ""},
@@ -86,7 +87,7 @@ func TestHostKeys(t *testing.T) {
 				}
 				return false, nil
 			}
-			_, err := client(t, opts, nil).Stat(t.Context(), tt.server.URL+"/")
+			_, err := client(t, opts, nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(tt.server.URL + "/")})
 			if asked != (tt.want == unknown) {
 				t.Errorf("asked: %v", asked)
 			}
@@ -113,7 +114,7 @@ func TestATrustedKeyIsRemembered(t *testing.T) {
 	asked := 0
 	opts.TrustKey = func(context.Context, HostKey) (bool, error) { asked++; return true, nil }
 	for range 2 {
-		if _, err := client(t, opts, nil).Stat(t.Context(), s.URL+"/"); err != nil {
+		if _, err := client(t, opts, nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -224,9 +225,9 @@ func TestLogins(t *testing.T) {
 					}
 					return fetch.Credential{User: ch.User, Password: tt.answer[asked-1]}, nil
 				}),
-				Recorder: fetch.Trace(func(_ bool, line string) { fmt.Fprintln(&said, line) }),
+				Recorder: fetch.RecordLines(func(_ bool, line string) { fmt.Fprintln(&said, line) }),
 			}
-			_, err := client(t, opts, more).Stat(t.Context(), "sftp://"+tt.url+s.Addr+"/")
+			_, err := client(t, opts, more).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("sftp://" + tt.url + s.Addr + "/")})
 			if fetch.CodeOf(err) != tt.want {
 				t.Errorf("error %v, want one of class %q", err, tt.want)
 			}
@@ -252,11 +253,11 @@ func TestTheAgentIsAsked(t *testing.T) {
 	serveAgent(t, key)
 	s := sftpd.Start(t, sftpd.Options{Tree: tree(), Keys: []ssh.PublicKey{public(t, key)}})
 	opts := options(t, s)
-	if _, err := client(t, opts, nil).Stat(t.Context(), s.URL+"/"); !errors.Is(err, fetch.ErrAuth) {
+	if _, err := client(t, opts, nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/")}); !errors.Is(err, fetch.ErrAuth) {
 		t.Errorf("with NoAgent: error %v, want one of class %q", err, fetch.ErrAuth)
 	}
 	opts.NoAgent = false
-	if _, err := client(t, opts, nil).Stat(t.Context(), s.URL+"/"); err != nil {
+	if _, err := client(t, opts, nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/")}); err != nil {
 		t.Error(err)
 	}
 	foreign := &fetch.Request{URL: uri.MustParse("sftp://tester@" + s.Addr + "/"), Op: fetch.OpStat, From: uri.MustParse("http://elsewhere.invalid/")}
@@ -309,7 +310,7 @@ Host blocked
 		t.Errorf("%+v, %v", x, err)
 	}
 	opts.Config = file(t, "config", "Port twenty")
-	if _, err := client(t, opts, nil).Stat(t.Context(), "sftp://direct/"); !errors.Is(err, fetch.ErrFile) || !strings.Contains(err.Error(), "line 1") {
+	if _, err := client(t, opts, nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("sftp://direct/")}); !errors.Is(err, fetch.ErrFile) || !strings.Contains(err.Error(), "line 1") {
 		t.Errorf("settings that cannot be read: error %v", err)
 	}
 }
@@ -322,7 +323,7 @@ func TestPasswordsAreTriedThreeTimes(t *testing.T) {
 		asked++
 		return fetch.Credential{User: "tester", Password: "wrong"}, nil
 	})}
-	if _, err := client(t, options(t, s), more).Stat(t.Context(), s.URL+"/"); !errors.Is(err, fetch.ErrAuth) || asked != maxTries {
+	if _, err := client(t, options(t, s), more).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/")}); !errors.Is(err, fetch.ErrAuth) || asked != maxTries {
 		t.Errorf("asked %d times, error %v", asked, err)
 	}
 }

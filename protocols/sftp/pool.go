@@ -47,7 +47,7 @@ type group struct {
 
 // attach returns a slot, on an existing connection if possible. Only one connection per key is made
 // at a time, because callers that wait for it may find room on it.
-func (d *driver) attach(ctx context.Context, t *target) (*slot, error) {
+func (d *opener) attach(ctx context.Context, t *target) (*slot, error) {
 	k := scoped{t.key(), d.env.Scope(ctx)}
 	d.mu.Lock()
 	g := d.groups[k]
@@ -85,7 +85,7 @@ func (d *driver) attach(ctx context.Context, t *target) (*slot, error) {
 }
 
 // room takes a slot on a connection of g, and returns nil if there is none.
-func (d *driver) room(g *group) *session {
+func (d *opener) room(g *group) *session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range g.sessions {
@@ -98,7 +98,7 @@ func (d *driver) room(g *group) *session {
 }
 
 // detach releases a slot. The last one closes the connection.
-func (d *driver) detach(sl *slot) {
+func (d *opener) detach(sl *slot) {
 	d.mu.Lock()
 	s, g := sl.session, sl.group
 	s.slots--
@@ -114,7 +114,7 @@ func (d *driver) detach(sl *slot) {
 }
 
 // prune removes a group that is no longer used.
-func (d *driver) prune(g *group) {
+func (d *opener) prune(g *group) {
 	if g.users == 0 && len(g.sessions) == 0 {
 		delete(d.groups, g.key)
 	}

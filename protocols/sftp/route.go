@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/sftp/sshconfig"
 )
@@ -37,7 +37,7 @@ type hop struct {
 const maxHops = 8
 
 // route returns the route to the server of t.
-func (d *driver) route(t *target, foreign bool) (*route, error) {
+func (d *opener) route(t *target, foreign bool) (*route, error) {
 	u := t.url
 	if foreign {
 		return &route{foreign: true, hops: []hop{{host: u.Host(), port: u.Port(defaultPort), user: t.login.Name, url: u}}}, nil
@@ -66,7 +66,7 @@ func (d *driver) route(t *target, foreign bool) (*route, error) {
 }
 
 // hop combines what a URL and the configuration file say about a host. The URL takes precedence.
-func (d *driver) hop(host string, port uint16, user string, said sshconfig.Host, u uri.URI) hop {
+func (d *opener) hop(host string, port uint16, user string, said sshconfig.Host, u uri.URI) hop {
 	h := hop{
 		host: cmp.Or(said.HostName, host),
 		port: cmp.Or(port, said.Port, defaultPort),
@@ -100,7 +100,7 @@ func localUser() string {
 }
 
 // config reads the configuration file and those that it includes.
-func (d *driver) config() (*sshconfig.Config, error) {
+func (d *opener) config() (*sshconfig.Config, error) {
 	name := d.opts.Config
 	if d.opts.NoConfig {
 		return &sshconfig.Config{}, nil
@@ -135,5 +135,5 @@ func inHome(name string) string {
 
 // settingsError returns the error for a file of the user's that cannot be read.
 func settingsError(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf(format, args...)}
+	return &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf(format, args...)}
 }

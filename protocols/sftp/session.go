@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/filexfer"
-	"github.com/urlget/urlget/internal/wire"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
@@ -25,9 +25,9 @@ var errLost = errors.New("connection lost")
 type session struct {
 	channel io.ReadWriter // the SSH channel
 	hangUp  func()        // closes the connection without waiting
-	peer    *fetch.Conn   // its address matters to the policy; nil behind another SSH server
+	peer    *driver.Conn  // its address matters to the policy; nil behind another SSH server
 	remote  net.Addr
-	times   fetch.Timeouts
+	times   driver.Timeouts
 
 	slots int // guarded by driver.mu
 
@@ -75,7 +75,7 @@ type buffer [filexfer.MaxData + 64]byte
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // newSession returns a session on a channel on which SFTP has been started.
-func newSession(channel io.ReadWriter, hangUp func(), times fetch.Timeouts, progress *headway) *session {
+func newSession(channel io.ReadWriter, hangUp func(), times driver.Timeouts, progress *headway) *session {
 	s := &session{channel: channel, hangUp: hangUp, times: times, progress: progress,
 		wake: make(chan struct{}, 1), dead: make(chan struct{}), pending: make(map[uint32]*request)}
 	return s
@@ -172,7 +172,7 @@ func (s *session) read(r *bufio.Reader) {
 		switch {
 		case err == nil:
 		case errors.Is(err, filexfer.ErrMalformed):
-			s.fail(&fetch.Error{Code: fetch.ErrProtocol, Err: err})
+			s.fail(&driver.Error{Code: driver.ErrProtocol, Err: err})
 			return
 		default:
 			s.fail(cut(err))
@@ -183,14 +183,14 @@ func (s *session) read(r *bufio.Reader) {
 
 // cut returns the error for a connection that failed with err.
 func cut(err error) error {
-	var own *fetch.Error
+	var own *driver.Error
 	if errors.As(err, &own) {
 		return own
 	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: %w", errLost, err)}
+	return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: %w", errLost, err)}
 }
 
 // deliver hands an answer to its waiter.

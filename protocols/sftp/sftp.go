@@ -18,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
@@ -39,7 +39,7 @@ type Options struct {
 	KnownHosts []string
 	// TrustKey, if not nil, is called with the key of a server for which no key is known. If it
 	// returns true, the key is added to the first of KnownHosts. It is not called for keys that
-	// have changed, nor for foreign requests (see fetch.Env.Foreign).
+	// have changed, nor for foreign requests (see driver.Env.Foreign).
 	TrustKey func(ctx context.Context, key HostKey) (bool, error)
 	// Config is the configuration file, in the format of ssh_config, of which HostName, Port, User,
 	// IdentityFile, ProxyJump and Include are used. "" means ~/.ssh/config; NoConfig disables it.
@@ -61,13 +61,13 @@ type HostKey struct {
 }
 
 // Load registers the driver with default options.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		scheme := fetch.Scheme{
-			Name: "sftp", Port: defaultPort, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
+		scheme := driver.Scheme{
+			Name: "sftp", Port: defaultPort, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 			Ranges: true, Driver: newDriver(env, opts),
 			Summary: "files and directories of SSH servers, by SFTP",
 		}
@@ -85,10 +85,10 @@ const (
 	idleTime = time.Minute
 )
 
-type driver struct {
-	env  *fetch.Env
+type opener struct {
+	env  driver.Env
 	opts Options
-	pool *fetch.Pool[key, *slot]
+	pool *driver.Pool[key, *slot]
 
 	mu     sync.Mutex
 	groups map[scoped]*group
@@ -96,12 +96,12 @@ type driver struct {
 	trusting sync.Mutex
 }
 
-func newDriver(env *fetch.Env, opts Options) *driver {
+func newDriver(env driver.Env, opts Options) *opener {
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = 4
 	}
-	d := &driver{env: env, opts: opts, groups: make(map[scoped]*group)}
-	d.pool = fetch.NewPool[key](env, fetch.PoolOptions[*slot]{
+	d := &opener{env: env, opts: opts, groups: make(map[scoped]*group)}
+	d.pool = driver.NewPool[key](env, driver.PoolOptions[*slot]{
 		MaxIdle: opts.MaxConns * perConn, MaxOpen: opts.MaxConns * perConn, IdleTimeout: idleTime,
 		Valid: func(s *slot) bool { return s.session.usable() },
 		Close: d.detach,
@@ -109,11 +109,11 @@ func newDriver(env *fetch.Env, opts Options) *driver {
 	return d
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
-func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
+// CloseIdleConnections implements driver.IdleCloser.
+func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	t, err := newTarget(req)
 	if err != nil {
 		return nil, err
@@ -136,19 +136,19 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 }
 
 // A lease is the use of a slot by one response.
-type lease = *fetch.Lease[key, *slot]
+type lease = *driver.Lease[key, *slot]
 
 // perform performs the request on the connection of the lease. The lease ends with the body of the
 // response.
-func (d *driver) perform(ctx context.Context, l lease, t *target) (*fetch.Response, error) {
+func (d *opener) perform(ctx context.Context, l lease, t *target) (*driver.Response, error) {
 	s := l.Conn.session
 	if s.peer != nil {
 		s.peer.Serve(ctx)
 	}
-	if x := d.env.Record(ctx); x != nil && x.Peer != nil && (l.Reused || !l.Conn.fresh) {
+	if x := driver.Record(ctx); x != nil && x.Peer != nil && (l.Reused || !l.Conn.fresh) {
 		x.Peer(1, s.remote, nil)
 	}
-	f := newFlight(ctx, s, d.env.Trace(ctx), func() {
+	f := newFlight(ctx, s, driver.Trace(ctx), func() {
 		if s.failed() != nil {
 			l.Discard()
 			return
@@ -156,7 +156,7 @@ func (d *driver) perform(ctx context.Context, l lease, t *target) (*fetch.Respon
 		l.Put()
 	})
 	resp, err := d.answer(f, t)
-	if err != nil || resp.Body == fetch.NoBody {
+	if err != nil || resp.Body == driver.NoBody {
 		f.end()
 	}
 	if err != nil {
@@ -166,7 +166,7 @@ func (d *driver) perform(ctx context.Context, l lease, t *target) (*fetch.Respon
 }
 
 // answer performs the requests for t up to the response.
-func (d *driver) answer(f *flight, t *target) (*fetch.Response, error) {
+func (d *opener) answer(f *flight, t *target) (*driver.Response, error) {
 	info, err := f.stat(t.path)
 	if err != nil {
 		return nil, err
@@ -180,8 +180,8 @@ func (d *driver) answer(f *flight, t *target) (*fetch.Response, error) {
 	return d.file(f, t, info)
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	t, err := newTarget(req)
 	if err != nil {
 		return nil, err
@@ -202,11 +202,11 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 		steps = append(steps, step, "check the host key of "+h.addr(), "log in as "+user)
 	}
 	steps = append(steps, "STAT "+t.path)
-	if req.Op != fetch.OpStat {
+	if req.Op != driver.OpStat {
 		steps = append(steps, "OPEN "+t.path+", or OPENDIR if it is a directory")
 	}
 	for i := range steps {
-		steps[i] = fetch.Printable(steps[i])
+		steps[i] = driver.Printable(steps[i])
 	}
 	return steps, nil
 }
@@ -215,7 +215,7 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 func (h hop) addr() string { return net.JoinHostPort(h.host, strconv.Itoa(int(h.port))) }
 
 var (
-	_ fetch.Driver     = (*driver)(nil)
-	_ fetch.IdleCloser = (*driver)(nil)
-	_ fetch.Explainer  = (*driver)(nil)
+	_ driver.Driver     = (*opener)(nil)
+	_ driver.IdleCloser = (*opener)(nil)
+	_ driver.Explainer  = (*opener)(nil)
 )

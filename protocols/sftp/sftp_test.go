@@ -86,7 +86,7 @@ func TestPathsAreAbsoluteOrOfTheHomeDirectory(t *testing.T) {
 		"/dir/../dir/sub/": "STAT /dir/../dir/sub",
 	} {
 		before := len(s.Log())
-		if _, err := c.Stat(t.Context(), s.URL+url); err != nil && !errors.Is(err, fetch.ErrNotFound) {
+		if _, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + url)}); err != nil && !errors.Is(err, fetch.ErrNotFound) {
 			t.Errorf("%s: %v", url, err)
 		}
 		if got := s.Log()[before:]; len(got) != 1 || got[0] != want {
@@ -95,7 +95,7 @@ func TestPathsAreAbsoluteOrOfTheHomeDirectory(t *testing.T) {
 	}
 	for _, bad := range []string{"sftp://" + s.Addr + "/a%2Fb", "sftp://" + s.Addr + "/a%00b", "sftp:/a", "sftp://" + s.Addr + "/" + strings.Repeat("a", 40000),
 		"sftp://u%0A@" + s.Addr + "/", "sftp://u;fingerprint=x@" + s.Addr + "/", "sftp://@" + s.Addr + "/", "sftp://-oX@" + s.Addr + "/"} {
-		if _, err := c.Stat(t.Context(), bad); !errors.Is(err, fetch.ErrURL) {
+		if _, err := c.Get(t.Context(), bad); !errors.Is(err, fetch.ErrURL) {
 			t.Errorf("%.60s: error %v, want one of class %q", bad, err, fetch.ErrURL)
 		}
 	}
@@ -182,7 +182,7 @@ func TestResumeNeedsTheSameFile(t *testing.T) {
 	s := sftpd.Start(t, sftpd.Options{Tree: tree()})
 	c := client(t, options(t, s), nil)
 	u := uri.MustParse(s.URL + "/large")
-	meta, err := c.Stat(t.Context(), u.String())
+	meta, err := c.Stat(t.Context(), &fetch.Request{URL: u})
 	if err != nil || meta.ETag == "" || !meta.ModTime.Equal(changed) || meta.Size != 1<<20 {
 		t.Fatalf("Stat: %+v, %v", meta, err)
 	}
@@ -376,8 +376,8 @@ func TestRecordsHaveLinesAndNoBytes(t *testing.T) {
 	s := sftpd.Start(t, sftpd.Options{Tree: tree(), Users: map[string]string{"tester": password}})
 	var mu sync.Mutex
 	var lines []string
-	more := &fetch.Options{Credentials: answers(password), Recorder: func(context.Context, *fetch.Request) *fetch.Exchange {
-		return &fetch.Exchange{
+	more := &fetch.Options{Credentials: answers(password), Recorder: func(context.Context, *fetch.Request) *fetch.Recording {
+		return &fetch.Recording{
 			Sent:     func(int, []byte) { t.Error("bytes were recorded as sent") },
 			Received: func(int, []byte) { t.Error("bytes were recorded as received") },
 			Line: func(_ bool, line string) {
@@ -408,7 +408,7 @@ func TestConnectingEndsWithTheConnectTimeout(t *testing.T) {
 	t.Parallel()
 	silent := servers.Start(t, servers.Config{Scheme: "sftp"}, func(c *servers.Conn) { c.Wait() })
 	more := &fetch.Options{Timeouts: fetch.Timeouts{Connect: 50 * time.Millisecond}}
-	_, err := client(t, options(t), more).Stat(t.Context(), silent.URL+"/")
+	_, err := client(t, options(t), more).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(silent.URL + "/")})
 	if !errors.Is(err, fetch.ErrNetwork) || !strings.Contains(err.Error(), "within 50ms") {
 		t.Errorf("error %v", err)
 	}
@@ -424,7 +424,7 @@ func TestWhatIsNoSSHServer(t *testing.T) {
 		"SSH-2.0-x\r\n\xff\xff\xff\xff": fetch.ErrProtocol,
 	} {
 		s := servers.Start(t, servers.Config{Scheme: "sftp"}, func(c *servers.Conn) { c.Printf("%s", text); c.Flush() })
-		_, err := client(t, options(t), nil).Stat(t.Context(), s.URL+"/")
+		_, err := client(t, options(t), nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/")})
 		if code := fetch.CodeOf(err); code != want && code != fetch.ErrNetwork {
 			t.Errorf("%.20q: error %v, want one of class %q", text, err, want)
 		}

@@ -152,7 +152,7 @@ func TestUntrustedRequestsAreToldOfNoFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, policy := range []*fetch.Policy{{}, {Untrusted: true, AllowPrivate: true}} {
-			_, err := client(t, opts, &fetch.Options{Policy: policy}).Stat(t.Context(), "sftp://tester@"+s.Addr+"/")
+			_, err := client(t, opts, &fetch.Options{Policy: policy}).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("sftp://tester@" + s.Addr + "/")})
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != fetch.ErrTLS && e.Code != fetch.ErrFile || strings.Contains(err.Error()+e.Hint, dir) == policy.Untrusted {
 				t.Errorf("%s, untrusted %v: error %v", name, policy.Untrusted, err)

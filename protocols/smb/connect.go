@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/smb2"
 )
 
@@ -17,7 +17,7 @@ import (
 const maxLogins = 3
 
 // connect makes a connection, logs in and connects to the share.
-func (d *driver) connect(ctx context.Context, t *target) (*session, error) {
+func (d *opener) connect(ctx context.Context, t *target) (*session, error) {
 	conn, err := d.env.Dial(ctx, "tcp", t.addr)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (d *driver) connect(ctx context.Context, t *target) (*session, error) {
 	return s, nil
 }
 
-func (d *driver) begin(ctx context.Context, s *session, t *target) error {
+func (d *opener) begin(ctx context.Context, s *session, t *target) error {
 	if err := s.negotiate(); err != nil {
 		return err
 	}
@@ -114,18 +114,18 @@ func (s *session) contexts(m message, r *smb2.NegotiateResponse) error {
 }
 
 // login logs in with what the URL or the user says.
-func (d *driver) login(ctx context.Context, s *session, t *target) error {
+func (d *opener) login(ctx context.Context, s *session, t *target) error {
 	domain, user := splitUser(t.login.Name)
 	if strings.EqualFold(user, "guest") && t.login.Password == "" {
 		return s.setup(smb2.Account{Domain: domain, User: user}, true)
 	}
 	for attempt := 1; ; attempt++ {
-		cred, err := d.env.Credential(ctx, fetch.Challenge{URL: t.url, Mechanism: "smb", User: t.login.Name, Attempt: attempt})
-		if errors.Is(err, fetch.ErrAuth) && attempt == 1 {
-			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("no user and password to log in with"),
+		cred, err := d.env.Credential(ctx, driver.Challenge{URL: t.url, Mechanism: "smb", User: t.login.Name, Attempt: attempt})
+		if errors.Is(err, driver.ErrAuth) && attempt == 1 {
+			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("no user and password to log in with"),
 				Hint: "give a user name and password, or the user guest"}
 		}
-		if errors.Is(err, fetch.ErrAuth) || attempt > maxLogins {
+		if errors.Is(err, driver.ErrAuth) || attempt > maxLogins {
 			return refusal(smb2.SessionSetup, smb2.StatusLogonFailure)
 		}
 		if err != nil {
@@ -139,7 +139,7 @@ func (d *driver) login(ctx context.Context, s *session, t *target) error {
 			a.User = user
 		}
 		err = s.setup(a, false)
-		if s.broken != nil || !errors.Is(err, fetch.ErrAuth) || errors.Is(err, errGuest) {
+		if s.broken != nil || !errors.Is(err, driver.ErrAuth) || errors.Is(err, errGuest) {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ var errGuest = errors.New("the server knows no such user, and would let anybody 
 func (s *session) setup(a smb2.Account, guest bool) error {
 	for _, text := range []string{a.Domain, a.User, a.Password} {
 		if _, ok := smb2.AppendUTF16(nil, text); !ok {
-			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("user name and password have to be UTF-8")}
+			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("user name and password have to be UTF-8")}
 		}
 	}
 	before := s.hash
@@ -194,7 +194,7 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 	case isGuest && guest:
 		return nil
 	case isGuest:
-		return s.fail(&fetch.Error{Code: fetch.ErrAuth, Err: errGuest, Hint: "name the user guest if that is wanted"})
+		return s.fail(&driver.Error{Code: driver.ErrAuth, Err: errGuest, Hint: "name the user guest if that is wanted"})
 	}
 	s.signer = smb2.NewSigner(s.dialect, s.signing, key, &s.hash)
 	if !s.signer.Verify(m.b) {
@@ -217,10 +217,10 @@ func (s *session) encrypt(what string) error {
 	switch {
 	case s.sealer != nil:
 	case s.signer == nil:
-		return s.fail(&fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("the server encrypts this %s, which takes a password", what),
+		return s.fail(&driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server encrypts this %s, which takes a password", what),
 			Hint: "give a user name and password"})
 	default:
-		return s.fail(&fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("the server encrypts this %s, but has agreed on no cipher", what)})
+		return s.fail(&driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server encrypts this %s, but has agreed on no cipher", what)})
 	}
 	s.sealing = true
 	return nil
@@ -242,7 +242,7 @@ func (s *session) connectTree(name string) error {
 	case err != nil:
 		return err
 	case r.ShareType != smb2.ShareTypeDisk && r.ShareType != smb2.ShareTypePipe:
-		return &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the share is a printer")}
+		return &driver.Error{Code: driver.ErrRefused, Err: errors.New("the share is a printer")}
 	}
 	s.tree = m.TreeID
 	if r.ShareFlags&smb2.ShareFlagEncryptData != 0 {

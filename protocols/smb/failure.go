@@ -6,7 +6,7 @@ import (
 	"io"
 	"syscall"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/smb2"
 )
 
@@ -18,14 +18,14 @@ var errNotDirectory = fmt.Errorf("not a directory: %w", errors.ErrUnsupported)
 
 // violation returns the error for a server that violates the protocol.
 func violation(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
+	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf(format, args...)}
 }
 
 // cut returns the error for a connection that failed. If the server ended it, that is errLost.
 func cut(err error) error {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
-			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: the server closed it", errLost)}
+			return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("%w: the server closed it", errLost)}
 		}
 	}
 	return err
@@ -34,40 +34,40 @@ func cut(err error) error {
 // truncated returns the error for content that was cut short by a lost connection. Other errors are
 // returned unchanged.
 func truncated(err error, got, want int64) error {
-	var e *fetch.Error
+	var e *driver.Error
 	if !errors.Is(err, errLost) || !errors.As(err, &e) {
 		return err
 	}
 	if want == 0 {
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("the listing breaks off: %w", e.Err)}
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the listing breaks off: %w", e.Err)}
 	}
-	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("after %d of %d bytes: %w", got, want, e.Err)}
+	return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("after %d of %d bytes: %w", got, want, e.Err)}
 }
 
 // refusal returns the error for the status of an answer.
 func refusal(c smb2.Command, s smb2.Status) error {
-	e := &fetch.Error{Code: fetch.ErrServer, Err: errors.New(c.String()), Reply: fetch.Reply{Text: s.String()}}
+	e := &driver.Error{Code: driver.ErrServer, Err: errors.New(c.String()), Reply: driver.Reply{Text: s.String()}}
 	switch s {
 	case smb2.StatusNoSuchFile, smb2.StatusNameNotFound, smb2.StatusPathNotFound, smb2.StatusNameInvalid, smb2.StatusPathSyntax,
 		smb2.StatusNotDirectory:
-		e.Code, e.Err = fetch.ErrNotFound, nil
+		e.Code, e.Err = driver.ErrNotFound, nil
 	case smb2.StatusBadShare, smb2.StatusBadNetworkPath:
-		e.Code, e.Err, e.Hint = fetch.ErrNotFound, errors.New("there is no such share"), "the URL of the host alone lists the shares"
+		e.Code, e.Err, e.Hint = driver.ErrNotFound, errors.New("there is no such share"), "the URL of the host alone lists the shares"
 	case smb2.StatusAccessDenied, smb2.StatusLockConflict, smb2.StatusNotSupported:
-		e.Code = fetch.ErrRefused
+		e.Code = driver.ErrRefused
 	case smb2.StatusStoppedOnSymlink:
-		e.Code, e.Err = fetch.ErrRefused, errors.New("a symbolic link, which is not followed")
+		e.Code, e.Err = driver.ErrRefused, errors.New("a symbolic link, which is not followed")
 	case smb2.StatusPathNotCovered:
-		e.Code, e.Err = fetch.ErrRefused, errors.New("the files are on another server (DFS)")
+		e.Code, e.Err = driver.ErrRefused, errors.New("the files are on another server (DFS)")
 	case smb2.StatusSharingViolation, smb2.StatusNoResources, smb2.StatusNotAccepted:
-		e.Code, e.Retry = fetch.ErrBusy, true
+		e.Code, e.Retry = driver.ErrBusy, true
 	case smb2.StatusLogonFailure, smb2.StatusNoSuchUser, smb2.StatusWrongPassword, smb2.StatusRestriction,
 		smb2.StatusPasswordExpired, smb2.StatusAccountDisabled, smb2.StatusLockedOut, smb2.StatusLogonType:
-		e.Code = fetch.ErrAuth
+		e.Code = driver.ErrAuth
 	case smb2.StatusSessionDeleted, smb2.StatusSessionExpired, smb2.StatusNameDeleted:
-		e.Code, e.Retry, e.Err = fetch.ErrNetwork, true, fmt.Errorf("%w: the server ended the session", errLost)
+		e.Code, e.Retry, e.Err = driver.ErrNetwork, true, fmt.Errorf("%w: the server ended the session", errLost)
 	case smb2.StatusOK, smb2.StatusMoreProcessing, smb2.StatusPending:
-		e.Code = fetch.ErrProtocol
+		e.Code = driver.ErrProtocol
 	}
 	return e
 }

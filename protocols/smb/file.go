@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/smb2"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // The number of reads in flight. It grows with each one that is answered.
@@ -20,8 +20,8 @@ const (
 )
 
 // describe returns the metadata of a file.
-func describe(t *target, f *file) fetch.Meta {
-	m := fetch.Meta{Size: int64(min(f.EndOfFile, math.MaxInt64)), Name: fetch.SafeName(t.name()), ContentType: fetch.TypeByName(t.name())}
+func describe(t *target, f *file) driver.Meta {
+	m := driver.Meta{Size: int64(min(f.EndOfFile, math.MaxInt64)), Name: driver.SafeName(t.name()), ContentType: driver.TypeByName(t.name())}
 	m.ModTime = f.modTime()
 	if !m.ModTime.IsZero() {
 		m.ETag = strconv.Quote(fmt.Sprintf("%x-%x", f.EndOfFile, f.LastWriteTime))
@@ -30,7 +30,7 @@ func describe(t *target, f *file) fetch.Meta {
 }
 
 // same reports whether the file is in the state that the caller knows.
-func same(known, now fetch.Validator) bool {
+func same(known, now driver.Validator) bool {
 	if known.ETag != "" {
 		return known.ETag == now.ETag
 	}
@@ -38,20 +38,20 @@ func same(known, now fetch.Validator) bool {
 }
 
 // file returns the response for a file.
-func (d *driver) file(l lease, t *target, f *file) (*fetch.Response, error) {
+func (d *opener) file(l lease, t *target, f *file) (*driver.Response, error) {
 	meta := describe(t, f)
 	known, want := t.req.IfChanged, t.req.Range
-	resp := &fetch.Response{Meta: meta, URL: t.url, Body: fetch.NoBody}
+	resp := &driver.Response{Meta: meta, URL: t.url, Body: driver.NoBody}
 	b := &fileBody{lease: l, file: f, end: meta.Size, window: firstWindow}
 	var refused error
 	switch {
 	case want.IsZero() && !known.IsZero() && same(known, meta.Validator):
-		refused = &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("size and time are the same")}
-	case t.req.Op == fetch.OpStat:
+		refused = &driver.Error{Code: driver.ErrNotModified, Err: errors.New("size and time are the same")}
+	case t.req.Op == driver.OpStat:
 		return resp, l.Conn.close(f)
 	case want.IsZero(), want.Offset < 0, want.Length < 0, !known.IsZero() && !same(known, meta.Validator), meta.Size == 0 && want.Offset == 0:
 	case want.Offset > meta.Size:
-		refused = &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d bytes", meta.Size)}
+		refused = &driver.Error{Code: driver.ErrRange, Err: fmt.Errorf("the file has %d bytes", meta.Size)}
 	default:
 		resp.Range, resp.Total = want, meta.Size
 		resp.Size -= want.Offset
@@ -178,7 +178,7 @@ func (b *fileBody) next() ([]byte, error) {
 func (b *fileBody) content(p *piece) ([]byte, error) {
 	s, m := b.lease.Conn, p.answer
 	if m.Status == smb2.StatusEndOfFile {
-		return nil, &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+		return nil, &driver.Error{Code: driver.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the file ended after %d of %d bytes: it shrank while it was read", b.at, b.end)}
 	}
 	if err := s.judge(m); err != nil {

@@ -3,7 +3,7 @@ package smb
 import (
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/smb2"
 )
 
@@ -21,16 +21,16 @@ type Sys struct {
 }
 
 // directory returns the response for a directory.
-func (d *driver) directory(l lease, t *target, f *file) (*fetch.Response, error) {
-	meta := fetch.Meta{Kind: fetch.KindListing, ContentType: listType, Size: -1, Name: fetch.SafeName(t.name())}
+func (d *opener) directory(l lease, t *target, f *file) (*driver.Response, error) {
+	meta := driver.Meta{Kind: driver.KindListing, ContentType: listType, Size: -1, Name: driver.SafeName(t.name())}
 	meta.ModTime = f.modTime()
 	base := t.directory()
-	resp := &fetch.Response{Meta: meta, URL: member(base, "", false), Body: fetch.NoBody}
-	if t.req.Op == fetch.OpStat {
+	resp := &driver.Response{Meta: meta, URL: member(base, "", false), Body: driver.NoBody}
+	if t.req.Op == driver.OpStat {
 		return resp, l.Conn.close(f)
 	}
 	list := &listing{lease: l, file: f, base: base}
-	resp.Body, resp.Parse = fetch.NewListing(list.parts, func() error { l.Discard(); return nil })
+	resp.Body, resp.Parse = driver.NewListing(list.parts, func() error { l.Discard(); return nil })
 	return resp, nil
 }
 
@@ -42,7 +42,7 @@ type listing struct {
 }
 
 // parts yields a line and an entry for each member.
-func (l *listing) parts(yield func(fetch.Part, error) bool) {
+func (l *listing) parts(yield func(driver.Part, error) bool) {
 	defer l.lease.Put()
 	for {
 		members, err := l.next()
@@ -53,7 +53,7 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 			}
 		}
 		if err != nil {
-			yield(fetch.Part{}, truncated(err, 0, 0))
+			yield(driver.Part{}, truncated(err, 0, 0))
 			return
 		}
 		for _, m := range members {
@@ -61,11 +61,11 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 				continue
 			}
 			if m.Name == "" || strings.ContainsAny(m.Name, "/\x00") {
-				yield(fetch.Part{}, violation("%q is not the name of a member", m.Name))
+				yield(driver.Part{}, violation("%q is not the name of a member", m.Name))
 				return
 			}
 			if strings.Contains(m.Name, `\`) { // Samba has such files, and nobody can ask for them
-				if !yield(fetch.Part{Entries: []fetch.Entry{{Kind: fetch.EntryText, Name: m.Name, Size: -1}}}, nil) {
+				if !yield(driver.Part{Entries: []driver.Entry{{Kind: driver.EntryText, Name: m.Name, Size: -1}}}, nil) {
 					return
 				}
 				continue
@@ -74,7 +74,7 @@ func (l *listing) parts(yield func(fetch.Part, error) bool) {
 			if e.URL.IsZero() {
 				continue // too long for a URL
 			}
-			if !yield(fetch.URIListPart("", e), nil) {
+			if !yield(driver.URIListPart("", e), nil) {
 				return
 			}
 		}
@@ -97,15 +97,15 @@ func (l *listing) next() ([]smb2.Member, error) {
 }
 
 // entry returns the entry for a member.
-func entry(base string, m smb2.Member) fetch.Entry {
+func entry(base string, m smb2.Member) driver.Entry {
 	isDir := m.Attributes&smb2.AttributeDirectory != 0
-	e := fetch.Entry{Name: m.Name, Rel: "item", Size: -1, ModTime: smb2.Time(m.Written), URL: member(base, m.Name, isDir),
+	e := driver.Entry{Name: m.Name, Rel: "item", Size: -1, ModTime: smb2.Time(m.Written), URL: member(base, m.Name, isDir),
 		Sys: Sys{Attributes: attributes(m.Attributes)}}
 	if isDir {
-		e.Kind, e.ContentType = fetch.EntryListing, listType
+		e.Kind, e.ContentType = driver.EntryListing, listType
 		return e
 	}
-	e.ContentType = fetch.TypeByName(m.Name)
+	e.ContentType = driver.TypeByName(m.Name)
 	if size := int64(m.Size); size >= 0 {
 		e.Size = size
 	}
@@ -127,28 +127,28 @@ func attributes(bits uint32) string {
 }
 
 // shares returns the response for the shares of a server.
-func (d *driver) shares(l lease, t *target) (*fetch.Response, error) {
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: listType, Size: -1}, URL: member(t.base, "", false), Body: fetch.NoBody}
-	if t.req.Op == fetch.OpStat {
+func (d *opener) shares(l lease, t *target) (*driver.Response, error) {
+	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: listType, Size: -1}, URL: member(t.base, "", false), Body: driver.NoBody}
+	if t.req.Op == driver.OpStat {
 		return resp, nil
 	}
 	all, err := l.Conn.shares(t.url.Host())
 	if err != nil {
 		return nil, err
 	}
-	var entries []fetch.Part
+	var entries []driver.Part
 	for _, s := range all {
 		if !s.IsDisk() || s.Name == "" || strings.ContainsAny(s.Name, "/\\\x00") {
 			continue
 		}
-		e := fetch.Entry{Name: s.Name, Kind: fetch.EntryListing, Rel: "item", ContentType: listType, Size: -1,
+		e := driver.Entry{Name: s.Name, Kind: driver.EntryListing, Rel: "item", ContentType: listType, Size: -1,
 			URL: member(t.base, s.Name, true), Sys: Sys{Remark: s.Remark}}
 		if !e.URL.IsZero() {
-			entries = append(entries, fetch.URIListPart("", e))
+			entries = append(entries, driver.URIListPart("", e))
 		}
 	}
 	l.Put()
-	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
+	resp.Body, resp.Parse = driver.NewListing(func(yield func(driver.Part, error) bool) {
 		for _, p := range entries {
 			if !yield(p, nil) {
 				return

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/smb2"
 )
 
@@ -27,9 +27,9 @@ const (
 // A session is a login on a connection, with one share. It serves one response at a time, so that
 // nobody but the reader of that waits for answers.
 type session struct {
-	conn  *fetch.Conn
+	conn  *driver.Conn
 	in    *bufio.Reader
-	times fetch.Timeouts
+	times driver.Timeouts
 	terms
 	protection
 	credits int                     // that the server has granted
@@ -205,7 +205,7 @@ func (s *session) readMessage() (message, error) {
 		}
 	}
 	if m.Header, err = smb2.ParseHeader(m.b); err != nil {
-		return message{}, &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+		return message{}, &driver.Error{Code: driver.ErrProtocol, Err: err}
 	}
 	return m, nil
 }

@@ -18,7 +18,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // Options configures the driver. The zero value is the default.
@@ -29,23 +29,23 @@ type Options struct {
 }
 
 // Load registers the driver with default options.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) fetch.Loader {
+func With(opts Options) driver.Loader {
 	if opts.MaxConns <= 0 {
 		opts.MaxConns = 4
 	}
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		d := &driver{env: env}
-		d.pool = fetch.NewPool[key](env, fetch.PoolOptions[*session]{
+	return func(env driver.Env, reg *driver.Registry) {
+		d := &opener{env: env}
+		d.pool = driver.NewPool[key](env, driver.PoolOptions[*session]{
 			MaxIdle: opts.MaxConns, MaxOpen: opts.MaxConns, IdleTimeout: idleTime,
-			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.in.Buffered() },
+			Conn:  func(s *session) (*driver.Conn, int) { return s.conn, s.in.Buffered() },
 			Valid: func(s *session) bool { return s.broken == nil && len(s.waiting) == 0 },
 			Close: func(s *session) { s.conn.Close() },
 		})
-		reg.Register(fetch.Scheme{
-			Name: "smb", Port: defaultPort, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, Ranges: true, Driver: d,
+		reg.Register(driver.Scheme{
+			Name: "smb", Port: defaultPort, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, Ranges: true, Driver: d,
 			Summary: "files and directories that Windows and Samba share, by SMB 2 and 3",
 		})
 	}
@@ -57,19 +57,19 @@ const (
 	idleTime = time.Minute
 )
 
-type driver struct {
-	env  *fetch.Env
-	pool *fetch.Pool[key, *session]
+type opener struct {
+	env  driver.Env
+	pool *driver.Pool[key, *session]
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
-func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
+// CloseIdleConnections implements driver.IdleCloser.
+func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
 // A lease is the use of a connection by one response.
-type lease = *fetch.Lease[key, *session]
+type lease = *driver.Lease[key, *session]
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	t, err := newTarget(req)
 	if err != nil {
 		return nil, err
@@ -90,10 +90,10 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 
 // perform performs the request on the connection of the lease. The lease ends with the body of the
 // response.
-func (d *driver) perform(ctx context.Context, l lease, t *target) (*fetch.Response, error) {
+func (d *opener) perform(ctx context.Context, l lease, t *target) (*driver.Response, error) {
 	l.Bind(ctx)
 	resp, err := d.answer(l, t)
-	if err != nil || resp.Body == fetch.NoBody {
+	if err != nil || resp.Body == driver.NoBody {
 		l.Put()
 	}
 	if err != nil {
@@ -103,11 +103,11 @@ func (d *driver) perform(ctx context.Context, l lease, t *target) (*fetch.Respon
 }
 
 // answer performs the requests for t up to the response.
-func (d *driver) answer(l lease, t *target) (*fetch.Response, error) {
+func (d *opener) answer(l lease, t *target) (*driver.Response, error) {
 	if t.share == "" {
 		return d.shares(l, t)
 	}
-	f, err := l.Conn.open(t.path, t.req.Op != fetch.OpStat)
+	f, err := l.Conn.open(t.path, t.req.Op != driver.OpStat)
 	if err != nil {
 		return nil, err
 	}
@@ -115,17 +115,17 @@ func (d *driver) answer(l lease, t *target) (*fetch.Response, error) {
 	case f.isDir():
 		return d.directory(l, t, f)
 	case t.dir:
-		err = &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("not a directory, as the slash at the end of the URL says")}
-	case t.req.Op == fetch.OpList:
-		err = &fetch.Error{Code: fetch.ErrNotRetrievable, Err: errNotDirectory}
+		err = &driver.Error{Code: driver.ErrNotFound, Err: errors.New("not a directory, as the slash at the end of the URL says")}
+	case t.req.Op == driver.OpList:
+		err = &driver.Error{Code: driver.ErrNotRetrievable, Err: errNotDirectory}
 	default:
 		return d.file(l, t, f)
 	}
 	return nil, errors.Join(err, l.Conn.close(f))
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	t, err := newTarget(req)
 	if err != nil {
 		return nil, err
@@ -141,13 +141,13 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 		steps = append(steps, "CREATE "+t.path)
 	}
 	for i := range steps {
-		steps[i] = fetch.Printable(steps[i])
+		steps[i] = driver.Printable(steps[i])
 	}
 	return steps, nil
 }
 
 var (
-	_ fetch.Driver     = (*driver)(nil)
-	_ fetch.IdleCloser = (*driver)(nil)
-	_ fetch.Explainer  = (*driver)(nil)
+	_ driver.Driver     = (*opener)(nil)
+	_ driver.IdleCloser = (*opener)(nil)
+	_ driver.Explainer  = (*opener)(nil)
 )

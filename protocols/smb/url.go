@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/smb2"
 )
@@ -15,7 +15,7 @@ const maxPath = 32_000
 
 // A target is a request, decoded for SMB.
 type target struct {
-	req   *fetch.Request
+	req   *driver.Request
 	url   uri.URI // without the fragment
 	login uri.Userinfo
 	addr  string
@@ -30,7 +30,7 @@ type target struct {
 }
 
 // newTarget decodes req.
-func newTarget(req *fetch.Request) (*target, error) {
+func newTarget(req *driver.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if u.Host() == "" {
 		return nil, malformed("no host")
@@ -132,5 +132,5 @@ func member(dir, name string, isDir bool) uri.URI {
 }
 
 func malformed(reason string) error {
-	return &fetch.Error{Code: fetch.ErrURL, Err: errors.New(reason)}
+	return &driver.Error{Code: driver.ErrURL, Err: errors.New(reason)}
 }

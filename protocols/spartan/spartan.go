@@ -14,9 +14,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 	"github.com/urlget/urlget/protocols/internal/smallnet"
 )
 
@@ -28,17 +28,17 @@ const (
 )
 
 // Load registers the scheme spartan.
-func Load(env *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{
+func Load(env driver.Env, reg *driver.Registry) {
+	reg.Register(driver.Scheme{
 		Name:    "spartan",
 		Port:    port,
-		Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+		Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 		Summary: "pages and files by the Spartan protocol, which can be sent text",
-		Driver:  &driver{env},
+		Driver:  &opener{env},
 	})
 }
 
-type driver struct{ env *fetch.Env }
+type opener struct{ env driver.Env }
 
 // A request is what a URL asks for.
 type request struct {
@@ -57,25 +57,25 @@ func parse(u uri.URI) (request, error) {
 	req := request{addr: u.HostPort(port), data: uri.UnescapeRaw(query)}
 	req.line = fmt.Sprintf("%s %s %d", host, smallnet.Path(u), len(req.data))
 	if n := len(req.line); n > maxLine {
-		return request{}, &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("the request has %d bytes, and a server takes %d", n, maxLine)}
+		return request{}, &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("the request has %d bytes, and a server takes %d", n, maxLine)}
 	}
 	return req, wire.CheckLine(req.line)
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	out, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	if d.env.Foreign(ctx) && wire.CheckLine(out.data) != nil {
 		// Other protocols would take the lines for commands.
-		return nil, &fetch.Error{Code: fetch.ErrPolicy, Err: errors.New("others may not have lines of text sent to a server"),
+		return nil, &driver.Error{Code: driver.ErrPolicy, Err: errors.New("others may not have lines of text sent to a server"),
 			Hint: "open the URL itself, if the text is meant for that server"}
 	}
 	var a answer
-	question := fetch.Question{Addr: out.addr, Lines: []string{out.line}, Data: out.data}
-	err = d.env.Ask(ctx, question, func(conn *fetch.Conn) (err error) {
+	question := driver.Question{Addr: out.addr, Lines: []string{out.line}, Data: out.data}
+	err = driver.Ask(ctx, d.env, question, func(conn *driver.Conn) (err error) {
 		a.Answer, err = headers.Read(conn)
 		return err
 	})
@@ -85,8 +85,8 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	return a.Respond(req, a.response)
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	out, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -95,13 +95,13 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 	if out.data != "" {
 		steps = append(steps, fmt.Sprintf("send %d bytes of data: %q", len(out.data), out.data[:min(len(out.data), 80)]))
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		steps = append(steps, "close the connection after the header")
 	}
 	return steps, nil
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
 )

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers/spartand"
@@ -140,10 +141,10 @@ func TestMediaTypes(t *testing.T) {
 			continue
 		}
 		body, err := read(resp, nil)
-		if body != "body" || err != nil || resp.ContentType != want || resp.Name != "a b.gmi" || resp.Framing != fetch.FramedByClose {
+		if body != "body" || err != nil || resp.ContentType != want || resp.Name != "a b.gmi" || resp.Framing != driver.FramedByClose {
 			t.Errorf("%q: %q, %v, %+v", header, body, err, resp.Meta)
 		}
-		if meta, err := c.Stat(t.Context(), s.URL+"/a%20b.gmi"); err != nil || meta.ContentType != want {
+		if meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/a%20b.gmi")}); err != nil || meta.ContentType != want {
 			t.Errorf("%q: Stat: %+v, %v", header, meta, err)
 		}
 	}

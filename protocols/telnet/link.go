@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // maxQueued bounds the answers that wait to be sent, in bytes. Only a server that asks and does not
@@ -20,7 +20,7 @@ const maxQueued = 64 << 10
 // A link is a telnet connection: data in both directions, and the negotiation of options. One
 // goroutine may read while others write.
 type link struct {
-	conn   *fetch.Conn
+	conn   *driver.Conn
 	accept func(command, option byte) bool
 	term   string // the terminal type to tell
 	record *transcript
@@ -47,7 +47,7 @@ type link struct {
 	woken    bool   // the reader has to return errWoken
 }
 
-func newLink(ctx context.Context, conn *fetch.Conn, record *transcript) *link {
+func newLink(ctx context.Context, conn *driver.Conn, record *transcript) *link {
 	conn.Bind(ctx)
 	return &link{conn: conn, record: record, raw: make([]byte, 16<<10)}
 }
@@ -141,14 +141,14 @@ func (l *link) wake() {
 
 // sessionError gives an error of the connection its class.
 func sessionError(err error) error {
-	if err == io.EOF || fetch.CodeOf(err) != "" {
+	if err == io.EOF || driver.CodeOf(err) != "" {
 		return err
 	}
-	code := fetch.ErrNetwork
+	code := driver.ErrNetwork
 	if errors.Is(err, context.Canceled) {
-		code = fetch.ErrInterrupted
+		code = driver.ErrInterrupted
 	}
-	return &fetch.Error{Code: code, Err: err}
+	return &driver.Error{Code: code, Err: err}
 }
 
 // handle answers a command, and reports whether it ends a record.
@@ -173,7 +173,7 @@ func (l *link) handle(sig signal) (eor bool, err error) {
 		}
 	}
 	if len(l.queue) > maxQueued {
-		return false, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server negotiates on and does not read the answers")}
+		return false, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server negotiates on and does not read the answers")}
 	}
 	if len(l.queue) > 0 && !l.flushing {
 		l.flushing = true
@@ -290,7 +290,7 @@ func (l *link) sendCommand(command byte) error {
 // is reduced.
 func (l *link) resize(columns, rows int) error {
 	if columns < 0 || rows < 0 {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a window of %d by %d", columns, rows)}
+		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a window of %d by %d", columns, rows)}
 	}
 	l.mu.Lock()
 	l.columns, l.rows = min(columns, 1<<16-1), min(rows, 1<<16-1)

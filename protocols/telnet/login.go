@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"sync"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // maxPrompt is how much of the latest output is searched for a prompt, in bytes.
@@ -23,13 +23,13 @@ func prompt(expr string) func() *regexp.Regexp {
 // A loginAnswerer answers the prompts for a user name and a password, each once: a second prompt
 // means that the answer was refused, and then the user has to answer.
 type loginAnswerer struct {
-	cred fetch.Credential
+	cred driver.Credential
 	tail []byte
 }
 
 // answer takes output of the server and returns what to send, or nil.
 func (g *loginAnswerer) answer(p []byte) []byte {
-	if g == nil || g.cred == (fetch.Credential{}) {
+	if g == nil || g.cred == (driver.Credential{}) {
 		return nil
 	}
 	g.tail = append(g.tail, p[max(0, len(p)-maxPrompt):]...)

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 	maxRefusal = 512
 )
 
-func (d *driver) rlogin(ctx context.Context, u uri.Telnet, req *fetch.Request) (io.ReadWriteCloser, error) {
+func (d *opener) rlogin(ctx context.Context, u uri.Telnet, req *driver.Request) (io.ReadWriteCloser, error) {
 	g, err := d.loginAnswerer(ctx, req.URL)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (d *driver) rlogin(ctx context.Context, u uri.Telnet, req *fetch.Request) (
 		return nil, err
 	}
 	conn.Bind(ctx)
-	s := &rlogin{conn: conn, login: g, record: newTranscript(d.opts.Transcript, d.env.Trace(ctx))}
+	s := &rlogin{conn: conn, login: g, record: newTranscript(d.opts.Transcript, driver.Trace(ctx))}
 	timeouts := d.env.Timeouts()
 	done := s.conn.ReplyTimeout(timeouts.Reply)
 	if err := s.hello(hello, trusted); err != nil {
@@ -69,7 +69,7 @@ func localUser() string {
 }
 
 // dialTrusted connects from a port that servers trust, or from any other if none is free.
-func (d *driver) dialTrusted(ctx context.Context, addr string) (conn *fetch.Conn, trusted bool, err error) {
+func (d *opener) dialTrusted(ctx context.Context, addr string) (conn *driver.Conn, trusted bool, err error) {
 	for port := uint16(highestTrusted); port >= lowestTrusted; port-- {
 		conn, err := d.env.DialFrom(ctx, "tcp", addr, port)
 		switch {
@@ -89,7 +89,7 @@ func (d *driver) dialTrusted(ctx context.Context, addr string) (conn *fetch.Conn
 
 // An rlogin is an rlogin session: plain bytes, with the size of the window among them.
 type rlogin struct {
-	conn   *fetch.Conn
+	conn   *driver.Conn
 	login  *loginAnswerer // nil if there is no login
 	record *transcript
 
@@ -120,12 +120,12 @@ func (s *rlogin) hello(fields []string, trusted bool) error {
 		if reply[0] != 1 { // of rcmd(3), which does not belong to the text
 			text = append(reply, text...)
 		}
-		return &fetch.Error{Code: fetch.ErrRefused, Reply: fetch.Reply{Text: wire.Text(string(text))},
+		return &driver.Error{Code: driver.ErrRefused, Reply: driver.Reply{Text: wire.Text(string(text))},
 			Err: errors.New("the server accepted no login")}
 	case trusted || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET):
 		return err
 	}
-	return &fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("the server hung up: %w", err),
+	return &driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("the server hung up: %w", err),
 		Hint: "rlogin servers talk only to clients at ports below 1024, which take the system's permission"}
 }
 
@@ -172,7 +172,7 @@ func (s *rlogin) Close() error {
 	return nil
 }
 
-// Resize implements fetch.Terminal.
+// Resize implements driver.Terminal.
 func (s *rlogin) Resize(columns, rows int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,12 +190,12 @@ func (s *rlogin) tellSize() error {
 	return err
 }
 
-// Break implements fetch.Terminal. The protocol has none.
+// Break implements driver.Terminal. The protocol has none.
 func (s *rlogin) Break() error {
-	return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("rlogin has no break: %w", errors.ErrUnsupported)}
+	return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("rlogin has no break: %w", errors.ErrUnsupported)}
 }
 
-// Status implements fetch.Terminal.
+// Status implements driver.Terminal.
 func (s *rlogin) Status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,5 +207,5 @@ func (s *rlogin) Status() string {
 
 var (
 	_ io.ReadWriteCloser = (*rlogin)(nil)
-	_ fetch.Terminal     = (*rlogin)(nil)
+	_ driver.Terminal    = (*rlogin)(nil)
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A session is a network virtual terminal.
@@ -78,16 +78,16 @@ func (s *session) Write(p []byte) (int, error) {
 // Close ends the session without waiting for the server.
 func (s *session) Close() error { return s.link.Close() }
 
-// Resize implements fetch.Terminal.
+// Resize implements driver.Terminal.
 func (s *session) Resize(columns, rows int) error {
 	s.terminal.Store(true)
 	return s.link.resize(columns, rows)
 }
 
-// Break implements fetch.Terminal: it sends the command BRK.
+// Break implements driver.Terminal: it sends the command BRK.
 func (s *session) Break() error { return s.link.sendCommand(cmdBRK) }
 
-// Status implements fetch.Terminal.
+// Status implements driver.Terminal.
 func (s *session) Status() string { return s.link.status() }
 
 // status tells what was negotiated.
@@ -116,5 +116,5 @@ func inEffect(sides *[256]side) string {
 
 var (
 	_ io.ReadWriteCloser = (*session)(nil)
-	_ fetch.Terminal     = (*session)(nil)
+	_ driver.Terminal    = (*session)(nil)
 )

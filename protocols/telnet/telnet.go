@@ -30,9 +30,9 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const telnetPort = 23
@@ -63,22 +63,22 @@ func (o Options) terminalType() string {
 }
 
 // Load registers the schemes telnet, rlogin and tn3270 with default options.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is Load with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		d := &driver{env: env, opts: opts}
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
+		d := &opener{env: env, opts: opts}
 		for _, s := range []struct {
 			name, summary string
 			port          uint16
-			open          func(context.Context, uri.Telnet, *fetch.Request) (io.ReadWriteCloser, error)
+			open          func(context.Context, uri.Telnet, *driver.Request) (io.ReadWriteCloser, error)
 		}{
 			{"telnet", "a terminal session on another machine", telnetPort, d.telnet},
 			{"rlogin", "a terminal session on another machine that trusts this one", rloginPort, d.rlogin},
 			{"tn3270", "a full-screen session on an IBM mainframe", telnetPort, d.tn3270},
 		} {
-			reg.Register(fetch.Scheme{Name: s.name, Port: s.port, Ops: []fetch.Op{fetch.OpDial}, Summary: s.summary,
+			reg.Register(driver.Scheme{Name: s.name, Port: s.port, Ops: []driver.Op{driver.OpDial}, Summary: s.summary,
 				Driver: &schemeDriver{open: s.open}})
 		}
 	}
@@ -86,39 +86,39 @@ func With(opts Options) fetch.Loader {
 
 // A schemeDriver is the driver of one scheme.
 type schemeDriver struct {
-	open func(context.Context, uri.Telnet, *fetch.Request) (io.ReadWriteCloser, error)
+	open func(context.Context, uri.Telnet, *driver.Request) (io.ReadWriteCloser, error)
 }
 
-// Open implements fetch.Driver.
-func (o *schemeDriver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (o *schemeDriver) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	u, err := uri.ParseTelnet(req.URL)
 	if err != nil {
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
+		return nil, &driver.Error{Code: driver.ErrURL, Err: err}
 	}
 	rw, err := o.open(ctx, u, req)
 	if err != nil {
 		return nil, err
 	}
-	resp := &fetch.Response{URL: req.URL, Body: rw}
-	resp.Kind, resp.Size, resp.Framing = fetch.KindSession, -1, fetch.FramedByClose
+	resp := &driver.Response{URL: req.URL, Body: rw}
+	resp.Kind, resp.Size, resp.Framing = driver.KindSession, -1, driver.FramedByClose
 	return resp, nil
 }
 
-// Explain implements fetch.Explainer.
-func (o *schemeDriver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (o *schemeDriver) Explain(req *driver.Request) ([]string, error) {
 	if _, err := uri.ParseTelnet(req.URL); err != nil {
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
+		return nil, &driver.Error{Code: driver.ErrURL, Err: err}
 	}
 	return []string{"exchange what is typed and what is shown"}, nil
 }
 
-// A driver opens the sessions.
-type driver struct {
-	env  *fetch.Env
+// An opener opens the sessions.
+type opener struct {
+	env  driver.Env
 	opts Options
 }
 
-func (d *driver) telnet(ctx context.Context, u uri.Telnet, req *fetch.Request) (io.ReadWriteCloser, error) {
+func (d *opener) telnet(ctx context.Context, u uri.Telnet, req *driver.Request) (io.ReadWriteCloser, error) {
 	g, err := d.loginAnswerer(ctx, req.URL)
 	if err != nil {
 		return nil, err
@@ -133,22 +133,22 @@ func (d *driver) telnet(ctx context.Context, u uri.Telnet, req *fetch.Request) (
 }
 
 // dial opens a telnet connection.
-func (d *driver) dial(ctx context.Context, u uri.Telnet) (*link, error) {
+func (d *opener) dial(ctx context.Context, u uri.Telnet) (*link, error) {
 	conn, err := d.env.Dial(ctx, "tcp", hostPort(u))
 	if err != nil {
 		return nil, err
 	}
 	inlineUrgent(conn)
-	return newLink(ctx, conn, newTranscript(d.opts.Transcript, d.env.Trace(ctx))), nil
+	return newLink(ctx, conn, newTranscript(d.opts.Transcript, driver.Trace(ctx))), nil
 }
 
 // loginAnswerer returns what logs in, or nil if nothing does.
-func (d *driver) loginAnswerer(ctx context.Context, u uri.URI) (*loginAnswerer, error) {
+func (d *opener) loginAnswerer(ctx context.Context, u uri.URI) (*loginAnswerer, error) {
 	if !d.opts.Login {
 		return nil, nil
 	}
 	user, _ := u.User()
-	cred, err := d.env.Credential(ctx, fetch.Challenge{URL: u, Mechanism: u.Scheme(), User: user, Attempt: 1})
+	cred, err := d.env.Credential(ctx, driver.Challenge{URL: u, Mechanism: u.Scheme(), User: user, Attempt: 1})
 	if err != nil {
 		return nil, fmt.Errorf("no user and password to log in with: %w", err)
 	}
@@ -162,6 +162,6 @@ func (d *driver) loginAnswerer(ctx context.Context, u uri.URI) (*loginAnswerer, 
 func hostPort(u uri.Telnet) string { return net.JoinHostPort(u.Host, strconv.Itoa(int(u.Port))) }
 
 var (
-	_ fetch.Driver    = (*schemeDriver)(nil)
-	_ fetch.Explainer = (*schemeDriver)(nil)
+	_ driver.Driver    = (*schemeDriver)(nil)
+	_ driver.Explainer = (*schemeDriver)(nil)
 )

@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/tn3270"
 )
@@ -24,7 +24,7 @@ const (
 	maxRecord = 64 << 10
 )
 
-func (d *driver) tn3270(ctx context.Context, u uri.Telnet, _ *fetch.Request) (io.ReadWriteCloser, error) {
+func (d *opener) tn3270(ctx context.Context, u uri.Telnet, _ *driver.Request) (io.ReadWriteCloser, error) {
 	l, err := d.dial(ctx, u)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (s *display) Read(p []byte) (int, error) {
 			done = s.link.conn.Piece()
 			continue
 		case err == io.EOF && len(s.record) > 0:
-			err = &fetch.Error{Code: fetch.ErrTruncated, Err: errors.New("the host closed within a record")}
+			err = &driver.Error{Code: driver.ErrTruncated, Err: errors.New("the host closed within a record")}
 		case err != nil:
 		case s.link.inRecord:
 			err = s.received(s.buf[:n], eor)
@@ -107,7 +107,7 @@ func (s *display) draw() {
 // received collects a record, and applies it when it is complete.
 func (s *display) received(p []byte, eor bool) error {
 	if len(s.record)+len(p) > maxRecord {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a record of more than %d bytes", maxRecord)}
+		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a record of more than %d bytes", maxRecord)}
 	}
 	s.record = append(s.record, p...)
 	if !eor {
@@ -116,7 +116,7 @@ func (s *display) received(p []byte, eor bool) error {
 	answer, err := s.apply(s.record)
 	s.record = s.record[:0]
 	if err != nil {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("3270 data stream: %w", err)}
+		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("3270 data stream: %w", err)}
 	}
 	if answer == nil {
 		return nil
@@ -218,7 +218,7 @@ func (s *display) enter(r rune) error {
 		}
 		s.mu.Lock()
 		if err := context.Cause(s.ctx); err == io.EOF {
-			return &fetch.Error{Code: fetch.ErrNetwork, Err: errors.New("the host closed before it took all that was typed")}
+			return &driver.Error{Code: driver.ErrNetwork, Err: errors.New("the host closed before it took all that was typed")}
 		} else if err != nil {
 			return sessionError(err)
 		}
@@ -230,7 +230,7 @@ func (s *display) enter(r rune) error {
 		s.screen.Move(tn3270.Tab)
 	case !s.screen.Type(r):
 		row, column := s.screen.Cursor()
-		return &fetch.Error{Code: fetch.ErrRefused,
+		return &driver.Error{Code: driver.ErrRefused,
 			Err: fmt.Errorf("the screen does not take %q in line %d, column %d", r, row+1, column+1)}
 	}
 	return nil
@@ -251,10 +251,10 @@ func (s *display) Close() error {
 	return s.link.Close()
 }
 
-// Resize implements fetch.Terminal. The host is not told: its screen has one size.
+// Resize implements driver.Terminal. The host is not told: its screen has one size.
 func (s *display) Resize(columns, rows int) error {
 	if columns <= 0 || rows <= 0 {
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("a window of %d by %d", columns, rows)}
+		return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("a window of %d by %d", columns, rows)}
 	}
 	s.mu.Lock()
 	s.columns, s.rows, s.dirty = columns, rows, true
@@ -263,11 +263,11 @@ func (s *display) Resize(columns, rows int) error {
 	return nil
 }
 
-// Break implements fetch.Terminal: it sends the command BRK, which hosts take for the Attn key (RFC
+// Break implements driver.Terminal: it sends the command BRK, which hosts take for the Attn key (RFC
 // 1576).
 func (s *display) Break() error { return s.link.sendCommand(cmdBRK) }
 
-// Status implements fetch.Terminal.
+// Status implements driver.Terminal.
 func (s *display) Status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,5 +283,5 @@ func (s *display) Status() string {
 
 var (
 	_ io.ReadWriteCloser = (*display)(nil)
-	_ fetch.Terminal     = (*display)(nil)
+	_ driver.Terminal    = (*display)(nil)
 )

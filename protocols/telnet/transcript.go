@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A transcript writes down both directions of a connection, a line each:
@@ -88,5 +88,5 @@ func (t *transcript) failed() error {
 	if t.err == nil {
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrFile, Err: fmt.Errorf("transcript: %w", t.err)}
+	return &driver.Error{Code: driver.ErrFile, Err: fmt.Errorf("transcript: %w", t.err)}
 }

@@ -6,7 +6,7 @@ import (
 	"net"
 	"syscall"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // inlineUrgent keeps urgent bytes in the stream: the data mark of a telnet synch is one (RFC 854),
@@ -39,7 +39,7 @@ func urgent(conn net.Conn) (c byte, ok bool) {
 
 // socket returns the socket of conn, nil if it has none of its own.
 func socket(conn net.Conn) syscall.RawConn {
-	if c, ok := conn.(*fetch.Conn); ok {
+	if c, ok := conn.(*driver.Conn); ok {
 		conn = c.NetConn()
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {

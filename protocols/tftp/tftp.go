@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/tftp"
 )
@@ -38,29 +38,29 @@ type Options struct {
 }
 
 // Load registers the scheme tftp.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) fetch.Loader {
+func With(opts Options) driver.Loader {
 	if opts.First == 0 {
 		opts.First = time.Second
 	}
 	if opts.Tries == 0 {
 		opts.Tries = 6
 	}
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{
+	return func(env driver.Env, reg *driver.Registry) {
+		reg.Register(driver.Scheme{
 			Name:    "tftp",
 			Port:    port,
-			Ops:     []fetch.Op{fetch.OpGet, fetch.OpStat},
+			Ops:     []driver.Op{driver.OpGet, driver.OpStat},
 			Summary: "files by the Trivial File Transfer Protocol, over UDP (RFC 1350, RFC 3617)",
-			Driver:  &driver{env: env, opts: opts},
+			Driver:  &opener{env: env, opts: opts},
 		})
 	}
 }
 
-type driver struct {
-	env  *fetch.Env
+type opener struct {
+	env  driver.Env
 	opts Options
 }
 
@@ -73,7 +73,7 @@ const (
 // parse returns the request for a URL, without options (RFC 3617, section 3).
 func parse(u uri.URI) (tftp.Packet, error) {
 	bad := func(text string) (tftp.Packet, error) {
-		return tftp.Packet{}, &fetch.Error{Code: fetch.ErrURL, Err: errors.New(text)}
+		return tftp.Packet{}, &driver.Error{Code: driver.ErrURL, Err: errors.New(text)}
 	}
 	if u.Host() == "" {
 		return bad("the URL names no host")
@@ -105,8 +105,8 @@ func parse(u uri.URI) (tftp.Packet, error) {
 	return p, nil
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	p, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -115,42 +115,42 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	resp := &fetch.Response{URL: req.URL, Body: t}
+	resp := &driver.Response{URL: req.URL, Body: t}
 	if t.last.Load() {
 		t.size = int64(len(t.ready)) // a single block
 	}
-	resp.Size, resp.Name = t.size, fetch.SafeName(p.File)
-	if resp.ContentType = fetch.TypeByName(p.File); resp.ContentType == "" {
+	resp.Size, resp.Name = t.size, driver.SafeName(p.File)
+	if resp.ContentType = driver.TypeByName(p.File); resp.ContentType == "" {
 		resp.ContentType = "application/octet-stream"
 	}
 	if p.Mode == netascii {
 		resp.Size, resp.Body = -1, &text{tftp.NetASCII(t), t} // the size is that of the file there, or of what is sent
-		if fetch.TypeByName(p.File) == "" {
+		if driver.TypeByName(p.File) == "" {
 			resp.ContentType = "text/plain"
 		}
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		t.Close()
-		resp.Body = fetch.NoBody
+		resp.Body = driver.NoBody
 	}
 	return resp, nil
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	p, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	p.Options = wanted
 	steps := []string{"send " + p.String()}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		steps = append(steps, "end the transfer once the size is known")
 	}
 	return steps, nil
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
 )

@@ -167,7 +167,7 @@ func TestStatTellsTheSize(t *testing.T) {
 	} {
 		tt.opts.Tree = tree
 		s := tftpd.Start(t, tt.opts)
-		meta, err := newClient(t, nil, quick).Stat(t.Context(), s.URL+"/"+tt.file)
+		meta, err := newClient(t, nil, quick).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/" + tt.file)})
 		if err != nil || meta.Size != tt.size || meta.ContentType != tt.media {
 			t.Errorf("%+v: %+v, %v", tt, meta, err)
 		}

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/tftp"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const (
@@ -33,7 +33,7 @@ const without = 2
 
 // A transfer is a file being transferred.
 type transfer struct {
-	conn  *fetch.Conn
+	conn  *driver.Conn
 	opts  Options
 	trace func(sent bool, line string) // nil if there is no trace
 
@@ -63,7 +63,7 @@ type transfer struct {
 }
 
 // start requests a file and waits until the server grants it.
-func (d *driver) start(ctx context.Context, addr string, request tftp.Packet) (*transfer, error) {
+func (d *opener) start(ctx context.Context, addr string, request tftp.Packet) (*transfer, error) {
 	stray := tftp.Packet{Op: tftp.Error, Code: tftp.UnknownTransfer, Text: "unknown transfer"}.Encode()
 	for _, options := range [][]tftp.Option{wanted, nil} {
 		conn, err := d.env.DialDatagrams(ctx, addr, stray)
@@ -161,9 +161,9 @@ func (t *transfer) repeat() error {
 	now := time.Now()
 	if t.tries == t.opts.Tries || !t.until.IsZero() && !now.Before(t.until) {
 		if !t.begun {
-			return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: fmt.Errorf("no answer, asked %d times", t.tries+1)}
+			return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("no answer, asked %d times", t.tries+1)}
 		}
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the server has fallen silent")}
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the server has fallen silent")}
 	}
 	if now.Before(t.due) {
 		return nil
@@ -179,10 +179,10 @@ func (t *transfer) repeat() error {
 }
 
 // refuse ends the transfer because of what the server sent.
-func (t *transfer) refuse(why string) *fetch.Error {
+func (t *transfer) refuse(why string) *driver.Error {
 	p := tftp.Packet{Op: tftp.Error, Code: tftp.IllegalOperation, Text: "not understood"}
 	t.conn.Write(p.Encode()) // a courtesy: nobody waits for it
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: errors.New(why)}
+	return &driver.Error{Code: driver.ErrProtocol, Err: errors.New(why)}
 }
 
 // granted handles the options that the server grants. It may grant some of those requested, and
@@ -203,7 +203,7 @@ func (t *transfer) granted(options []tftp.Option) error {
 		}
 		if !ok {
 			t.conn.Write(tftp.Packet{Op: tftp.Error, Code: tftp.OptionsRefused, Text: "option not asked for"}.Encode())
-			return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server grants %q=%q", o.Name, o.Value)}
+			return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server grants %q=%q", o.Name, o.Value)}
 		}
 	}
 	t.start()
@@ -265,21 +265,21 @@ func (t *transfer) acknowledge() error {
 
 // failure returns the error that an ERROR packet reports.
 func (t *transfer) failure(p tftp.Packet) error {
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: int(p.Code), Text: wire.Text(p.Text)}}
+	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Code: int(p.Code), Text: wire.Text(p.Text)}}
 	switch p.Code {
 	case tftp.NotFound:
-		e.Code = fetch.ErrNotFound
+		e.Code = driver.ErrNotFound
 	case tftp.AccessViolation, tftp.NoSuchUser:
-		e.Code = fetch.ErrRefused
+		e.Code = driver.ErrRefused
 	case tftp.UnknownTransfer:
-		e.Code, e.Retry = fetch.ErrNetwork, true
+		e.Code, e.Retry = driver.ErrNetwork, true
 	case tftp.OptionsRefused, tftp.IllegalOperation:
 		if !t.begun && t.offered {
 			return &optionsError{e}
 		}
 	}
 	if t.begun && t.next > 1 {
-		e.Code, e.Retry = fetch.ErrTruncated, true // the file existed
+		e.Code, e.Retry = driver.ErrTruncated, true // the file existed
 	}
 	return e
 }

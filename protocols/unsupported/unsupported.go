@@ -6,13 +6,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // Load registers all these schemes.
-func Load(_ *fetch.Env, reg *fetch.Registry) {
+func Load(_ driver.Env, reg *driver.Registry) {
 	for _, n := range names {
-		reg.Register(fetch.Scheme{Name: n.scheme, Summary: n.is, Driver: driver(n)})
+		reg.Register(driver.Scheme{Name: n.scheme, Summary: n.is, Driver: opener(n)})
 	}
 }
 
@@ -23,15 +23,15 @@ type name struct {
 	hint   string // what to do with a URL; "" for the default
 }
 
-type driver name
+type opener name
 
-// Open implements fetch.Driver. It always fails.
-func (d driver) Open(context.Context, *fetch.Request) (*fetch.Response, error) {
-	e := &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s is %s", d.scheme, d.is), Hint: d.hint}
+// Open implements driver.Driver. It always fails.
+func (d opener) Open(context.Context, *driver.Request) (*driver.Response, error) {
+	e := &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("%s is %s", d.scheme, d.is), Hint: d.hint}
 	if d.hint == "" {
-		e.Reason, e.Hint = fetch.Reason{Kind: fetch.ReasonNoDriver, Scheme: d.scheme}, "a gateway could serve it"
+		e.Reason, e.Hint = driver.Reason{Kind: driver.ReasonNoDriver, Scheme: d.scheme}, "a gateway could serve it"
 	}
 	return nil, e
 }
 
-var _ fetch.Driver = driver{}
+var _ driver.Driver = opener{}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/protocols/unsupported"
 )
 
@@ -15,7 +16,7 @@ func TestEveryNameAnswersInOneLineWithAHint(t *testing.T) {
 	c := fetch.New(nil, unsupported.Load)
 	defer c.Close()
 	for _, s := range c.Schemes() {
-		if s.State() != fetch.StateNamesOnly || s.Summary == "" || strings.HasSuffix(s.Summary, ".") {
+		if s.State() != driver.StateNamesOnly || s.Summary == "" || strings.HasSuffix(s.Summary, ".") {
 			t.Errorf("%s: state %q, summary %q", s.Name, s.State(), s.Summary)
 		}
 		_, err := c.Get(t.Context(), s.Name+":x")
@@ -29,7 +30,7 @@ func TestEveryNameAnswersInOneLineWithAHint(t *testing.T) {
 
 func TestTheReservedNamesOfTheRFCsAreThere(t *testing.T) {
 	t.Parallel()
-	var reg fetch.Registry
+	var reg driver.Registry
 	unsupported.Load(nil, &reg)
 	for _, name := range []string{"mailserver", "z39.50", "x500", "whois++", "urn"} {
 		if _, ok := reg.Lookup(name); !ok {
@@ -40,8 +41,8 @@ func TestTheReservedNamesOfTheRFCsAreThere(t *testing.T) {
 
 func TestAGatewayStandsForAName(t *testing.T) {
 	t.Parallel()
-	echo := fetch.Use("echo", fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
-		return &fetch.Response{Body: fetch.NoBody}, nil
+	echo := driver.Use("echo", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+		return &driver.Response{Body: driver.NoBody}, nil
 	}))
 	c := fetch.New(&fetch.Options{Gateways: map[string]string{"doi": "echo://resolver/", "urn:ietf": "echo://ietf/{}.txt"}}, unsupported.Load, echo)
 	defer c.Close()

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
@@ -31,7 +31,7 @@ type document struct {
 	size     int64 // in bytes, as given by the URL; -1 if it is not
 }
 
-func documentOf(w uri.WAIS, req *fetch.Request) (document, error) {
+func documentOf(w uri.WAIS, req *driver.Request) (document, error) {
 	doc := document{database: w.Database, id: apdu.IDFromURL(w), size: -1}
 	if _, size, ok := w.RawFields(); ok {
 		doc.size = size
@@ -54,7 +54,7 @@ func (d document) name() string {
 			if len(words) == 0 {
 				return ""
 			}
-			return fetch.SafeName(words[len(words)-1])
+			return driver.SafeName(words[len(words)-1])
 		}
 	}
 	return ""
@@ -71,7 +71,7 @@ func (d document) chunk(offset, n int64) apdu.Search {
 
 // document opens a document. It fetches the first chunk, in order to find out whether the document
 // exists.
-func (s *session) document(req *fetch.Request, doc document) (*fetch.Response, error) {
+func (s *session) document(req *driver.Request, doc document) (*driver.Response, error) {
 	b := &documentBody{session: s, doc: doc, offset: req.Range.Offset, left: -1, chunk: chunkSize}
 	if s.size > overhead {
 		b.chunk = min(b.chunk, s.size-overhead)
@@ -79,21 +79,21 @@ func (s *session) document(req *fetch.Request, doc document) (*fetch.Response, e
 	if req.Range.Length > 0 {
 		b.left = req.Range.Length
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		b.left = 1
 	}
 	if err := b.fill(); err != nil && err != io.EOF {
 		return nil, err
 	}
 	s.wait(s.times.Idle)
-	resp := &fetch.Response{
-		Meta: fetch.Meta{ContentType: mediaType(doc.docType), Size: -1, Text: mediaType(doc.docType) == "text/plain", Range: req.Range, Name: doc.name()},
+	resp := &driver.Response{
+		Meta: driver.Meta{ContentType: mediaType(doc.docType), Size: -1, Text: mediaType(doc.docType) == "text/plain", Range: req.Range, Name: doc.name()},
 		Body: b,
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		s.Close()
-		resp.Range = fetch.Range{}
-		resp.Body = fetch.NoBody
+		resp.Range = driver.Range{}
+		resp.Body = driver.NoBody
 	}
 	return resp, nil
 }
@@ -146,7 +146,7 @@ func (b *documentBody) fill() error {
 	}
 	switch {
 	case errors.Is(err, apdu.ErrEmpty):
-		return &fetch.Error{Code: fetch.ErrServer, Err: fmt.Errorf("byte %d of the document: %w", b.offset, err)}
+		return &driver.Error{Code: driver.ErrServer, Err: fmt.Errorf("byte %d of the document: %w", b.offset, err)}
 	case err != nil:
 		return cutOff(err)
 	}
@@ -167,7 +167,7 @@ func (b *documentBody) take(found apdu.Response, asked int64) error {
 	case got == 0 && !b.started:
 		// At the beginning of the document, "out of range" means that it is empty or has been
 		// removed.
-		if err := refusal(found); err != nil && (b.offset > 0 || !errors.Is(err, fetch.ErrRange)) {
+		if err := refusal(found); err != nil && (b.offset > 0 || !errors.Is(err, driver.ErrRange)) {
 			return err
 		}
 		if b.offset == 0 && b.doc.size > 0 {
@@ -182,7 +182,7 @@ func (b *documentBody) take(found apdu.Response, asked int64) error {
 	}
 	b.end = beyond || got == 0
 	if b.end && b.left != 0 && b.offset < b.doc.size {
-		b.short = &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+		b.short = &driver.Error{Code: driver.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the document ends after %d bytes, the URL says %d", b.offset, b.doc.size)}
 	}
 	if got == 0 {
@@ -203,9 +203,9 @@ func (b *documentBody) over() error {
 // error if it does not know the identifier.
 func missing(found apdu.Response) error {
 	err := notFound(found, "the server has no such document")
-	var e *fetch.Error
-	if errors.As(err, &e) && e.Code == fetch.ErrServer {
-		e.Code = fetch.ErrNotFound
+	var e *driver.Error
+	if errors.As(err, &e) && e.Code == driver.ErrServer {
+		e.Code = driver.ErrNotFound
 	}
 	return err
 }
@@ -213,7 +213,7 @@ func missing(found apdu.Response) error {
 // cutOff turns the end of the connection within a document into an error.
 func cutOff(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("the connection ended within the document: %w", io.ErrUnexpectedEOF)}
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the connection ended within the document: %w", io.ErrUnexpectedEOF)}
 	}
 	return err
 }

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // A Hit is what a server says about a document that it found. It is the Sys of an entry. Unknown
@@ -36,7 +36,7 @@ func directoryWords(w uri.WAIS) string {
 }
 
 // index returns the hits of a search, or the databases of a server.
-func (s *session) index(w uri.WAIS, maxHits int) (*fetch.Response, error) {
+func (s *session) index(w uri.WAIS, maxHits int) (*driver.Response, error) {
 	m := apdu.Search{Database: w.Database, Words: w.Search, MaxHits: uint32(maxHits)}
 	if w.Database == "" {
 		m.Words = directoryWords(w)
@@ -57,11 +57,11 @@ func (s *session) index(w uri.WAIS, maxHits int) (*fetch.Response, error) {
 	if len(hits) >= maxHits && w.Database != "" {
 		s.log.Warn("the search found as many documents as were asked for, and there may be more")
 	}
-	resp := &fetch.Response{Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list", Size: -1}}
-	resp.Body, resp.Parse = fetch.NewListing(func(yield func(fetch.Part, error) bool) {
+	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/uri-list", Size: -1}}
+	resp.Body, resp.Parse = driver.NewListing(func(yield func(driver.Part, error) bool) {
 		for _, h := range hits {
 			e := s.entry(w.Database, h)
-			if !yield(fetch.URIListPart(e.Name, e), nil) {
+			if !yield(driver.URIListPart(e.Name, e), nil) {
 				return
 			}
 		}
@@ -80,9 +80,9 @@ func hasScore(hits []apdu.Hit) bool {
 
 // entry returns the entry for a hit. Its URL names this server, regardless of the one in the
 // identifier, because it is this server that knows the document.
-func (s *session) entry(database string, h apdu.Hit) fetch.Entry {
-	e := fetch.Entry{
-		Name: strings.TrimSpace(wire.Text(h.Headline)), Kind: fetch.EntryObject, Rel: "item",
+func (s *session) entry(database string, h apdu.Hit) driver.Entry {
+	e := driver.Entry{
+		Name: strings.TrimSpace(wire.Text(h.Headline)), Kind: driver.EntryObject, Rel: "item",
 		Size: h.Length, ModTime: hitDate(h.Date), ContentType: mediaType(first(h.Types)),
 		Sys: Hit{Score: h.Score, Lines: h.Lines, Types: h.Types, Headline: wire.Text(h.Headline),
 			Date: h.Date, Source: wire.Text(h.Source), City: wire.Text(h.City), Database: database},
@@ -99,7 +99,7 @@ func (s *session) entry(database string, h apdu.Hit) fetch.Entry {
 		DocType: strings.Join(h.Types, ","), WPath: apdu.IDPath(h.ID, h.Length),
 	}.URI()
 	if err != nil {
-		e.Kind = fetch.EntryText // too long for a URL
+		e.Kind = driver.EntryText // too long for a URL
 	}
 	e.URL = u
 	return e

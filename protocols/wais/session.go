@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // maxRecord is the record size to propose: the maximum of freeWAIS.
@@ -19,15 +19,15 @@ const maxRecord = 100_000
 
 // A session is a connection to a server.
 type session struct {
-	conn  *fetch.Conn
-	times fetch.Timeouts
+	conn  *driver.Conn
+	times driver.Timeouts
 	size  int64   // largest record that both sides support
 	base  uri.URI // scheme, host and port of the URLs of hits
 	log   *slog.Logger
 }
 
 // dial connects and negotiates the record size.
-func (d *driver) dial(ctx context.Context, w uri.WAIS) (*session, error) {
+func (d *opener) dial(ctx context.Context, w uri.WAIS) (*session, error) {
 	base, err := uri.WAIS{Host: w.Host, Port: w.Port, Database: w.Database}.URI()
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (s *session) init(id string) error {
 	}
 	s.trace(false, "INIT accepted=%t, at most %d bytes a record, %s", m.Accepted, m.Size, m.ID)
 	if !m.Accepted {
-		return &fetch.Error{Code: fetch.ErrRefused, Err: errors.New("the server rejected the session")}
+		return &driver.Error{Code: driver.ErrRefused, Err: errors.New("the server rejected the session")}
 	}
 	if m.Size > 0 {
 		s.size = int64(m.Size)
@@ -113,7 +113,7 @@ func (s *session) trace(sent bool, format string, args ...any) {
 // Close closes the connection.
 func (s *session) Close() error { return s.conn.Close() }
 
-func violation(err error) error { return &fetch.Error{Code: fetch.ErrProtocol, Err: err} }
+func violation(err error) error { return &driver.Error{Code: driver.ErrProtocol, Err: err} }
 
 // refusal returns the diagnostics of a response that has nothing else as an error, or nil if there
 // are none.
@@ -122,15 +122,15 @@ func refusal(found apdu.Response) error {
 		return nil
 	}
 	first := found.Diagnostics[0]
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: first.String()}}
+	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: first.String()}}
 	switch text := strings.ToLower(first.Text); {
 	case strings.Contains(text, "not available"), strings.Contains(text, "missing docid"),
 		strings.Contains(text, "not found"):
-		e.Code = fetch.ErrNotFound
+		e.Code = driver.ErrNotFound
 	case first.Code == apdu.OutOfRange:
-		e.Code = fetch.ErrRange
+		e.Code = driver.ErrRange
 	case first.Code == "T2", strings.Contains(text, "syntax"):
-		e.Code = fetch.ErrRefused
+		e.Code = driver.ErrRefused
 	}
 	return e
 }
@@ -140,5 +140,5 @@ func notFound(found apdu.Response, text string) error {
 	if err := refusal(found); err != nil {
 		return err
 	}
-	return &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New(text)}
+	return &driver.Error{Code: driver.ErrNotFound, Err: errors.New(text)}
 }

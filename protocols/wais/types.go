@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
@@ -39,7 +39,7 @@ func mediaType(docType string) string {
 
 // chooseType chooses one of the types of a document, given as "TEXT,PS": the one that req demands
 // by name or media type, or else the one that it prefers, or else the first.
-func chooseType(list string, req *fetch.Request) (string, error) {
+func chooseType(list string, req *driver.Request) (string, error) {
 	types := strings.Split(list, ",")
 	find := func(want string) int {
 		return slices.IndexFunc(types, func(t string) bool {
@@ -49,7 +49,7 @@ func chooseType(list string, req *fetch.Request) (string, error) {
 	if req.View != "" {
 		i := find(req.View)
 		if i < 0 {
-			return "", &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the document has no view %q", req.View),
+			return "", &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the document has no view %q", req.View),
 				Hint: "its views: " + views(types)}
 		}
 		return types[i], nil

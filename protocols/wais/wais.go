@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
@@ -28,39 +28,39 @@ type Options struct {
 }
 
 // Load registers the driver with its defaults.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) fetch.Loader {
+func With(opts Options) driver.Loader {
 	if opts.MaxHits <= 0 {
 		opts.MaxHits = 100
 	}
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		reg.Register(fetch.Scheme{
-			Name: "wais", Port: port, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList},
+	return func(env driver.Env, reg *driver.Registry) {
+		reg.Register(driver.Scheme{
+			Name: "wais", Port: port, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 			Ranges: true, ForwardProxy: true,
 			Summary: "Wide Area Information Servers: full-text databases, and the documents in them",
-			Driver:  &driver{env: env, maxHits: opts.MaxHits},
+			Driver:  &opener{env: env, maxHits: opts.MaxHits},
 		})
 	}
 }
 
-type driver struct {
-	env     *fetch.Env
+type opener struct {
+	env     driver.Env
 	maxHits int
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	w, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	isIndex := w.HasSearch || w.Database == ""
 	switch {
-	case req.Op == fetch.OpList && !isIndex:
+	case req.Op == driver.OpList && !isIndex:
 		return nil, fmt.Errorf("a WAIS database lists only what a search finds: %w", errors.ErrUnsupported)
-	case req.Op == fetch.OpStat && isIndex:
+	case req.Op == driver.OpStat && isIndex:
 		return nil, fmt.Errorf("a WAIS search has no metadata: %w", errors.ErrUnsupported)
 	}
 	doc, err := documentOf(w, req)
@@ -71,7 +71,7 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	if err != nil {
 		return nil, err
 	}
-	var resp *fetch.Response
+	var resp *driver.Response
 	switch {
 	case w.IsDocument():
 		resp, err = s.document(req, doc)
@@ -94,17 +94,17 @@ func parse(u uri.URI) (uri.WAIS, error) {
 	case err != nil:
 		return w, err
 	case w.Host == "":
-		return w, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL names no host")}
+		return w, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names no host")}
 	case w.IsDocument() && w.Database == "":
-		return w, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL names a document but no database")}
+		return w, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names a document but no database")}
 	case w.IsDocument() && len(apdu.IDFromURL(w)) == 0:
-		return w, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the document identifier is empty")}
+		return w, &driver.Error{Code: driver.ErrURL, Err: errors.New("the document identifier is empty")}
 	}
 	return w, nil
 }
 
 // describe returns the WSRC record of a database, which is found by a search for no words.
-func (s *session) describe(req *fetch.Request, w uri.WAIS) (*fetch.Response, error) {
+func (s *session) describe(req *driver.Request, w uri.WAIS) (*driver.Response, error) {
 	found, err := s.search(apdu.Search{Database: w.Database, MaxHits: 10})
 	if err != nil {
 		return nil, err
@@ -121,27 +121,27 @@ func (s *session) describe(req *fetch.Request, w uri.WAIS) (*fetch.Response, err
 	return nil, notFound(found, "the server has no description of database "+strconv.Quote(w.Database))
 }
 
-// Expect implements fetch.Expecter.
-func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+// Expect implements driver.Expecter.
+func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	w, err := parse(req.URL)
 	if err != nil {
-		return fetch.Meta{}, false
+		return driver.Meta{}, false
 	}
 	switch {
 	case w.HasSearch || w.Database == "":
-		return fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list"}, true
+		return driver.Meta{Kind: driver.KindListing, ContentType: "text/uri-list"}, true
 	case !w.IsDocument():
-		return fetch.Meta{Name: sourceName(w)}, true
+		return driver.Meta{Name: sourceName(w)}, true
 	}
 	doc, err := documentOf(w, req)
-	return fetch.Meta{Name: doc.name(), ContentType: mediaType(doc.docType)}, err == nil
+	return driver.Meta{Name: doc.name(), ContentType: mediaType(doc.docType)}, err == nil
 }
 
 // sourceName returns a file name for the description of a database.
-func sourceName(w uri.WAIS) string { return fetch.SafeName(w.Database + ".src") }
+func sourceName(w uri.WAIS) string { return driver.SafeName(w.Database + ".src") }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	w, err := parse(req.URL)
 	if err != nil {
 		return nil, err
@@ -191,8 +191,8 @@ func describeResponse(found apdu.Response) string {
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
-	_ fetch.Expecter  = (*driver)(nil)
-	_ io.ReadCloser   = (*documentBody)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
+	_ driver.Expecter  = (*opener)(nil)
+	_ io.ReadCloser    = (*documentBody)(nil)
 )

@@ -10,23 +10,23 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const port = 43
 
 // Load registers the driver.
-func Load(env *fetch.Env, reg *fetch.Registry) {
-	reg.Register(fetch.Scheme{
-		Name: "whois", Port: port, Ops: []fetch.Op{fetch.OpGet},
+func Load(env driver.Env, reg *driver.Registry) {
+	reg.Register(driver.Scheme{
+		Name: "whois", Port: port, Ops: []driver.Op{driver.OpGet},
 		Summary: "who holds a domain, address or name",
-		Driver:  &driver{env},
+		Driver:  &opener{env},
 	})
 }
 
-type driver struct{ env *fetch.Env }
+type opener struct{ env driver.Env }
 
 // question returns the query line for a URL: its path, without the first slash.
 func question(u uri.URI) (string, error) {
@@ -35,26 +35,26 @@ func question(u uri.URI) (string, error) {
 	case err != nil:
 		return "", err
 	case u.Host() == "":
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL names no server")}
+		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names no server")}
 	case q == "":
-		return "", &fetch.Error{Code: fetch.ErrNeedSearch, Hint: "ask as in whois://" + u.Host() + "/example.org"}
+		return "", &driver.Error{Code: driver.ErrNeedSearch, Hint: "ask as in whois://" + u.Host() + "/example.org"}
 	}
 	return q, nil
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	q, err := question(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	a := &answer{}
-	ask := fetch.Question{Addr: req.URL.HostPort(port), Lines: []string{q}}
-	if err := d.env.Ask(ctx, ask, a.begin); err != nil {
+	ask := driver.Question{Addr: req.URL.HostPort(port), Lines: []string{q}}
+	if err := driver.Ask(ctx, d.env, ask, a.begin); err != nil {
 		return nil, err
 	}
-	resp := &fetch.Response{
-		Meta: fetch.Meta{ContentType: "text/plain", Size: -1, Text: true, Framing: fetch.FramedByClose, Name: fetch.SafeName(q + ".txt")},
+	resp := &driver.Response{
+		Meta: driver.Meta{ContentType: "text/plain", Size: -1, Text: true, Framing: driver.FramedByClose, Name: driver.SafeName(q + ".txt")},
 		Body: a,
 	}
 	if next, ok := a.referral(req.URL, q); ok {
@@ -65,8 +65,8 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 
 // refer asks the server that the answer refers to. If that fails, the first server's own answer is
 // better than none.
-func (d *driver) refer(ctx context.Context, req *fetch.Request, next uri.URI, own *fetch.Response) *fetch.Response {
-	resp, err := d.env.Open(ctx, &fetch.Request{URL: next, Op: req.Op, From: req.URL})
+func (d *opener) refer(ctx context.Context, req *driver.Request, next uri.URI, own *driver.Response) *driver.Response {
+	resp, err := d.env.Open(ctx, &driver.Request{URL: next, Op: req.Op, From: req.URL})
 	own.Header = map[string][]string{"Referral": {next.String()}}
 	if err != nil {
 		own.Header.Set("Referral-Error", err.Error())
@@ -89,7 +89,7 @@ type answer struct {
 	whole bool   // head is the complete answer
 }
 
-func (a *answer) begin(conn *fetch.Conn) (err error) {
+func (a *answer) begin(conn *driver.Conn) (err error) {
 	a.Closer = conn
 	conn.PieceLines()
 	a.head, err = io.ReadAll(io.LimitReader(conn, maxScan))
@@ -117,12 +117,12 @@ func (a *answer) rwhoisError() error {
 		if err != nil {
 			continue
 		}
-		e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: code, Text: said}}
+		e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Code: code, Text: said}}
 		switch {
 		case code == 230:
-			e.Code = fetch.ErrNotFound
+			e.Code = driver.ErrNotFound
 		case code >= 300 && code < 400:
-			e.Code = fetch.ErrRefused
+			e.Code = driver.ErrRefused
 		}
 		return e
 	}
@@ -172,14 +172,14 @@ func server(value, q string) (uri.URI, bool) {
 	return u, err == nil && u.Host() != ""
 }
 
-// Expect implements fetch.Expecter.
-func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+// Expect implements driver.Expecter.
+func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	q, err := question(req.URL)
-	return fetch.Meta{Name: fetch.SafeName(q + ".txt"), ContentType: "text/plain"}, err == nil
+	return driver.Meta{Name: driver.SafeName(q + ".txt"), ContentType: "text/plain"}, err == nil
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	q, err := question(req.URL)
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
-	_ fetch.Expecter  = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
+	_ driver.Expecter  = (*opener)(nil)
 )

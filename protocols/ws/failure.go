@@ -10,13 +10,13 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // A stream is a connection that remembers why it failed: what reads messages from it has errors of
 // its own for that.
 type stream struct {
-	conn    *fetch.Conn
+	conn    *driver.Conn
 	closing atomic.Bool // nothing is read any more once the close frame is out
 
 	ended error // what the next read returns
@@ -94,27 +94,27 @@ func (s *stream) explain(err error) error {
 	case errors.As(err, &closed):
 		return closeError(closed)
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		return &fetch.Error{Code: fetch.ErrTooLarge, Err: errors.New("the server sent a message that is too long")}
+		return &driver.Error{Code: driver.ErrTooLarge, Err: errors.New("the server sent a message that is too long")}
 	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF):
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: errors.New("the connection ended, and the server had not closed the session")}
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: errors.New("the connection ended, and the server had not closed the session")}
 	case errors.Is(cause, context.Canceled):
-		return &fetch.Error{Code: fetch.ErrInterrupted, Err: cause}
-	case cause != nil && fetch.CodeOf(cause) == "":
-		return &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: cause}
+		return &driver.Error{Code: driver.ErrInterrupted, Err: cause}
+	case cause != nil && driver.CodeOf(cause) == "":
+		return &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: cause}
 	case cause != nil:
 		return cause
 	}
-	var own *fetch.Error
+	var own *driver.Error
 	if errors.As(err, &own) {
 		return own
 	}
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+	return &driver.Error{Code: driver.ErrProtocol, Err: err}
 }
 
 // closeError returns what the status means with which the server closed the session (RFC 6455,
 // section 7.4.1, and the registry of IANA).
 func closeError(c websocket.CloseError) error {
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Code: int(c.Code), Text: c.Reason},
+	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Code: int(c.Code), Text: c.Reason},
 		Err: errors.New("the server closed the session")}
 	switch c.Code {
 	case websocket.StatusNormalClosure, websocket.StatusNoStatusRcvd:
@@ -122,13 +122,13 @@ func closeError(c websocket.CloseError) error {
 	case websocket.StatusGoingAway, websocket.StatusBadGateway:
 		e.Retry = true
 	case websocket.StatusServiceRestart, websocket.StatusTryAgainLater:
-		e.Code, e.Retry = fetch.ErrBusy, true
+		e.Code, e.Retry = driver.ErrBusy, true
 	case websocket.StatusProtocolError, websocket.StatusInvalidFramePayloadData, websocket.StatusMandatoryExtension:
-		e.Code = fetch.ErrProtocol
+		e.Code = driver.ErrProtocol
 	case websocket.StatusUnsupportedData, websocket.StatusPolicyViolation, websocket.StatusMessageTooBig, forbidden:
-		e.Code = fetch.ErrRefused
+		e.Code = driver.ErrRefused
 	case unauthorized:
-		e.Code = fetch.ErrAuth
+		e.Code = driver.ErrAuth
 	}
 	return e
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/coder/websocket"
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -40,7 +40,7 @@ var own = []string{"Connection", "Upgrade", "Content-Length", "Transfer-Encoding
 
 // A handshake is the request that opens a WebSocket (RFC 6455, section 4.1).
 type handshake struct {
-	req       *fetch.Request
+	req       *driver.Request
 	url       *url.URL // of http or https
 	host      string   // for the Host field
 	header    http.Header
@@ -48,24 +48,24 @@ type handshake struct {
 	logins    int
 }
 
-func (d *driver) newHandshake(req *fetch.Request) (*handshake, error) {
-	if req.Op != fetch.OpDial {
-		return nil, &fetch.Error{Code: fetch.ErrInteractive, Err: fmt.Errorf("%s is a session: %w", req.URL.Scheme(), errors.ErrUnsupported)}
+func (d *opener) newHandshake(req *driver.Request) (*handshake, error) {
+	if req.Op != driver.OpDial {
+		return nil, &driver.Error{Code: driver.ErrInteractive, Err: fmt.Errorf("%s is a session: %w", req.URL.Scheme(), errors.ErrUnsupported)}
 	}
 	if _, ok := req.URL.Fragment(); ok { // RFC 6455, section 3
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL of a WebSocket has no fragment")}
+		return nil, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL of a WebSocket has no fragment")}
 	}
 	u, err := uri.Parse(strings.Replace(req.URL.WithoutUserinfo().String(), req.URL.String()[:len("ws")], "http", 1))
 	if err != nil {
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
+		return nil, &driver.Error{Code: driver.ErrURL, Err: err}
 	}
 	h := &handshake{req: req, header: http.Header{"User-Agent": {d.env.Identity().UserAgent}}}
 	if h.url, err = u.NetURL(); err != nil {
-		return nil, &fetch.Error{Code: fetch.ErrURL, Err: err}
+		return nil, &driver.Error{Code: driver.ErrURL, Err: err}
 	}
 	h.host = h.url.Host
 	if err := h.fields(req.Header); err != nil {
-		return nil, &fetch.Error{Code: fetch.ErrRequest, Err: err}
+		return nil, &driver.Error{Code: driver.ErrRequest, Err: err}
 	}
 	return h, nil
 }
@@ -102,7 +102,7 @@ func (h *handshake) fields(header textproto.MIMEHeader) error {
 
 // try connects and shakes hands once. It returns neither a response nor an error if another login is
 // to be tried.
-func (d *driver) try(ctx context.Context, h *handshake) (*fetch.Response, error) {
+func (d *opener) try(ctx context.Context, h *handshake) (*driver.Response, error) {
 	u := h.req.URL
 	conn, err := d.env.Dial(ctx, "tcp", u.HostPort(defaultPort(u)))
 	if err != nil {
@@ -111,7 +111,7 @@ func (d *driver) try(ctx context.Context, h *handshake) (*fetch.Response, error)
 	if u.Scheme() == "wss" {
 		cfg := d.env.TLSConfig(ctx, u.Host())
 		cfg.NextProtos = []string{"http/1.1"}
-		if err := d.env.Handshake(ctx, conn, cfg); err != nil {
+		if err := conn.Handshake(ctx, cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -138,7 +138,7 @@ func (d *driver) try(ctx context.Context, h *handshake) (*fetch.Response, error)
 	if err == nil {
 		up.opened = true
 		s := newSession(c, up.stream, d)
-		return &fetch.Response{URL: u, Body: s, Meta: fetch.Meta{Kind: fetch.KindSession, Size: -1, Reply: replyOf(resp),
+		return &driver.Response{URL: u, Body: s, Meta: driver.Meta{Kind: driver.KindSession, Size: -1, Reply: replyOf(resp),
 			Header: textproto.MIMEHeader(resp.Header)}}, nil
 	}
 	defer conn.Close()
@@ -157,7 +157,7 @@ func defaultPort(u uri.URI) uint16 {
 
 // An upgrade is an http.RoundTripper for one request over a connection that is there already.
 type upgrade struct {
-	conn   *fetch.Conn
+	conn   *driver.Conn
 	stream *stream
 	rest   *bufio.Reader
 	// refusal is the answer if it is none of a WebSocket, and body what came with it.
@@ -186,7 +186,7 @@ func (u *upgrade) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	masked := r.Clone(r.Context())
 	for name := range masked.Header {
-		if fetch.IsSecretField(name) {
+		if driver.IsSecretField(name) {
 			masked.Header.Set(name, "xxxxx")
 		}
 	}

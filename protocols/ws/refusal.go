@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -20,37 +20,37 @@ const maxRetryAfter = 24 * time.Hour
 
 // refused returns the error for an answer other than a WebSocket, or nil if a login was found to try
 // next. Redirects are not followed, as in browsers: nobody who opens a session wants it elsewhere.
-func (d *driver) refused(ctx context.Context, h *handshake, resp *http.Response, body []byte) error {
-	e := &fetch.Error{Reply: replyOf(resp), Header: textproto.MIMEHeader(resp.Header), Body: body}
+func (d *opener) refused(ctx context.Context, h *handshake, resp *http.Response, body []byte) error {
+	e := &driver.Error{Reply: replyOf(resp), Header: textproto.MIMEHeader(resp.Header), Body: body}
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized:
-		e.Code = fetch.ErrAuth
+		e.Code = driver.ErrAuth
 		return d.login(ctx, h, resp, e)
 	case code/100 == 3:
-		e.Code, e.Err = fetch.ErrRedirect, errors.New("the server names another place")
+		e.Code, e.Err = driver.ErrRedirect, errors.New("the server names another place")
 		if place, err := uri.ParseRef(resp.Header.Get("Location")); err == nil && !place.IsZero() {
 			e.Err = fmt.Errorf("the server says that it is at %s", place.Redacted())
 		}
 	case code/100 < 4:
-		e.Code, e.Err = fetch.ErrRefused, errors.New("the server answered with a page, not with a WebSocket")
+		e.Code, e.Err = driver.ErrRefused, errors.New("the server answered with a page, not with a WebSocket")
 		e.Hint = "is there a WebSocket at this path?"
 	case code == http.StatusNotFound, code == http.StatusGone:
-		e.Code = fetch.ErrNotFound
+		e.Code = driver.ErrNotFound
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
-		e.Code, e.Retry = fetch.ErrBusy, true
+		e.Code, e.Retry = driver.ErrBusy, true
 		if s, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); err == nil {
 			e.RetryAfter = min(time.Duration(s)*time.Second, maxRetryAfter)
 		}
 	case code/100 == 5:
-		e.Code, e.Retry = fetch.ErrServer, code == http.StatusBadGateway || code == http.StatusGatewayTimeout
+		e.Code, e.Retry = driver.ErrServer, code == http.StatusBadGateway || code == http.StatusGatewayTimeout
 	default:
-		e.Code = fetch.ErrRefused
+		e.Code = driver.ErrRefused
 	}
 	return e
 }
 
 // login finds a user and a password to try next. It returns refusal if there are none.
-func (d *driver) login(ctx context.Context, h *handshake, resp *http.Response, refusal *fetch.Error) error {
+func (d *opener) login(ctx context.Context, h *handshake, resp *http.Response, refusal *driver.Error) error {
 	if h.req.Header.Get("Authorization") != "" {
 		return refusal
 	}
@@ -72,12 +72,12 @@ func (d *driver) login(ctx context.Context, h *handshake, resp *http.Response, r
 		refusal.Err = errors.New("the user name or password was not accepted")
 		return refusal
 	}
-	cred, err := d.env.Credential(ctx, fetch.Challenge{URL: h.req.URL, Mechanism: "basic", Realm: realm, Attempt: h.logins})
+	cred, err := d.env.Credential(ctx, driver.Challenge{URL: h.req.URL, Mechanism: "basic", Realm: realm, Attempt: h.logins})
 	switch {
 	case err == nil:
 		h.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(cred.User+":"+cred.Password)))
 		return nil
-	case !errors.Is(err, fetch.ErrAuth):
+	case !errors.Is(err, driver.ErrAuth):
 		return err
 	case h.logins > 1:
 		refusal.Err = errors.New("the user name or password was not accepted")
@@ -88,6 +88,6 @@ func (d *driver) login(ctx context.Context, h *handshake, resp *http.Response, r
 }
 
 // replyOf returns the status of an answer.
-func replyOf(resp *http.Response) fetch.Reply {
-	return fetch.Reply{Code: resp.StatusCode, Text: strings.TrimSpace(strings.TrimPrefix(resp.Status, fmt.Sprintf("%03d", resp.StatusCode)))}
+func replyOf(resp *http.Response) driver.Reply {
+	return driver.Reply{Code: resp.StatusCode, Text: strings.TrimSpace(strings.TrimPrefix(resp.Status, fmt.Sprintf("%03d", resp.StatusCode)))}
 }

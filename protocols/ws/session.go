@@ -12,7 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // goodbyeTime is how long it may take to leave the close frame with the system, which has room for
@@ -34,7 +34,7 @@ type session struct {
 	since   atomic.Int64 // when the wait for a message began; 0 if nobody waits
 }
 
-func newSession(c *websocket.Conn, st *stream, d *driver) *session {
+func newSession(c *websocket.Conn, st *stream, d *opener) *session {
 	c.SetReadLimit(d.opts.MaxMessage)
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{ws: c, stream: st, end: cancel}
@@ -47,16 +47,16 @@ func newSession(c *websocket.Conn, st *stream, d *driver) *session {
 	return s
 }
 
-// Receive implements fetch.Messenger.
-func (s *session) Receive() (fetch.Message, error) {
+// Receive implements driver.Messenger.
+func (s *session) Receive() (driver.Message, error) {
 	s.receiving.Lock()
 	defer s.receiving.Unlock()
 	return s.receive()
 }
 
-func (s *session) receive() (fetch.Message, error) {
+func (s *session) receive() (driver.Message, error) {
 	if s.failure != nil {
-		return fetch.Message{}, s.failure
+		return driver.Message{}, s.failure
 	}
 	m, err := s.next()
 	if err != nil {
@@ -65,18 +65,18 @@ func (s *session) receive() (fetch.Message, error) {
 			s.failure = net.ErrClosed // the server has only answered our close frame
 		}
 		s.end()
-		return fetch.Message{}, s.failure
+		return driver.Message{}, s.failure
 	}
 	return m, nil
 }
 
 // next reads a message, which is no piece of anything before it is whole.
-func (s *session) next() (fetch.Message, error) {
+func (s *session) next() (driver.Message, error) {
 	s.since.Store(time.Now().UnixNano())
 	kind, r, err := s.ws.Reader(context.Background())
 	s.since.Store(0)
 	if err != nil {
-		return fetch.Message{}, err
+		return driver.Message{}, err
 	}
 	defer s.stream.conn.Piece()()
 	data, err := io.ReadAll(r)
@@ -84,9 +84,9 @@ func (s *session) next() (fetch.Message, error) {
 		err = s.stream.cutOff() // a connection that ends between two frames of a message ends r as well
 	}
 	if err != nil {
-		return fetch.Message{}, err
+		return driver.Message{}, err
 	}
-	m := fetch.Message{Text: kind == websocket.MessageText, Data: data}
+	m := driver.Message{Text: kind == websocket.MessageText, Data: data}
 	if m.Text && !utf8.Valid(data) { // RFC 6455, section 8.1
 		return m, errors.New("a message of text is not UTF-8")
 	}
@@ -114,12 +114,12 @@ func (s *session) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Send implements fetch.Messenger.
-func (s *session) Send(m fetch.Message) error {
+// Send implements driver.Messenger.
+func (s *session) Send(m driver.Message) error {
 	kind := websocket.MessageBinary
 	if m.Text {
 		if kind = websocket.MessageText; !utf8.Valid(m.Data) {
-			return &fetch.Error{Code: fetch.ErrRequest, Err: errors.New("a message of text has to be UTF-8")}
+			return &driver.Error{Code: driver.ErrRequest, Err: errors.New("a message of text has to be UTF-8")}
 		}
 	}
 	s.sending.Lock()
@@ -132,7 +132,7 @@ func (s *session) Send(m fetch.Message) error {
 
 // Write sends p as one message.
 func (s *session) Write(p []byte) (int, error) {
-	if err := s.Send(fetch.Message{Text: utf8.Valid(p), Data: p}); err != nil {
+	if err := s.Send(driver.Message{Text: utf8.Valid(p), Data: p}); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -180,7 +180,7 @@ func (s *session) keepAlive(ctx context.Context, every, limit time.Duration) {
 		err := s.ws.Ping(wait)
 		cancel()
 		if err != nil && ctx.Err() == nil && s.since.Load() == since {
-			s.stream.failed(&fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the server does not answer any more")})
+			s.stream.failed(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server does not answer any more")})
 			s.stream.conn.Abort()
 			return
 		}
@@ -189,5 +189,5 @@ func (s *session) keepAlive(ctx context.Context, every, limit time.Duration) {
 
 var (
 	_ io.ReadWriteCloser = (*session)(nil)
-	_ fetch.Messenger    = (*session)(nil)
+	_ driver.Messenger   = (*session)(nil)
 )

@@ -5,7 +5,7 @@
 //
 // What Read returns is the messages as they come; a line feed follows those of text. Each Write
 // sends one message: as text if it is UTF-8, else as binary. A caller that needs to know where
-// messages begin and of which kind they are finds a [fetch.Messenger] in the session.
+// messages begin and of which kind they are finds a [driver.Messenger] in the session.
 //
 // A session is complete if the server closed it as such, with status 1000 or none. A connection that
 // ends without a close frame was cut, and all other statuses are errors.
@@ -19,7 +19,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // DefaultMaxMessage bounds a message from a server, in bytes.
@@ -37,33 +37,33 @@ type Options struct {
 }
 
 // Load registers the schemes ws and wss with default options.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is Load with options.
-func With(opts Options) fetch.Loader {
+func With(opts Options) driver.Loader {
 	if opts.MaxMessage <= 0 {
 		opts.MaxMessage = DefaultMaxMessage
 	}
-	return func(env *fetch.Env, reg *fetch.Registry) {
-		d := &driver{env: env, opts: opts}
-		for _, s := range []fetch.Scheme{
+	return func(env driver.Env, reg *driver.Registry) {
+		d := &opener{env: env, opts: opts}
+		for _, s := range []driver.Scheme{
 			{Name: "ws", Port: 80, Summary: "messages in both directions, by WebSocket (RFC 6455)"},
 			{Name: "wss", Port: 443, Summary: "the same as ws, over TLS"},
 		} {
-			s.Ops, s.Driver = []fetch.Op{fetch.OpDial}, d
+			s.Ops, s.Driver = []driver.Op{driver.OpDial}, d
 			reg.Register(s)
 		}
 	}
 }
 
-// A driver opens WebSockets.
-type driver struct {
-	env  *fetch.Env
+// An opener opens WebSockets.
+type opener struct {
+	env  driver.Env
 	opts Options
 }
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	h, err := d.newHandshake(req)
 	if err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 	}
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	h, err := d.newHandshake(req)
 	if err != nil {
 		return nil, err
@@ -92,6 +92,6 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 }
 
 var (
-	_ fetch.Driver    = (*driver)(nil)
-	_ fetch.Explainer = (*driver)(nil)
+	_ driver.Driver    = (*opener)(nil)
+	_ driver.Explainer = (*opener)(nil)
 )

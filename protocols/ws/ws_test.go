@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/protocols/ws"
 )
@@ -313,7 +314,7 @@ func TestWhatIsAsked(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if target != "/a%20b?q=%2F" || asked.Get("X-Mine") != "yes" || asked.Get("Cookie") != "a=b" || asked.Get("Origin") != "" ||
-		resp.Header.Get("Sec-WebSocket-Protocol") != "chat.v2" || resp.Kind != fetch.KindSession || resp.Framing != fetch.FramedByProtocol {
+		resp.Header.Get("Sec-WebSocket-Protocol") != "chat.v2" || resp.Kind != fetch.KindSession || resp.Framing != driver.FramedByProtocol {
 		t.Errorf("%s %v: %+v", target, asked, resp.Meta)
 	}
 }
@@ -329,8 +330,8 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	})
 	var mu sync.Mutex
 	var sent strings.Builder
-	c := newClient(t, &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Exchange {
-		return &fetch.Exchange{Sent: func(_ int, p []byte) {
+	c := newClient(t, &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Recording {
+		return &fetch.Recording{Sent: func(_ int, p []byte) {
 			mu.Lock()
 			defer mu.Unlock()
 			sent.Write(p)

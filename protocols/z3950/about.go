@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/marc"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // about is what a record tells in a list.

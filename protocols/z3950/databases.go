@@ -6,10 +6,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // explainDatabase is where servers describe themselves (Z39.50, section 3.2.10).
@@ -24,7 +24,7 @@ type Database struct {
 var explainQuery = codec.Query{Set: codec.Exp1, Term: "DatabaseInfo", Attributes: []codec.Attribute{{Type: 1, Value: 1}}}
 
 // openDatabases lists the databases of a server, if it has an Explain database.
-func (d *driver) openDatabases(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+func (d *opener) openDatabases(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	h := &hits{t: t, next: 1, form: choices{syntaxes: []string{codec.SyntaxExplain, codec.SyntaxXML}, elements: []string{"B", ""}}}
 	l, err := d.with(ctx, t, func(l *lease) (err error) {
 		if err := l.search(codec.Search{Databases: []string{explainDatabase}, Query: explainQuery}); err != nil || l.count == 0 {
@@ -33,8 +33,8 @@ func (d *driver) openDatabases(ctx context.Context, req *fetch.Request, t *targe
 		h.p, err = h.ask(l)
 		return err
 	})
-	if e := saying(err, "the server does not tell which databases it has"); e != nil && e.Code != fetch.ErrBusy {
-		e.Code = fetch.ErrNotRetrievable
+	if e := saying(err, "the server does not tell which databases it has"); e != nil && e.Code != driver.ErrBusy {
+		e.Code = driver.ErrNotRetrievable
 		e.Hint = "name one, as in z39.50s://" + t.url.Host() + "/DATABASE?WORDS"
 		return nil, e
 	}
@@ -43,7 +43,7 @@ func (d *driver) openDatabases(ctx context.Context, req *fetch.Request, t *targe
 	}
 	h.l, h.count = l, l.count
 	resp := listing(t)
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		l.Discard()
 		return resp, nil
 	}
@@ -52,12 +52,12 @@ func (d *driver) openDatabases(ctx context.Context, req *fetch.Request, t *targe
 }
 
 // databases yields those that the records describe.
-func (h *hits) databases(yield func(fetch.Part, error) bool) {
+func (h *hits) databases(yield func(driver.Part, error) bool) {
 	for h.next <= h.count {
 		if h.p == nil {
 			var err error
 			if h.p, err = h.ask(h.l); err != nil {
-				yield(fetch.Part{}, err)
+				yield(driver.Part{}, err)
 				return
 			}
 		}
@@ -67,7 +67,7 @@ func (h *hits) databases(yield func(fetch.Part, error) bool) {
 				more, err = h.following()
 			}
 			if err != nil {
-				yield(fetch.Part{}, h.l.breaks(cutOff(err)))
+				yield(driver.Part{}, h.l.breaks(cutOff(err)))
 				return
 			}
 			if name == "" {
@@ -119,12 +119,12 @@ func (h *hits) databaseName() (name string, err error) {
 	return name, h.l.r.Err()
 }
 
-func (t *target) databasePart(name string) fetch.Part {
-	e := fetch.Entry{Name: name, Kind: fetch.EntrySearch, Rel: "item", Size: -1, Sys: Database{Name: name}}
+func (t *target) databasePart(name string) driver.Part {
+	e := driver.Entry{Name: name, Kind: driver.EntrySearch, Rel: "item", Size: -1, Sys: Database{Name: name}}
 	u, err := t.sibling("/"+uri.Escape(name), "", 0)
 	if err != nil {
-		e.Kind = fetch.EntryText
+		e.Kind = driver.EntryText
 	}
 	e.URL = u
-	return fetch.URIListPart(name, e)
+	return driver.URIListPart(name, e)
 }

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/ber"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // errRejected is the cause of the error for a session that the server does not begin.
 var errRejected = errors.New("the server rejected the session")
 
 func violation(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
+	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf(format, args...)}
 }
 
 // A refused is the error for a diagnostic, whose text is that of the reply.
@@ -28,9 +28,9 @@ type refused struct {
 func (e refused) Error() string { return e.what }
 
 // saying returns err, which is for a diagnostic, with more to say.
-func saying(err error, format string, args ...any) *fetch.Error {
+func saying(err error, format string, args ...any) *driver.Error {
 	var (
-		e *fetch.Error
+		e *driver.Error
 		r refused
 	)
 	if !errors.As(err, &e) || !errors.As(err, &r) {
@@ -44,27 +44,27 @@ func saying(err error, format string, args ...any) *fetch.Error {
 // refusal returns the error for diagnostics, the first of which decides.
 func refusal(list []codec.Diagnostic) error {
 	d := list[0]
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(d.String())}, Err: refused{d: d}}
+	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(d.String())}, Err: refused{d: d}}
 	if d.Set != codec.DiagBib1 && d.Set != "" {
 		return e
 	}
 	switch d.Code {
 	case codec.TemporaryError, codec.NoResources, 32, 33, 28, 29, codec.NoSession, 1018, 1019, codec.LoginOutOfService, 1026:
-		e.Code, e.Retry = fetch.ErrBusy, true
+		e.Code, e.Retry = driver.ErrBusy, true
 	case codec.NoDatabase, codec.UnknownDatabase, codec.OutOfRange, codec.RecordDeleted:
-		e.Code = fetch.ErrNotFound
+		e.Code = driver.ErrNotFound
 	case codec.NotInSyntax, codec.BadSyntax, codec.NoData, codec.BadElementSet, codec.NoElementSets:
-		e.Code = fetch.ErrNotFound
+		e.Code = driver.ErrNotFound
 	case codec.BadUser, codec.BadPassword, 1013, 1017, 1021, 1022, 1023:
-		e.Code = fetch.ErrAuth
+		e.Code = driver.ErrAuth
 	case 15, codec.DatabaseDenied, codec.AccessFailure, 1012, 1016:
-		e.Code = fetch.ErrRefused
+		e.Code = driver.ErrRefused
 	case codec.RecordTooLarge:
-		e.Code = fetch.ErrTooLarge
+		e.Code = driver.ErrTooLarge
 	case codec.PermanentError, 14, codec.UnspecifiedError, 1014:
 	default:
 		if d.Code >= 3 && d.Code < 300 || d.Code == codec.BadAttribute || d.Code == codec.NoService {
-			e.Code = fetch.ErrRefused // of what the server cannot search for
+			e.Code = driver.ErrRefused // of what the server cannot search for
 		}
 	}
 	return e
@@ -107,7 +107,7 @@ func failed(err error) error {
 	case err == io.EOF:
 		return io.ErrUnexpectedEOF
 	case errors.Is(err, ber.ErrMalformed):
-		return &fetch.Error{Code: fetch.ErrProtocol, Err: err}
+		return &driver.Error{Code: driver.ErrProtocol, Err: err}
 	}
 	return err
 }
@@ -115,19 +115,19 @@ func failed(err error) error {
 // cutOff is failed within a content.
 func cutOff(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("the connection ended within the answer: %w", io.ErrUnexpectedEOF)}
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the connection ended within the answer: %w", io.ErrUnexpectedEOF)}
 	}
 	return failed(err)
 }
 
 // closed returns the error for a session that the server ends.
 func closed(m codec.Close) error {
-	e := &fetch.Error{Code: fetch.ErrServer, Reply: fetch.Reply{Text: wire.Text(m.String())}, Err: errors.New("the server has ended the session")}
+	e := &driver.Error{Code: driver.ErrServer, Reply: driver.Reply{Text: wire.Text(m.String())}, Err: errors.New("the server has ended the session")}
 	switch m.Reason {
 	case codec.CloseFinished, codec.CloseShutdown, codec.CloseResources, codec.CloseLackActivity:
-		e.Code, e.Retry = fetch.ErrBusy, true
+		e.Code, e.Retry = driver.ErrBusy, true
 	case codec.CloseSecurity:
-		e.Code = fetch.ErrRefused
+		e.Code = driver.ErrRefused
 	}
 	return e
 }

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const (
@@ -29,7 +29,7 @@ type Hit struct {
 }
 
 // openHits lists what a search finds.
-func (d *driver) openHits(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+func (d *opener) openHits(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	form, err := t.choose(req, "B", "F", "")
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (d *driver) openHits(ctx context.Context, req *fetch.Request, t *target) (*
 	h := &hits{t: t, next: 1, form: form}
 	resp := listing(t)
 	l, err := d.with(ctx, t, func(l *lease) (err error) {
-		if err := l.find(t); err != nil || l.count == 0 || req.Op == fetch.OpStat {
+		if err := l.find(t); err != nil || l.count == 0 || req.Op == driver.OpStat {
 			return err
 		}
 		// The first records come before the response: a server that has none to show refuses now.
@@ -50,12 +50,12 @@ func (d *driver) openHits(ctx context.Context, req *fetch.Request, t *target) (*
 	h.l, h.count = l, l.count
 	resp.Header = textproto.MIMEHeader{"Hits": {strconv.FormatInt(l.count, 10)}}
 	if l.told != "" {
-		resp.Header.Set("Diagnostic", fetch.Printable(l.told))
+		resp.Header.Set("Diagnostic", driver.Printable(l.told))
 	}
-	if req.Op == fetch.OpStat || l.count == 0 {
+	if req.Op == driver.OpStat || l.count == 0 {
 		l.Put()
-		if req.Op != fetch.OpStat {
-			resp.Body, resp.Parse = fetch.NewListing(func(func(fetch.Part, error) bool) {}, nil)
+		if req.Op != driver.OpStat {
+			resp.Body, resp.Parse = driver.NewListing(func(func(driver.Part, error) bool) {}, nil)
 		}
 		return resp, nil
 	}
@@ -64,14 +64,14 @@ func (d *driver) openHits(ctx context.Context, req *fetch.Request, t *target) (*
 }
 
 // listing returns a response that lists, without its content.
-func listing(t *target) *fetch.Response {
-	return &fetch.Response{URL: t.url, Body: fetch.NoBody, Meta: fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list", Size: -1}}
+func listing(t *target) *driver.Response {
+	return &driver.Response{URL: t.url, Body: driver.NoBody, Meta: driver.Meta{Kind: driver.KindListing, ContentType: "text/uri-list", Size: -1}}
 }
 
 // list makes a listing of parts that come by l, which it ends.
-func (l *lease) list(parts func(yield func(fetch.Part, error) bool)) (io.ReadCloser, listingParser) {
+func (l *lease) list(parts func(yield func(driver.Part, error) bool)) (io.ReadCloser, listingParser) {
 	var once sync.Once
-	return fetch.NewListing(func(yield func(fetch.Part, error) bool) {
+	return driver.NewListing(func(yield func(driver.Part, error) bool) {
 		defer func() { once.Do(l.Put) }()
 		parts(yield)
 	}, func() error {
@@ -102,26 +102,26 @@ func (h *hits) ask(l *lease) (*codec.Records, error) {
 }
 
 // parts yields the records.
-func (h *hits) parts(yield func(fetch.Part, error) bool) {
+func (h *hits) parts(yield func(driver.Part, error) bool) {
 	for h.next <= h.count {
 		if h.p == nil {
 			var err error
 			if h.p, err = h.ask(h.l); err != nil {
-				yield(fetch.Part{}, err)
+				yield(driver.Part{}, err)
 				return
 			}
 		}
 		for more := true; more; {
 			part, err := h.part()
 			if err != nil {
-				yield(fetch.Part{}, h.l.breaks(cutOff(err)))
+				yield(driver.Part{}, h.l.breaks(cutOff(err)))
 				return
 			}
 			if !yield(part, nil) {
 				return
 			}
 			if more, err = h.following(); err != nil {
-				yield(fetch.Part{}, h.l.breaks(cutOff(err)))
+				yield(driver.Part{}, h.l.breaks(cutOff(err)))
 				return
 			}
 		}
@@ -151,7 +151,7 @@ func (h *hits) following() (more bool, err error) {
 }
 
 // part reads the current record.
-func (h *hits) part() (fetch.Part, error) {
+func (h *hits) part() (driver.Part, error) {
 	defer h.l.conn.Piece()()
 	rec := &h.p.Record
 	if d := rec.Refusal; d != nil {
@@ -159,8 +159,8 @@ func (h *hits) part() (fetch.Part, error) {
 			return h.entry(about{}, "", Hit{Position: h.next, Database: wire.Text(rec.Database)}) // it can be had in another form
 		}
 		text := wire.Text(d.String())
-		e := fetch.Entry{Name: text, Kind: fetch.EntryError, Size: -1, Sys: Hit{Position: h.next, Database: wire.Text(rec.Database)}}
-		return fetch.URIListPart(text, e), nil
+		e := driver.Entry{Name: text, Kind: driver.EntryError, Size: -1, Sys: Hit{Position: h.next, Database: wire.Text(rec.Database)}}
+		return driver.URIListPart(text, e), nil
 	}
 	content := rec.Content(maxStructured)
 	brief, err := io.ReadAll(io.LimitReader(content, maxBrief))
@@ -168,7 +168,7 @@ func (h *hits) part() (fetch.Part, error) {
 		_, err = io.Copy(io.Discard, content)
 	}
 	if err != nil {
-		return fetch.Part{}, err
+		return driver.Part{}, err
 	}
 	a := aboutOf(rec.Syntax, brief)
 	media, _ := mediaType(rec.Syntax)
@@ -176,13 +176,13 @@ func (h *hits) part() (fetch.Part, error) {
 }
 
 // entry returns the entry for a record.
-func (h *hits) entry(a about, media string, hit Hit) (fetch.Part, error) {
+func (h *hits) entry(a about, media string, hit Hit) (driver.Part, error) {
 	if a.title == "" {
 		a.title = fmt.Sprintf("record %d", hit.Position)
 	}
 	u, err := h.t.recordURL(hit.Position)
 	if err != nil {
-		return fetch.Part{}, err
+		return driver.Part{}, err
 	}
-	return fetch.URIListPart(a.title, fetch.Entry{URL: u, Name: a.title, Kind: fetch.EntryObject, Rel: "item", ContentType: media, Size: -1, Sys: hit}), nil
+	return driver.URIListPart(a.title, driver.Entry{URL: u, Name: a.title, Kind: driver.EntryObject, Rel: "item", ContentType: media, Size: -1, Sys: hit}), nil
 }

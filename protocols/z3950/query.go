@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
@@ -26,7 +26,7 @@ type token struct {
 }
 
 func badQuery(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("in the query: "+format, args...)}
+	return &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("in the query: "+format, args...)}
 }
 
 // tokens takes a query apart at spaces that are not between quotation marks.
@@ -69,7 +69,7 @@ func parseWords(s string, attributes []codec.Attribute) (codec.Query, error) {
 	case err != nil:
 		return codec.Query{}, err
 	case len(list) == 0:
-		return codec.Query{}, &fetch.Error{Code: fetch.ErrNeedSearch}
+		return codec.Query{}, &driver.Error{Code: driver.ErrNeedSearch}
 	case len(list) > codec.MaxQuery:
 		return codec.Query{}, badQuery("more than %d words", codec.MaxQuery)
 	}
@@ -167,7 +167,7 @@ func (p *prefixParser) expr(attributes []codec.Attribute, depth int) (q codec.Qu
 		}
 		return p.expr(append(slices.Clip(attributes), a), depth+1)
 	}
-	return q, badQuery("there is no %s; operators are @and, @or, @not, @attr and @attrset", fetch.Printable(t.text))
+	return q, badQuery("there is no %s; operators are @and, @or, @not, @attr and @attrset", driver.Printable(t.text))
 }
 
 func (p *prefixParser) attribute() (a codec.Attribute, err error) {

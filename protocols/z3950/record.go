@@ -12,10 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/marc"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 )
 
 // openRecord retrieves a record or, for OpStat, what is known before its content comes.
-func (d *driver) openRecord(ctx context.Context, req *fetch.Request, t *target) (*fetch.Response, error) {
+func (d *opener) openRecord(ctx context.Context, req *driver.Request, t *target) (*driver.Response, error) {
 	c, err := t.choose(req, "F", "")
 	if err != nil {
 		return nil, err
@@ -54,13 +54,13 @@ func (d *driver) openRecord(ctx context.Context, req *fetch.Request, t *target) 
 	}
 	if c.only && !text && !bySyntax(rec.Syntax, req.View) {
 		l.Discard()
-		return nil, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("the record has no view %q", req.View),
+		return nil, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("the record has no view %q", req.View),
 			Hint: "the server has it as " + syntaxName(rec.Syntax) + " (" + media + ")"}
 	}
-	resp := &fetch.Response{URL: t.url, Body: fetch.NoBody, Meta: fetch.Meta{ContentType: media, Size: rec.Size(), Name: t.fileName(suffix),
-		Header: textproto.MIMEHeader{"Record-Syntax": {fetch.Printable(syntaxName(rec.Syntax))}}}}
+	resp := &driver.Response{URL: t.url, Body: driver.NoBody, Meta: driver.Meta{ContentType: media, Size: rec.Size(), Name: t.fileName(suffix),
+		Header: textproto.MIMEHeader{"Record-Syntax": {driver.Printable(syntaxName(rec.Syntax))}}}}
 	if rec.Database != "" {
-		resp.Header.Set("Database", fetch.Printable(wire.Text(rec.Database)))
+		resp.Header.Set("Database", driver.Printable(wire.Text(rec.Database)))
 	}
 	b := &body{l: l, p: p, r: rec.Content(maxStructured)}
 	if text {
@@ -72,7 +72,7 @@ func (d *driver) openRecord(ctx context.Context, req *fetch.Request, t *target) 
 		}
 		b.r, b.shown = fields, true
 	}
-	if req.Op == fetch.OpStat {
+	if req.Op == driver.OpStat {
 		if n := rec.Size(); n < 0 || n > drained {
 			l.Discard()
 			return resp, nil
@@ -90,20 +90,20 @@ func (d *driver) openRecord(ctx context.Context, req *fetch.Request, t *target) 
 func (t *target) position(count int64) (int64, error) {
 	switch {
 	case count == 0:
-		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("no record matches")}
+		return 0, &driver.Error{Code: driver.ErrNotFound, Err: errors.New("no record matches")}
 	case t.retrieval && count > 1: // RFC 2056, section 4
-		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%d records match, and a document is a single one", count),
+		return 0, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("%d records match, and a document is a single one", count),
 			Hint: "z39.50s lists those that match"}
 	case t.retrieval:
 		return 1, nil
 	case t.item > count:
-		return 0, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("%d records match, and this would be number %d", count, t.item)}
+		return 0, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("%d records match, and this would be number %d", count, t.item)}
 	}
 	return t.item, nil
 }
 
 // explainSyntax says more about a record that the server does not have in the form that is wanted.
-func explainSyntax(err error, req *fetch.Request) error {
+func explainSyntax(err error, req *driver.Request) error {
 	if e := saying(err, "the record has no view %q", req.View); e != nil && req.View != "" && aboutSyntax(err) {
 		return e
 	}
@@ -116,10 +116,10 @@ func (t *target) fileName(suffix string) string {
 	if !t.retrieval {
 		name = fmt.Sprintf("%s-%d", t.databases[0], t.item)
 	}
-	if name = fetch.SafeName(name); name == "" || strings.HasSuffix(name, suffix) {
+	if name = driver.SafeName(name); name == "" || strings.HasSuffix(name, suffix) {
 		return name
 	}
-	return fetch.SafeName(name + suffix)
+	return driver.SafeName(name + suffix)
 }
 
 // A body is the content of a record.
@@ -191,7 +191,7 @@ func (b *body) asText() (io.Reader, error) {
 }
 
 // readable returns text of a server as it can be shown.
-func readable(s string) string { return fetch.Printable(wire.Text(s)) }
+func readable(s string) string { return driver.Printable(wire.Text(s)) }
 
 // Close implements io.Closer.
 func (b *body) Close() error {

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/internal/codec/ber"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const (
@@ -38,9 +38,9 @@ type serverKey struct {
 
 // A session is a connection to a server, after Init.
 type session struct {
-	conn   *fetch.Conn
+	conn   *driver.Conn
 	r      *ber.Reader
-	times  fetch.Timeouts
+	times  driver.Timeouts
 	can    uint64      // its options
 	broken atomic.Bool // the conversation cannot go on; set by Close too, while another goroutine reads
 	result string      // what the result set is of (target.resultKey); "" if there is none
@@ -50,7 +50,7 @@ type session struct {
 
 // dial connects and begins a session. A login is only sent if the server rejects the session without
 // one.
-func (d *driver) dial(ctx context.Context, t *target) (*session, error) {
+func (d *opener) dial(ctx context.Context, t *target) (*session, error) {
 	s, err := d.begin(ctx, t, nil)
 	for attempt := 1; errors.Is(err, errRejected) && attempt <= maxLogins; attempt++ {
 		login, refusal := d.login(ctx, t, attempt, err)
@@ -63,7 +63,7 @@ func (d *driver) dial(ctx context.Context, t *target) (*session, error) {
 }
 
 // begin connects and sends Init.
-func (d *driver) begin(ctx context.Context, t *target, login *codec.IDPass) (*session, error) {
+func (d *opener) begin(ctx context.Context, t *target, login *codec.IDPass) (*session, error) {
 	conn, err := d.env.Dial(ctx, "tcp", t.url.HostPort(port))
 	if err != nil {
 		return nil, err
@@ -85,26 +85,26 @@ func (d *driver) begin(ctx context.Context, t *target, login *codec.IDPass) (*se
 const maxLogins = 3
 
 // login asks for a login after the server has rejected a session. Its error says why.
-func (d *driver) login(ctx context.Context, t *target, attempt int, rejected error) (*codec.IDPass, error) {
-	var e *fetch.Error
+func (d *opener) login(ctx context.Context, t *target, attempt int, rejected error) (*codec.IDPass, error) {
+	var e *driver.Error
 	if !errors.As(rejected, &e) {
 		return nil, rejected
 	}
 	dup := *e
 	if !d.opts.AllowPlaintext {
 		dup.Err = fmt.Errorf("%w without a login, and a password would travel in plaintext", errRejected)
-		dup.Reason = fetch.Reason{Kind: fetch.ReasonPlaintext}
+		dup.Reason = driver.Reason{Kind: driver.ReasonPlaintext}
 		return nil, &dup
 	}
 	user, _ := t.url.User()
-	cred, err := d.env.Credential(ctx, fetch.Challenge{URL: t.url, Mechanism: "z39.50", Realm: t.url.Host(), User: user, Attempt: attempt})
+	cred, err := d.env.Credential(ctx, driver.Challenge{URL: t.url, Mechanism: "z39.50", Realm: t.url.Host(), User: user, Attempt: attempt})
 	switch {
 	case err == nil:
 		return &codec.IDPass{User: cred.User, Password: cred.Password}, nil
-	case !errors.Is(err, fetch.ErrAuth):
+	case !errors.Is(err, driver.ErrAuth):
 		return nil, err
 	case attempt == 1:
-		dup.Reason = fetch.Reason{Kind: fetch.ReasonNoLogin}
+		dup.Reason = driver.Reason{Kind: driver.ReasonNoLogin}
 	}
 	return nil, &dup
 }
@@ -129,9 +129,9 @@ func (s *session) init(agent string, login *codec.IDPass) error {
 		return s.breaks(failed(err))
 	}
 	s.can = m.Can
-	s.trace(false, "INIT version %d, accepted=%t, %s", m.Version, m.Accepted, fetch.Printable(wire.Text(m.Name)))
+	s.trace(false, "INIT version %d, accepted=%t, %s", m.Version, m.Accepted, driver.Printable(wire.Text(m.Name)))
 	if !m.Accepted {
-		return s.breaks(&fetch.Error{Code: fetch.ErrAuth, Reply: fetch.Reply{Text: wire.Text(strings.Join(m.Reason, "; "))}, Err: errRejected})
+		return s.breaks(&driver.Error{Code: driver.ErrAuth, Reply: driver.Reply{Text: wire.Text(strings.Join(m.Reason, "; "))}, Err: errRejected})
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (s *session) answer(tag uint32, most int64) error {
 		if err := s.r.Err(); err != nil {
 			return s.breaks(failed(err))
 		}
-		s.trace(false, "CLOSE %s", fetch.Printable(wire.Text(m.String())))
+		s.trace(false, "CLOSE %s", driver.Printable(wire.Text(m.String())))
 		return s.breaks(closed(m))
 	}
 	return s.breaks(violation("a message of kind %d came where one of kind %d was due", h.Tag, tag))
@@ -206,7 +206,7 @@ func (s *session) close() {
 // A lease is a session in use, bound to the context of one request.
 type lease struct {
 	*session
-	*fetch.Lease[serverKey, *session]
+	*driver.Lease[serverKey, *session]
 }
 
 // Discard ends the lease and closes the session without a word.
@@ -221,7 +221,7 @@ var errStale = errors.New("the result set is gone")
 // with leases a session, one with the result of t if there is one, and runs op on it. A session that
 // was kept and turns out to have ended is replaced. If with succeeds, the caller must put or discard
 // the lease.
-func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
+func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*lease, error) {
 	password, _ := t.url.Password()
 	user, _ := t.url.User()
 	key := serverKey{addr: t.url.HostPort(port), login: user + "\x00" + password}
@@ -237,7 +237,7 @@ func (d *driver) with(ctx context.Context, t *target, op func(*lease) error) (*l
 		if err = op(l); err == nil {
 			return l, nil
 		}
-		if pooled.Reused && ctx.Err() == nil && (l.broken.Load() && !errors.Is(err, os.ErrDeadlineExceeded) && fetch.CodeOf(err) != fetch.ErrProtocol || errors.Is(err, errStale)) {
+		if pooled.Reused && ctx.Err() == nil && (l.broken.Load() && !errors.Is(err, os.ErrDeadlineExceeded) && driver.CodeOf(err) != driver.ErrProtocol || errors.Is(err, errStale)) {
 			l.Discard()
 			continue
 		}

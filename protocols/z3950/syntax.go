@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/ber"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
@@ -100,7 +100,7 @@ type choices struct {
 
 // choose returns what to ask for. Catalogues have MARC, and make other forms of it that say less, so
 // that comes first, unless somebody says otherwise.
-func (t *target) choose(req *fetch.Request, elements ...string) (choices, error) {
+func (t *target) choose(req *driver.Request, elements ...string) (choices, error) {
 	c := choices{syntaxes: t.syntaxes, elements: elements}
 	if t.elements != "" {
 		c.elements = []string{t.elements}
@@ -119,7 +119,7 @@ func (t *target) choose(req *fetch.Request, elements ...string) (choices, error)
 			c.syntaxes = append(c.syntaxes, codec.SyntaxUSMARC, "")
 		}
 		if c.syntaxes == nil {
-			return c, &fetch.Error{Code: fetch.ErrNotFound, Err: fmt.Errorf("no record has a view %q", req.View),
+			return c, &driver.Error{Code: driver.ErrNotFound, Err: fmt.Errorf("no record has a view %q", req.View),
 				Hint: "views are " + syntaxNames() + ", and object identifiers"}
 		}
 		return c, nil

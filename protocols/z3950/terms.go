@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // A Term is a word of the index of a database. It is the Sys of an entry.
@@ -21,11 +21,11 @@ type Term struct {
 const scanned = 100
 
 // openTerms lists the words of a database.
-func (d *driver) openTerms(ctx context.Context, t *target) (*fetch.Response, error) {
+func (d *opener) openTerms(ctx context.Context, t *target) (*driver.Response, error) {
 	s := &terms{t: t}
 	l, err := d.with(ctx, t, func(l *lease) error {
 		if l.can&(1<<codec.OptionScan) == 0 {
-			return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("the server does not list the words of its databases: %w", errors.ErrUnsupported),
+			return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("the server does not list the words of its databases: %w", errors.ErrUnsupported),
 				Hint: "search for words that follow a question mark"}
 		}
 		return s.begin(l)
@@ -103,11 +103,11 @@ func describeScan(m codec.Scan) string {
 }
 
 // parts yields the terms.
-func (s *terms) parts(yield func(fetch.Part, error) bool) {
+func (s *terms) parts(yield func(driver.Part, error) bool) {
 	for begun := false; ; begun = true {
 		if begun {
 			if err := s.ask(s.l); err != nil {
-				yield(fetch.Part{}, err)
+				yield(driver.Part{}, err)
 				return
 			}
 			if len(s.terms) > 0 && s.terms[0].Text == s.last {
@@ -128,7 +128,7 @@ func (s *terms) parts(yield func(fetch.Part, error) bool) {
 }
 
 // part returns a term, whose URL searches for it.
-func (s *terms) part(term codec.Term) (fetch.Part, error) {
+func (s *terms) part(term codec.Term) (driver.Part, error) {
 	text := wire.Text(term.Text)
 	if strings.ContainsAny(text, " \t\"@") {
 		text = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
@@ -137,12 +137,12 @@ func (s *terms) part(term codec.Term) (fetch.Part, error) {
 	if name == "" {
 		name = wire.Text(term.Text)
 	}
-	e := fetch.Entry{Name: name, Kind: fetch.EntryListing, Rel: "item", Size: -1, Sys: Term{Records: term.Count}}
+	e := driver.Entry{Name: name, Kind: driver.EntryListing, Rel: "item", Size: -1, Sys: Term{Records: term.Count}}
 	u, err := s.t.sibling(s.t.path, uri.Escape(text), 0)
 	if err != nil || strings.ContainsAny(text, "\r\n\x00") || text == "" {
-		e.Kind = fetch.EntryText // what cannot stand in a URL
-		return fetch.URIListPart(name, e), nil
+		e.Kind = driver.EntryText // what cannot stand in a URL
+		return driver.URIListPart(name, e), nil
 	}
 	e.URL = u
-	return fetch.URIListPart(name, e), nil
+	return driver.URIListPart(name, e), nil
 }

@@ -19,7 +19,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 )
 
@@ -40,56 +40,56 @@ type Options struct {
 }
 
 // Load registers the driver with its defaults.
-func Load(env *fetch.Env, reg *fetch.Registry) { With(Options{})(env, reg) }
+func Load(env driver.Env, reg *driver.Registry) { With(Options{})(env, reg) }
 
 // With is like Load, with options.
-func With(opts Options) fetch.Loader {
-	return func(env *fetch.Env, reg *fetch.Registry) {
+func With(opts Options) driver.Loader {
+	return func(env driver.Env, reg *driver.Registry) {
 		conns := opts.MaxConns
 		if conns <= 0 {
 			conns = defaultConns
 		}
-		d := &driver{env: env, opts: opts, pool: fetch.NewPool[serverKey](env, fetch.PoolOptions[*session]{
+		d := &opener{env: env, opts: opts, pool: driver.NewPool[serverKey](env, driver.PoolOptions[*session]{
 			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
-			Conn:  func(s *session) (*fetch.Conn, int) { return s.conn, s.r.Buffered() },
+			Conn:  func(s *session) (*driver.Conn, int) { return s.conn, s.r.Buffered() },
 			Valid: func(s *session) bool { return !s.broken.Load() && s.r.Whole() },
 			Close: func(s *session) { s.close() },
 		})}
-		for _, s := range []fetch.Scheme{
+		for _, s := range []driver.Scheme{
 			{Name: "z39.50r", Summary: "records of library catalogues and other databases, by their docid, over Z39.50 (RFC 2056)"},
 			{Name: "z39.50s", Summary: "searches of library catalogues and other databases, over Z39.50 (RFC 2056)"},
 		} {
-			s.Port, s.Ops, s.Driver = port, []fetch.Op{fetch.OpGet, fetch.OpStat, fetch.OpList}, d
+			s.Port, s.Ops, s.Driver = port, []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, d
 			reg.Register(s)
 		}
 	}
 }
 
-type driver struct {
-	env  *fetch.Env
+type opener struct {
+	env  driver.Env
 	opts Options
-	pool *fetch.Pool[serverKey, *session]
+	pool *driver.Pool[serverKey, *session]
 }
 
 // listingParser is what reads the entries of a listing.
-type listingParser = func(io.Reader) iter.Seq2[fetch.Entry, error]
+type listingParser = func(io.Reader) iter.Seq2[driver.Entry, error]
 
-// Open implements fetch.Driver.
-func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+// Open implements driver.Driver.
+func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	t, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case t.isRecord() && req.Op == fetch.OpList:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("a record has no members: %w", errors.ErrUnsupported)}
+	case t.isRecord() && req.Op == driver.OpList:
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("a record has no members: %w", errors.ErrUnsupported)}
 	case t.isRecord():
 		return d.openRecord(ctx, req, t)
 	case t.query != "":
 		return d.openHits(ctx, req, t)
 	case t.databases == nil:
 		return d.openDatabases(ctx, req, t)
-	case req.Op == fetch.OpList:
+	case req.Op == driver.OpList:
 		return d.openTerms(ctx, t)
 	}
 	return nil, needWords(t)
@@ -97,34 +97,34 @@ func (d *driver) Open(ctx context.Context, req *fetch.Request) (*fetch.Response,
 
 // needWords is the error for a database that is not searched.
 func needWords(t *target) error {
-	e := &fetch.Error{Code: fetch.ErrNeedSearch}
+	e := &driver.Error{Code: driver.ErrNeedSearch}
 	if u, err := t.sibling(t.path, "WORDS", 0); err == nil {
 		e.Hint = "ask as in " + u.Redacted()
 	}
 	return e
 }
 
-// CloseIdleConnections implements fetch.IdleCloser.
-func (d *driver) CloseIdleConnections() { d.pool.CloseIdle() }
+// CloseIdleConnections implements driver.IdleCloser.
+func (d *opener) CloseIdleConnections() { d.pool.CloseIdle() }
 
-// Expect implements fetch.Expecter.
-func (d *driver) Expect(req *fetch.Request) (fetch.Meta, bool) {
+// Expect implements driver.Expecter.
+func (d *opener) Expect(req *driver.Request) (driver.Meta, bool) {
 	t, err := parse(req.URL)
 	if err != nil || t.isRecord() || t.query == "" && t.databases != nil {
-		return fetch.Meta{}, false
+		return driver.Meta{}, false
 	}
-	return fetch.Meta{Kind: fetch.KindListing, ContentType: "text/uri-list"}, true
+	return driver.Meta{Kind: driver.KindListing, ContentType: "text/uri-list"}, true
 }
 
-// Explain implements fetch.Explainer.
-func (d *driver) Explain(req *fetch.Request) ([]string, error) {
+// Explain implements driver.Explainer.
+func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	t, err := parse(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	steps := []string{"connect to " + t.url.HostPort(port), describeInit(false)}
 	switch {
-	case t.query == "" && t.databases != nil && req.Op == fetch.OpList:
+	case t.query == "" && t.databases != nil && req.Op == driver.OpList:
 		return append(steps, describeScan(codec.Scan{Databases: t.databases, Count: scanned,
 			From: codec.Query{Attributes: []codec.Attribute{{Type: codec.AttrUse, Value: codec.UseAny}}}})), nil
 	case t.query == "" && t.databases != nil:
@@ -151,8 +151,8 @@ func (d *driver) Explain(req *fetch.Request) ([]string, error) {
 }
 
 var (
-	_ fetch.Driver     = (*driver)(nil)
-	_ fetch.IdleCloser = (*driver)(nil)
-	_ fetch.Explainer  = (*driver)(nil)
-	_ fetch.Expecter   = (*driver)(nil)
+	_ driver.Driver     = (*opener)(nil)
+	_ driver.IdleCloser = (*opener)(nil)
+	_ driver.Explainer  = (*opener)(nil)
+	_ driver.Expecter   = (*opener)(nil)
 )

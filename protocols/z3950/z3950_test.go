@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers"
@@ -329,7 +330,7 @@ func TestWordsAndDatabasesAreListed(t *testing.T) {
 func TestASearchHasMetadata(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
-	meta, err := client(t).Stat(t.Context(), "z39.50s://"+host+"/fruit?pear")
+	meta, err := client(t).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("z39.50s://" + host + "/fruit?pear")})
 	if err != nil || meta.Kind != fetch.KindListing || meta.Header.Get("Hits") != "2" {
 		t.Errorf("%+v, %v", meta, err)
 	}
@@ -382,12 +383,12 @@ func TestLogins(t *testing.T) {
 		login string
 		opts  Options
 		code  fetch.Code
-		kind  fetch.ReasonKind
+		kind  driver.ReasonKind
 	}{
 		"right":      {"joe:secret@", Options{AllowPlaintext: true}, "", ""},
 		"wrong":      {"joe:wrong@", Options{AllowPlaintext: true}, fetch.ErrAuth, ""},
-		"none":       {"", Options{AllowPlaintext: true}, fetch.ErrAuth, fetch.ReasonNoLogin},
-		"not to see": {"joe:secret@", Options{}, fetch.ErrAuth, fetch.ReasonPlaintext},
+		"none":       {"", Options{AllowPlaintext: true}, fetch.ErrAuth, driver.ReasonNoLogin},
+		"not to see": {"joe:secret@", Options{}, fetch.ErrAuth, driver.ReasonPlaintext},
 	} {
 		var rec fetchtest.Recording
 		c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, With(tt.opts))

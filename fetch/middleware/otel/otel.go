@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -102,7 +103,7 @@ func (r *recorder) instruments(meter metric.Meter) {
 }
 
 // record begins the span of an exchange.
-func (r *recorder) record(ctx context.Context, req *fetch.Request) *fetch.Exchange {
+func (r *recorder) record(ctx context.Context, req *fetch.Request) *fetch.Recording {
 	u := req.URL
 	attrs := []attribute.KeyValue{semconv.URLFull(URL(u)), semconv.URLScheme(u.Scheme()), OpKey.String(req.Op.String())}
 	if host := u.Host(); host != "" {
@@ -113,7 +114,7 @@ func (r *recorder) record(ctx context.Context, req *fetch.Request) *fetch.Exchan
 	}
 	ctx, span := r.tracer.Start(ctx, req.Op.String()+" "+u.Scheme(), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
 	x := &exchange{recorder: r, ctx: ctx, scheme: u.Scheme(), span: span, start: time.Now()}
-	return &fetch.Exchange{Peer: x.peer, Response: x.response, Size: x.size, End: x.end}
+	return &fetch.Recording{Peer: x.peer, Response: x.response, Size: x.size, End: x.end}
 }
 
 // An exchange is one that goes on.
@@ -149,7 +150,7 @@ func address(addr net.Addr) []attribute.KeyValue {
 	return append(attrs, semconv.NetworkPeerAddress(addr.String()))
 }
 
-func (x *exchange) response(resp *fetch.Response) { x.reply(resp.Reply) }
+func (x *exchange) response(resp *driver.Response) { x.reply(resp.Reply) }
 
 func (x *exchange) reply(reply fetch.Reply) {
 	if reply.Code != 0 {

@@ -25,6 +25,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/middleware/otel"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
@@ -211,14 +212,14 @@ func TestEachExchangeIsASpan(t *testing.T) {
 // What is no failure of the exchange is none of its span either.
 func TestEndsThatAreNoFailures(t *testing.T) {
 	t.Parallel()
-	driver := fetch.DriverFunc(func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
+	d := driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		switch req.URL.Path() {
 		case "same":
 			return nil, &fetch.Error{Code: fetch.ErrNotModified, Reply: fetch.Reply{Code: 213}}
 		case "odd":
 			return nil, errors.New("something odd")
 		}
-		return &fetch.Response{Meta: fetch.Meta{Size: 3}, Body: io.NopCloser(strings.NewReader("abc"))}, nil
+		return &driver.Response{Meta: fetch.Meta{Size: 3}, Body: io.NopCloser(strings.NewReader("abc"))}, nil
 	})
 	for path, want := range map[string]string{
 		"left": "span client get x {fetch.closed=true fetch.content.size=1 fetch.op=get url.full=x:left url.scheme=x}",
@@ -226,7 +227,7 @@ func TestEndsThatAreNoFailures(t *testing.T) {
 		"odd":  "span client get x {error.type=_OTHER fetch.content.size=0 fetch.op=get url.full=x:odd url.scheme=x} Error: something odd",
 	} {
 		record, l := recorder()
-		c := fetch.New(&fetch.Options{Recorder: record}, fetch.Use("x", driver))
+		c := fetch.New(&fetch.Options{Recorder: record}, driver.Use("x", d))
 		if resp, err := c.Get(t.Context(), "x:"+path); err == nil {
 			resp.Body.Read(make([]byte, 1))
 			resp.Body.Close()
@@ -243,7 +244,7 @@ func TestTheClassAlone(t *testing.T) {
 	t.Parallel()
 	l := &log{}
 	c := fetch.New(&fetch.Options{Recorder: otel.Recorder(&otel.Options{TracerProvider: tracers{log: l}, ClassOnly: true})},
-		fetch.Use("x", fetch.DriverFunc(func(context.Context, *fetch.Request) (*fetch.Response, error) {
+		driver.Use("x", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
 			return nil, &fetch.Error{Code: fetch.ErrNotFound, Reply: fetch.Reply{Code: 550, Text: "s3cr3t"}}
 		})))
 	defer c.Close()
@@ -284,9 +285,9 @@ func TestTheKernelsWayStaysOpen(t *testing.T) {
 
 // Programs that never set up OpenTelemetry pay nothing and see nothing.
 func Example() {
-	c := fetch.New(&fetch.Options{Recorder: otel.Recorder(nil)}, fetch.Use("x-echo", fetch.DriverFunc(
-		func(_ context.Context, req *fetch.Request) (*fetch.Response, error) {
-			return &fetch.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(bytes.NewBufferString(req.URL.Path()))}, nil
+	c := fetch.New(&fetch.Options{Recorder: otel.Recorder(nil)}, driver.Use("x-echo", driver.DriverFunc(
+		func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
+			return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(bytes.NewBufferString(req.URL.Path()))}, nil
 		})))
 	defer c.Close()
 	resp, err := c.Get(context.Background(), "x-echo:hello")

@@ -8,7 +8,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // MaxLink limits link lines, in bytes. Other lines are paragraphs and may be longer.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/internal/quoted"
 )
 
 const (
@@ -205,6 +205,6 @@ func (p *altParser) value() (text string, ok bool) {
 		text = p.upTo("; \t,")
 		return text, text != ""
 	}
-	text, p.rest, ok = wire.CutQuoted(p.rest)
+	text, p.rest, ok = quoted.Cut(p.rest)
 	return text, ok
 }

@@ -24,7 +24,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // maxTries bounds the connections that one request may take.
@@ -32,16 +32,16 @@ const maxTries = 3
 
 // Over returns what asks servers of https by HTTP/3, and by tcp those that cannot be reached so. It is
 // for the option HTTP3 of package http.
-func Over(env *fetch.Env, tcp http.RoundTripper) http.RoundTripper {
+func Over(env driver.Env, tcp http.RoundTripper) http.RoundTripper {
 	return overWithin(patience, env, tcp)
 }
 
-func overWithin(patience time.Duration, env *fetch.Env, tcp http.RoundTripper) http.RoundTripper {
+func overWithin(patience time.Duration, env driver.Env, tcp http.RoundTripper) http.RoundTripper {
 	return &transport{env: env, tcp: tcp, patience: patience, services: newServices()}
 }
 
 type transport struct {
-	env      *fetch.Env
+	env      driver.Env
 	tcp      http.RoundTripper
 	patience time.Duration // for a handshake
 	services *services
@@ -126,7 +126,7 @@ func (t *transport) connect(ctx context.Context, o origin) (c *conn, reused bool
 	}
 	key := connKey{scope: t.env.Scope(ctx), origin: o, addr: addr}
 	c, reused, err = t.pool.get(ctx, key, func() (*conn, error) { return t.dial(ctx, key) })
-	switch refused := fetch.CodeOf(err) == fetch.ErrPolicy; {
+	switch refused := driver.CodeOf(err) == driver.ErrPolicy; {
 	case err == nil:
 		return c, reused, nil
 	case ctx.Err() != nil:
@@ -142,8 +142,8 @@ func (t *transport) connect(ctx context.Context, o origin) (c *conn, reused bool
 
 // isProxy reports whether err is about a proxy, which datagrams do not pass.
 func isProxy(err error) bool {
-	var own *fetch.Error
-	return errors.As(err, &own) && own.Reason.Kind == fetch.ReasonProxy
+	var own *driver.Error
+	return errors.As(err, &own) && own.Reason.Kind == driver.ReasonProxy
 }
 
 // CloseIdleConnections closes the connections that serve no request, and the others as soon as they

@@ -21,6 +21,7 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/servers"
@@ -183,7 +184,7 @@ func TestCutOffWithoutALength(t *testing.T) {
 				s.Close()
 			})
 			body, resp, err := get(t, newClient(t, nil), rawURL)
-			if err != nil || body != "ab" || resp.Framing != fetch.FramedByClose {
+			if err != nil || body != "ab" || resp.Framing != driver.FramedByClose {
 				t.Errorf("%q, %v", body, err)
 			}
 		})
@@ -214,7 +215,7 @@ func TestOddServers(t *testing.T) {
 				s.Close()
 			})
 			body, resp, err := get(t, newClient(t, nil), rawURL)
-			if err != nil || body != "ab" || (resp.Framing == fetch.FramedByClose) != (resp.Size < 0) {
+			if err != nil || body != "ab" || (resp.Framing == driver.FramedByClose) != (resp.Size < 0) {
 				t.Errorf("%q, %v", body, err)
 			}
 		})
@@ -717,8 +718,8 @@ func TestIsToldAndRecorded(t *testing.T) {
 	var sent, received, lines strings.Builder
 	o := options()
 	told := protocols(o)
-	o.Recorder = fetch.JoinRecorders(o.Recorder, func(context.Context, *fetch.Request) *fetch.Exchange {
-		return &fetch.Exchange{
+	o.Recorder = fetch.JoinRecorders(o.Recorder, func(context.Context, *fetch.Request) *fetch.Recording {
+		return &fetch.Recording{
 			Sent:     func(_ int, p []byte) { mu.Lock(); defer mu.Unlock(); sent.Write(p) },
 			Received: func(_ int, p []byte) { mu.Lock(); defer mu.Unlock(); received.Write(p) },
 			Line:     func(_ bool, line string) { mu.Lock(); defer mu.Unlock(); fmt.Fprintln(&lines, line) },

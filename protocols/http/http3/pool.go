@@ -11,7 +11,7 @@ const idleTime = time.Minute
 
 // A connKey names what a connection may be used for.
 type connKey struct {
-	scope  string // see fetch.Env.Scope
+	scope  string // see driver.Env.Scope
 	origin origin
 	addr   string // of the server that is asked, "host:port"
 }

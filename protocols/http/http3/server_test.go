@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetchtest/servers"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/http/http3"
@@ -188,15 +189,15 @@ func tcp(t testing.TB, addr string, h http.Handler) {
 // protocols notes by what the exchanges of a client are answered.
 func protocols(o *fetch.Options) *[]string {
 	list := new([]string)
-	o.Recorder = func(context.Context, *fetch.Request) *fetch.Exchange {
+	o.Recorder = func(context.Context, *fetch.Request) *fetch.Recording {
 		now := "tcp"
-		return &fetch.Exchange{
+		return &fetch.Recording{
 			Peer: func(_ int, _ net.Addr, state *tls.ConnectionState) {
 				if state != nil {
 					now = state.NegotiatedProtocol
 				}
 			},
-			Response: func(*fetch.Response) { *list = append(*list, now) },
+			Response: func(*driver.Response) { *list = append(*list, now) },
 		}
 	}
 	return list

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // MaxLogins limits how often credentials are asked for.
@@ -18,22 +18,22 @@ func (s *Session) PlaintextAllowed(allowed bool, scheme string) error {
 	if s.Secure || allowed {
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the password would travel in plaintext, as the server has no TLS here"),
-		Reason: fetch.Reason{Kind: fetch.ReasonPlaintext}, Hint: "use " + scheme + "s"}
+	return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the password would travel in plaintext, as the server has no TLS here"),
+		Reason: driver.Reason{Kind: driver.ReasonPlaintext}, Hint: "use " + scheme + "s"}
 }
 
 // LogIn calls try with credentials, and with others while the server refuses them.
-func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, try func(fetch.Credential) error) error {
+func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, try func(driver.Credential) error) error {
 	for attempt := 1; ; attempt++ {
 		user, _ := srv.Login.User()
-		cred, err := s.env.Credential(ctx, fetch.Challenge{URL: srv.Login, Mechanism: mechanism, Realm: srv.Host, User: user, Attempt: attempt})
+		cred, err := s.env.Credential(ctx, driver.Challenge{URL: srv.Login, Mechanism: mechanism, Realm: srv.Host, User: user, Attempt: attempt})
 		switch {
 		case err == nil:
-		case attempt > 1 && errors.Is(err, fetch.ErrAuth):
-			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server refused the user name or password")}
-		case errors.Is(err, fetch.ErrAuth):
-			return &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("the server wants a login"),
-				Reason: fetch.Reason{Kind: fetch.ReasonNoLogin}}
+		case attempt > 1 && errors.Is(err, driver.ErrAuth):
+			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server refused the user name or password")}
+		case errors.Is(err, driver.ErrAuth):
+			return &driver.Error{Code: driver.ErrAuth, Err: errors.New("the server wants a login"),
+				Reason: driver.Reason{Kind: driver.ReasonNoLogin}}
 		default:
 			return err
 		}
@@ -42,19 +42,19 @@ func (s *Session) LogIn(ctx context.Context, srv *Server, mechanism string, try 
 		if e == nil {
 			return err
 		}
-		if e.Code == fetch.ErrRefused {
-			e.Code = fetch.ErrAuth // many servers say no more than no
+		if e.Code == driver.ErrRefused {
+			e.Code = driver.ErrAuth // many servers say no more than no
 		}
-		if e.Code != fetch.ErrAuth || attempt == MaxLogins || s.Lines.Err() != nil {
+		if e.Code != driver.ErrAuth || attempt == MaxLogins || s.Lines.Err() != nil {
 			return err
 		}
 	}
 }
 
 // Plain returns the initial response of SASL PLAIN (RFC 4616), in base64.
-func Plain(cred fetch.Credential) (string, error) {
+func Plain(cred driver.Credential) (string, error) {
 	if strings.ContainsRune(cred.User+cred.Password, 0) {
-		return "", &fetch.Error{Code: fetch.ErrAuth, Err: errors.New("a NUL in the user name or password")}
+		return "", &driver.Error{Code: driver.ErrAuth, Err: errors.New("a NUL in the user name or password")}
 	}
 	return base64.StdEncoding.EncodeToString([]byte("\x00" + cred.User + "\x00" + cred.Password)), nil
 }

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // A Server is the mail server that a URL names, and the login there.
@@ -38,7 +38,7 @@ func Parse(u uri.URI, port, tlsPort uint16) (s Server, err error) {
 	}
 	s.Port = u.Port(port)
 	if s.Host == "" {
-		return s, &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL names no host")}
+		return s, &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names no host")}
 	}
 	login := u.Userinfo()
 	if i := strings.Index(strings.ToUpper(login.Name), ";AUTH="); i >= 0 {
@@ -70,22 +70,22 @@ func (s *Server) key() key {
 
 // A Session is a connection to a mail server. The session of a driver embeds it.
 type Session struct {
-	Conn   *fetch.Conn
+	Conn   *driver.Conn
 	Lines  *wire.Lines
 	Secure bool // by TLS
 
-	env  *fetch.Env
+	env  driver.Env
 	host string
 }
 
 // Dial connects the session to a server and calls begin, which logs in.
-func (s *Session) Dial(ctx context.Context, env *fetch.Env, srv *Server, maxLine int, begin func() error) (err error) {
+func (s *Session) Dial(ctx context.Context, env driver.Env, srv *Server, maxLine int, begin func() error) (err error) {
 	conn, err := env.Dial(ctx, "tcp", srv.Addr())
 	if err != nil {
 		return err
 	}
 	if srv.TLS {
-		if err = env.Handshake(ctx, conn, env.TLSConfig(ctx, srv.Host)); err != nil {
+		if err = conn.Handshake(ctx, env.TLSConfig(ctx, srv.Host)); err != nil {
 			return err
 		}
 	}
@@ -106,18 +106,18 @@ func (s *Session) Dial(ctx context.Context, env *fetch.Env, srv *Server, maxLine
 func (s *Session) StartTLS(ctx context.Context, refused error) error {
 	if refused != nil {
 		if e := Refusal(refused); e != nil {
-			e.Code, e.Retry = fetch.ErrTLS, false
+			e.Code, e.Retry = driver.ErrTLS, false
 		}
 		return refused
 	}
-	err := s.Lines.Upgrade(func() error { return s.env.Handshake(ctx, s.Conn, s.env.TLSConfig(ctx, s.host)) })
+	err := s.Lines.Upgrade(func() error { return s.Conn.Handshake(ctx, s.env.TLSConfig(ctx, s.host)) })
 	s.Secure = s.Secure || err == nil
 	return err
 }
 
 // Refusal returns the error by which the server refused a command; nil if err is another one.
-func Refusal(err error) *fetch.Error {
-	var e *fetch.Error
+func Refusal(err error) *driver.Error {
+	var e *driver.Error
 	if errors.As(err, &e) && !e.Reply.IsZero() {
 		return e
 	}
@@ -138,15 +138,15 @@ type sessioner interface{ session() *Session }
 
 // A Pool keeps sessions that are logged in.
 type Pool[S sessioner] struct {
-	pool *fetch.Pool[key, S]
+	pool *driver.Pool[key, S]
 	dial func(context.Context, *Server) (S, error)
 }
 
 // NewPool returns a pool of up to conns sessions for each server and login, which dial makes.
-func NewPool[S sessioner](env *fetch.Env, conns int, idle time.Duration, dial func(context.Context, *Server) (S, error)) *Pool[S] {
-	return &Pool[S]{dial: dial, pool: fetch.NewPool[key](env, fetch.PoolOptions[S]{
+func NewPool[S sessioner](env driver.Env, conns int, idle time.Duration, dial func(context.Context, *Server) (S, error)) *Pool[S] {
+	return &Pool[S]{dial: dial, pool: driver.NewPool[key](env, driver.PoolOptions[S]{
 		MaxIdle: conns, MaxOpen: conns, IdleTimeout: idle,
-		Conn: func(s S) (*fetch.Conn, int) {
+		Conn: func(s S) (*driver.Conn, int) {
 			return s.session().Conn, s.session().Lines.Reader().Buffered()
 		},
 		Valid: func(s S) bool { return s.session().Lines.Err() == nil },
@@ -158,7 +158,7 @@ func NewPool[S sessioner](env *fetch.Env, conns int, idle time.Duration, dial fu
 func (p *Pool[S]) CloseIdle() { p.pool.CloseIdle() }
 
 // A Lease is the use of a session, Conn, by one response.
-type Lease[S sessioner] struct{ *fetch.Lease[key, S] }
+type Lease[S sessioner] struct{ *driver.Lease[key, S] }
 
 // ErrStale says that a session which was kept does not see what is wanted, and a new one may.
 var ErrStale = errors.New("not in the maildrop as it was")
@@ -177,7 +177,7 @@ func (p *Pool[S]) Lease(ctx context.Context, srv *Server, prefer func(S) bool, o
 			return l, nil
 		}
 		broken := l.Conn.session().Lines.Err()
-		gone := broken != nil && !errors.Is(broken, os.ErrDeadlineExceeded) && !errors.Is(err, wire.ErrReplyTooLong) && fetch.CodeOf(err) != fetch.ErrTooLarge
+		gone := broken != nil && !errors.Is(broken, os.ErrDeadlineExceeded) && !errors.Is(err, wire.ErrReplyTooLong) && driver.CodeOf(err) != driver.ErrTooLarge
 		if !pooled.Reused || ctx.Err() != nil || !gone && !errors.Is(err, ErrStale) {
 			l.Put()
 			return Lease[S]{}, err
@@ -188,8 +188,8 @@ func (p *Pool[S]) Lease(ctx context.Context, srv *Server, prefer func(S) bool, o
 
 // Listing returns the Body and the Parse of a response whose parts come from the session. The lease
 // ends with them.
-func (l Lease[S]) Listing(parts iter.Seq2[fetch.Part, error]) (io.ReadCloser, func(io.Reader) iter.Seq2[fetch.Entry, error]) {
-	return fetch.NewListing(func(yield func(fetch.Part, error) bool) {
+func (l Lease[S]) Listing(parts iter.Seq2[driver.Part, error]) (io.ReadCloser, func(io.Reader) iter.Seq2[driver.Entry, error]) {
+	return driver.NewListing(func(yield func(driver.Part, error) bool) {
 		defer l.Put()
 		parts(yield)
 	}, func() error {

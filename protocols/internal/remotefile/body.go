@@ -6,8 +6,8 @@ import (
 	"net"
 	"sync"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 // Reads performs the reads of a Body. R stands for a read that was sent. The functions are called by
@@ -63,7 +63,7 @@ type piece[R any] struct {
 
 // NewBody returns the body for the part of a file that meta describes. If the size of a whole file is
 // not known (-1), one read after the other finds its end.
-func NewBody[R any](reads Reads[R], meta *fetch.Meta) *Body[R] {
+func NewBody[R any](reads Reads[R], meta *driver.Meta) *Body[R] {
 	b := &Body[R]{reads: reads, at: meta.Range.Offset, ask: meta.Range.Offset, end: -1, window: 1}
 	if meta.Size >= 0 {
 		b.end, b.window = b.at+meta.Size, reads.MinWindow
@@ -194,7 +194,7 @@ func (b *Body[R]) complete() error {
 func (b *Body[R]) explain(err error) error {
 	switch {
 	case err == io.EOF && b.end >= 0:
-		return &fetch.Error{Code: fetch.ErrTruncated, Retry: true,
+		return &driver.Error{Code: driver.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the file ended after %s: it shrank while it was read", progress(b.at, b.end))}
 	case err != io.EOF && b.reads.Lost(err):
 		return Truncated(err, b.at, b.end)

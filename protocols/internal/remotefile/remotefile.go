@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -62,33 +62,33 @@ func Member(dir, name string, isDir bool) uri.URI {
 func IsName(name string) bool { return name != "" && !strings.ContainsAny(name, "/\x00") }
 
 // Listing returns the response to a request for the directory dir, still without Body and Parse,
-// which are not needed if Body is fetch.NoBody: for OpStat.
-func Listing(req *fetch.Request, dir uri.URI, name string, modTime time.Time) (resp *fetch.Response, read bool) {
-	resp = &fetch.Response{URL: dir, Body: fetch.NoBody}
-	resp.Kind, resp.ContentType, resp.Size, resp.Name = fetch.KindListing, ListType, -1, fetch.SafeName(name)
+// which are not needed if Body is driver.NoBody: for OpStat.
+func Listing(req *driver.Request, dir uri.URI, name string, modTime time.Time) (resp *driver.Response, read bool) {
+	resp = &driver.Response{URL: dir, Body: driver.NoBody}
+	resp.Kind, resp.ContentType, resp.Size, resp.Name = driver.KindListing, ListType, -1, driver.SafeName(name)
 	resp.ModTime = modTime
-	return resp, req.Op != fetch.OpStat
+	return resp, req.Op != driver.OpStat
 }
 
 // Directory returns the entry for a directory that is a member of a listing.
-func Directory(u uri.URI, name string, modTime time.Time, sys any) fetch.Entry {
-	return fetch.Entry{URL: u, Name: name, Kind: fetch.EntryListing, Rel: "item", ContentType: ListType, Size: -1, ModTime: modTime, Sys: sys}
+func Directory(u uri.URI, name string, modTime time.Time, sys any) driver.Entry {
+	return driver.Entry{URL: u, Name: name, Kind: driver.EntryListing, Rel: "item", ContentType: ListType, Size: -1, ModTime: modTime, Sys: sys}
 }
 
 // File returns the entry for any other member. Size is -1 if it is unknown.
-func File(u uri.URI, name string, size int64, modTime time.Time, sys any) fetch.Entry {
-	return fetch.Entry{URL: u, Name: name, Rel: "item", ContentType: fetch.TypeByName(name), Size: size, ModTime: modTime, Sys: sys}
+func File(u uri.URI, name string, size int64, modTime time.Time, sys any) driver.Entry {
+	return driver.Entry{URL: u, Name: name, Rel: "item", ContentType: driver.TypeByName(name), Size: size, ModTime: modTime, Sys: sys}
 }
 
 // Describe returns the metadata of a file. Size is -1 if it is unknown.
-func Describe(name string, size int64, modTime time.Time) fetch.Meta {
-	meta := fetch.Meta{Size: size, Name: fetch.SafeName(name), ContentType: fetch.TypeByName(name)}
+func Describe(name string, size int64, modTime time.Time) driver.Meta {
+	meta := driver.Meta{Size: size, Name: driver.SafeName(name), ContentType: driver.TypeByName(name)}
 	meta.ModTime = modTime
 	return meta
 }
 
 // Same reports whether a file is in the state that the caller knows.
-func Same(known, now fetch.Validator) bool {
+func Same(known, now driver.Validator) bool {
 	if known.ETag != "" {
 		return known.ETag == now.ETag
 	}
@@ -96,17 +96,17 @@ func Same(known, now fetch.Validator) bool {
 }
 
 // NotModified returns an error if req asks for a file only if it has changed, and it is the same.
-func NotModified(req *fetch.Request, same bool) error {
+func NotModified(req *driver.Request, same bool) error {
 	if !same || !req.Range.IsZero() || req.IfChanged.IsZero() {
 		return nil
 	}
-	return &fetch.Error{Code: fetch.ErrNotModified, Err: errors.New("the file is the same as before")}
+	return &driver.Error{Code: driver.ErrNotModified, Err: errors.New("the file is the same as before")}
 }
 
 // SelectPart restricts meta, which describes a whole file, to the part that req asks for. That is the
 // whole file if req has no range or knows another state of the file. If the size is unknown, the
 // range is taken as it is.
-func SelectPart(req *fetch.Request, meta *fetch.Meta, same bool) error {
+func SelectPart(req *driver.Request, meta *driver.Meta, same bool) error {
 	want := req.Range
 	switch {
 	case want.IsZero(), want.Offset < 0, want.Length < 0, !same && !req.IfChanged.IsZero():
@@ -126,44 +126,44 @@ func SelectPart(req *fetch.Request, meta *fetch.Meta, same bool) error {
 
 // OutOfRange returns the error for a range that begins after the end of a file.
 func OutOfRange(size int64) error {
-	return &fetch.Error{Code: fetch.ErrRange, Err: fmt.Errorf("the file has %d bytes", size)}
+	return &driver.Error{Code: driver.ErrRange, Err: fmt.Errorf("the file has %d bytes", size)}
 }
 
 // NoDirectory returns an error if the URL, by the slash at its end, or the operation demands a
 // directory where a file was found.
-func NoDirectory(req *fetch.Request, slash bool) error {
+func NoDirectory(req *driver.Request, slash bool) error {
 	switch {
 	case slash:
-		return &fetch.Error{Code: fetch.ErrNotFound, Err: errors.New("not a directory, as the slash at the end of the URL says")}
-	case req.Op == fetch.OpList:
-		return &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
+		return &driver.Error{Code: driver.ErrNotFound, Err: errors.New("not a directory, as the slash at the end of the URL says")}
+	case req.Op == driver.OpList:
+		return &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("not a directory: %w", errors.ErrUnsupported)}
 	}
 	return nil
 }
 
 // NoFile returns the error for what cannot be read, such as a device, nor listed.
 func NoFile(mode fs.FileMode) error {
-	return &fetch.Error{Code: fetch.ErrRefused, Err: fmt.Errorf("neither a file nor a directory, but %v", mode)}
+	return &driver.Error{Code: driver.ErrRefused, Err: fmt.Errorf("neither a file nor a directory, but %v", mode)}
 }
 
 // Violation returns the error for a server that violates its protocol.
 func Violation(format string, args ...any) error {
-	return &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf(format, args...)}
+	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf(format, args...)}
 }
 
 // Malformed returns the error for a URL that cannot name a file.
 func Malformed(reason string) error {
-	return &fetch.Error{Code: fetch.ErrURL, Err: errors.New(reason)}
+	return &driver.Error{Code: driver.ErrURL, Err: errors.New(reason)}
 }
 
 // Truncated returns the error for content of want bytes, or -1 if that is unknown, that ended after
 // got bytes because of err.
 func Truncated(err error, got, want int64) error {
-	var e *fetch.Error
+	var e *driver.Error
 	if errors.As(err, &e) {
 		err = e.Err
 	}
-	return &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: fmt.Errorf("after %s: %w", progress(got, want), err)}
+	return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("after %s: %w", progress(got, want), err)}
 }
 
 func progress(got, want int64) string {

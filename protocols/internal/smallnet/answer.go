@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
-	"github.com/urlget/urlget/internal/wire"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
 const (
@@ -36,12 +36,12 @@ type Answer struct {
 }
 
 // Read reads the header of the answer on conn.
-func (f Form) Read(conn *fetch.Conn) (Answer, error) {
+func (f Form) Read(conn *driver.Conn) (Answer, error) {
 	a := Answer{Reader: wire.NewReader(conn, f.digits()+len(" ")+MaxText), Closer: conn}
 	line, err := a.Line()
 	switch {
 	case err == io.EOF:
-		return Answer{}, &fetch.Error{Code: fetch.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection without an answer")}
+		return Answer{}, &driver.Error{Code: driver.ErrNetwork, Retry: true, Err: errors.New("the server closed the connection without an answer")}
 	case err != nil:
 		return Answer{}, err
 	}
@@ -63,49 +63,49 @@ func (f Form) Parse(line string) (status int, text string, err error) {
 	n, err := strconv.ParseUint(digits, 10, 16)
 	status = int(n)
 	if err != nil || len(digits) != f.digits() || status < f.Lowest || status > f.Highest || wire.CheckLine(text) != nil || len(text) > MaxText {
-		return 0, "", &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("not an answer of %s: %s", f.Protocol, wire.Text(line[:min(len(line), 80)]))}
+		return 0, "", &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("not an answer of %s: %s", f.Protocol, wire.Text(line[:min(len(line), 80)]))}
 	}
 	return status, text, nil
 }
 
 // Reply returns the header as it may be shown.
-func (a *Answer) Reply() fetch.Reply { return fetch.Reply{Code: a.Status, Text: wire.Text(a.Text)} }
+func (a *Answer) Reply() driver.Reply { return driver.Reply{Code: a.Status, Text: wire.Text(a.Text)} }
 
 // Success returns the response of an answer whose text is a media type and whose body ends with the
 // connection. If that is gemtext, it has the links of page.
-func (a *Answer) Success(req *fetch.Request, page Page) (*fetch.Response, error) {
+func (a *Answer) Success(req *driver.Request, page Page) (*driver.Response, error) {
 	contentType := cmp.Or(a.Text, defaultType)
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || !strings.Contains(media, "/") {
-		return nil, &fetch.Error{Code: fetch.ErrProtocol, Err: fmt.Errorf("the server names the media type %q", contentType)}
+		return nil, &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf("the server names the media type %q", contentType)}
 	}
-	resp := &fetch.Response{URL: req.URL, Body: a}
+	resp := &driver.Response{URL: req.URL, Body: a}
 	resp.ContentType, resp.Size, resp.Reply = contentType, -1, a.Reply()
-	resp.Name = fetch.SafeName(req.URL.LastSegment())
-	resp.Framing = fetch.FramedByClose
+	resp.Name = driver.SafeName(req.URL.LastSegment())
+	resp.Framing = driver.FramedByClose
 	switch {
 	case media == "text/gemini":
 		resp.Parse = page.Links
-		if req.Op == fetch.OpList {
-			resp.Kind = fetch.KindListing
+		if req.Op == driver.OpList {
+			resp.Kind = driver.KindListing
 		}
-	case req.Op == fetch.OpList:
-		return nil, &fetch.Error{Code: fetch.ErrNotRetrievable, Err: fmt.Errorf("%s, not a page of links: %w", media, errors.ErrUnsupported)}
+	case req.Op == driver.OpList:
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: fmt.Errorf("%s, not a page of links: %w", media, errors.ErrUnsupported)}
 	}
 	return resp, nil
 }
 
 // Respond returns the response that interpret makes of the answer to req. It closes the answer unless
 // its body is to be read.
-func (a *Answer) Respond(req *fetch.Request, interpret func(*fetch.Request) (*fetch.Response, error)) (*fetch.Response, error) {
+func (a *Answer) Respond(req *driver.Request, interpret func(*driver.Request) (*driver.Response, error)) (*driver.Response, error) {
 	resp, err := interpret(req)
 	if err != nil {
 		a.Close()
 		return nil, err
 	}
-	if req.Op == fetch.OpStat || len(resp.Location) > 0 {
+	if req.Op == driver.OpStat || len(resp.Location) > 0 {
 		a.Close()
-		resp.Body, resp.Parse = fetch.NoBody, nil
+		resp.Body, resp.Parse = driver.NoBody, nil
 	}
 	return resp, nil
 }

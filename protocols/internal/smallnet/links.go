@@ -6,10 +6,10 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/gemtext"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 // A Page is a document with links.
@@ -18,16 +18,16 @@ type Page struct {
 	// Plain is set for directories of Nex, which have lines of links and no other markup.
 	Plain bool
 	// Prompts is set for pages of Spartan, in which "=:" begins a link to where text can be sent: an
-	// entry of kind fetch.EntrySearch.
+	// entry of kind driver.EntrySearch.
 	Prompts bool
 }
 
-// Links yields an entry for each link line. A malformed link is an entry of kind fetch.EntryError.
-func (p Page) Links(r io.Reader) iter.Seq2[fetch.Entry, error] {
-	return func(yield func(fetch.Entry, error) bool) {
+// Links yields an entry for each link line. A malformed link is an entry of kind driver.EntryError.
+func (p Page) Links(r io.Reader) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) {
 		for line, err := range gemtext.Lines(r, p.Plain) {
 			if err != nil {
-				yield(fetch.Entry{}, err)
+				yield(driver.Entry{}, err)
 				return
 			}
 			prompt := p.Prompts && line.Kind == gemtext.Prompt
@@ -39,26 +39,26 @@ func (p Page) Links(r io.Reader) iter.Seq2[fetch.Entry, error] {
 }
 
 // link makes an entry of a link line.
-func (p Page) link(line gemtext.Line, prompt bool) fetch.Entry {
+func (p Page) link(line gemtext.Line, prompt bool) driver.Entry {
 	if line.Cut {
-		return fetch.Entry{Kind: fetch.EntryError, Name: "a link of more bytes than a URL has", Size: -1}
+		return driver.Entry{Kind: driver.EntryError, Name: "a link of more bytes than a URL has", Size: -1}
 	}
 	target := wire.Text(line.Target)
-	e := fetch.Entry{Name: cmp.Or(wire.Text(line.Name), target), Rel: "a", Size: -1}
+	e := driver.Entry{Name: cmp.Or(wire.Text(line.Name), target), Rel: "a", Size: -1}
 	ref, err := uri.ParseRef(target)
 	if err == nil {
 		e.URL = p.Base.Resolve(ref)
 	}
 	if err != nil || !e.URL.IsAbs() {
-		return fetch.Entry{Name: wire.Text(string(line.Text)), Kind: fetch.EntryError, Size: -1}
+		return driver.Entry{Name: wire.Text(string(line.Text)), Kind: driver.EntryError, Size: -1}
 	}
 	switch {
 	case isSession(e.URL):
-		e.Kind = fetch.EntrySession
+		e.Kind = driver.EntrySession
 	case prompt:
-		e.Kind = fetch.EntrySearch
+		e.Kind = driver.EntrySearch
 	case isDirectory(e.URL):
-		e.Kind = fetch.EntryListing
+		e.Kind = driver.EntryListing
 		if p.isAbove(e.URL) {
 			e.Rel = "parent"
 		}

@@ -7,9 +7,9 @@ import (
 	"testing/iotest"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver/wire"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/gemtext"
-	"github.com/urlget/urlget/internal/wire"
 )
 
 const text = "# Title\r\n=> a.gmi\tA page\n=>/b/ The directory b\n=>   \n=> ?x\n" +

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -16,10 +16,10 @@ import (
 func Host(u uri.URI) (string, error) {
 	host := u.Host()
 	if _, named := u.User(); named {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: fmt.Errorf("a %s URL has no user", u.Scheme())}
+		return "", &driver.Error{Code: driver.ErrURL, Err: fmt.Errorf("a %s URL has no user", u.Scheme())}
 	}
 	if host == "" {
-		return "", &fetch.Error{Code: fetch.ErrURL, Err: errors.New("the URL names no host")}
+		return "", &driver.Error{Code: driver.ErrURL, Err: errors.New("the URL names no host")}
 	}
 	if strings.Contains(host, ":") {
 		address, _, _ := strings.Cut(host, "%")

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // GivesWay reports whether a flag of the configuration file is left out, because it makes no sense
@@ -38,5 +38,5 @@ var (
 // secretField reports whether a header field is likely to hold a secret.
 func secretField(field string) bool {
 	name, _, _ := strings.Cut(field, ":")
-	return fetch.IsSecretField(strings.TrimSpace(name))
+	return driver.IsSecretField(strings.TrimSpace(name))
 }

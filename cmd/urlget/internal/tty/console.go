@@ -147,9 +147,9 @@ func (c *Console) Trace(sent bool, line string) {
 // they belong to, which also keeps those of concurrent transfers apart.
 func (c *Console) Replies() fetch.Recorder {
 	var mu sync.Mutex
-	var last *fetch.Exchange
-	return func(_ context.Context, req *fetch.Request) *fetch.Exchange {
-		x := &fetch.Exchange{}
+	var last *fetch.Recording
+	return func(_ context.Context, req *fetch.Request) *fetch.Recording {
+		x := &fetch.Recording{}
 		x.Line = func(sent bool, line string) {
 			if sent {
 				return

@@ -156,13 +156,13 @@ func Following(ctx context.Context, t *Transfer) context.Context {
 }
 
 // Stages is a Recorder that tells the display what a transfer is waiting for.
-func Stages(ctx context.Context, _ *fetch.Request) *fetch.Exchange {
+func Stages(ctx context.Context, _ *fetch.Request) *fetch.Recording {
 	t, _ := ctx.Value(transferKey{}).(*Transfer)
 	if t == nil {
 		return nil
 	}
 	t.wait("connecting")
-	return &fetch.Exchange{Peer: func(int, net.Addr, *tls.ConnectionState) { t.wait("waiting") }}
+	return &fetch.Recording{Peer: func(int, net.Addr, *tls.ConnectionState) { t.wait("waiting") }}
 }
 
 // Pause removes the display from the screen, for something else to be written or asked there, until

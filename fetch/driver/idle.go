@@ -1,0 +1,171 @@
+package driver
+
+import (
+	"slices"
+	"time"
+)
+
+// The methods in this file require p.mu. Connections that they return must be closed by the caller,
+// without holding the lock.
+
+// put hands conn to the longest waiter or, if there is none, keeps it idle.
+func (p *idlePool) put(key any, conn any) (dead []any) {
+	if p.closed {
+		p.release(key)
+		return []any{conn}
+	}
+	h := p.hosts[key]
+	if h.grant(grant{conn: conn, have: true}) {
+		return nil
+	}
+	h.idle = append(h.idle, idleConn{conn, time.Now()})
+	if len(h.idle) > p.opts.MaxIdle {
+		dead = []any{h.idle[0].conn}
+		h.idle = slices.Delete(h.idle, 0, 1)
+		p.release(key)
+	} else {
+		p.idle++
+	}
+	if p.timer == nil && p.idle > 0 && p.opts.IdleTimeout > 0 {
+		p.timer = time.AfterFunc(p.pause(), p.sweep)
+	}
+	return dead
+}
+
+// release gives up the right to have a connection open and passes it on to the longest waiter.
+func (p *idlePool) release(key any) {
+	h := p.hosts[key]
+	if h.grant(grant{}) {
+		return
+	}
+	h.open--
+	if h.open == 0 {
+		delete(p.hosts, key)
+	}
+}
+
+// grant ends the longest wait, and reports whether there was one.
+func (h *host) grant(g grant) bool {
+	if len(h.waiters) == 0 {
+		return false
+	}
+	h.waiters[0] <- g
+	h.waiters = slices.Delete(h.waiters, 0, 1)
+	return true
+}
+
+// takeIdle takes the preferred idle connection, if there is any.
+func (p *idlePool) takeIdle(h *host, prefer func(any) bool) (g grant, ok bool) {
+	if len(h.idle) == 0 {
+		return g, false
+	}
+	at := len(h.idle) - 1
+	if prefer != nil {
+		for i, c := range slices.Backward(h.idle) {
+			if prefer(c.conn) {
+				at = i
+				break
+			}
+		}
+	}
+	g = grant{conn: h.idle[at].conn, have: true}
+	h.idle = slices.Delete(h.idle, at, at+1)
+	p.lessIdle(1)
+	return g, true
+}
+
+// expire removes the connections that have been idle for too long.
+func (p *idlePool) expire(h *host, now time.Time) (dead []any) {
+	if p.opts.IdleTimeout <= 0 {
+		return nil
+	}
+	n := 0
+	for n < len(h.idle) && now.Sub(h.idle[n].since) >= p.opts.IdleTimeout {
+		n++
+	}
+	return p.evict(h, n)
+}
+
+// evict removes the n connections that have been idle longest. It need not grant anything: where
+// there are idle connections, there are no waiters.
+func (p *idlePool) evict(h *host, n int) (dead []any) {
+	for _, c := range h.idle[:n] {
+		dead = append(dead, c.conn)
+	}
+	h.idle = slices.Delete(h.idle, 0, n)
+	h.open -= n
+	p.lessIdle(n)
+	return dead
+}
+
+// looks is how often an idle connection is looked at until it has expired.
+const looks = 4
+
+// pause returns the longest time between two sweeps.
+func (p *idlePool) pause() time.Duration {
+	if p.opts.Gone == nil {
+		return p.opts.IdleTimeout
+	}
+	return p.opts.IdleTimeout / looks
+}
+
+// bury removes the connections that the peer has closed.
+func (p *idlePool) bury(h *host) (dead []any) {
+	if p.opts.Gone == nil {
+		return nil
+	}
+	h.idle = slices.DeleteFunc(h.idle, func(c idleConn) bool {
+		gone := p.opts.Gone(c.conn)
+		if gone {
+			dead = append(dead, c.conn)
+		}
+		return gone
+	})
+	h.open -= len(dead)
+	p.lessIdle(len(dead))
+	return dead
+}
+
+// drain removes all idle connections.
+func (p *idlePool) drain() (dead []any) {
+	for key, h := range p.hosts {
+		dead = append(dead, p.evict(h, len(h.idle))...)
+		if h.open == 0 {
+			delete(p.hosts, key)
+		}
+	}
+	return dead
+}
+
+// lessIdle subtracts n from the idle count, and stops the timer when nothing is left to expire.
+func (p *idlePool) lessIdle(n int) {
+	p.idle -= n
+	if p.idle == 0 && p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+}
+
+// sweep is called by the timer. It closes what has expired or is gone, and resets the timer for what
+// expires next.
+func (p *idlePool) sweep() {
+	p.mu.Lock()
+	now := time.Now()
+	next := p.pause()
+	var dead []any
+	for key, h := range p.hosts {
+		dead = append(dead, p.expire(h, now)...)
+		dead = append(dead, p.bury(h)...)
+		if h.open == 0 {
+			delete(p.hosts, key)
+		}
+		if len(h.idle) > 0 {
+			next = min(next, p.opts.IdleTimeout-now.Sub(h.idle[0].since))
+		}
+	}
+	if p.timer != nil {
+		p.timer.Reset(next)
+	}
+	p.mu.Unlock()
+	p.closeAll(dead)
+}

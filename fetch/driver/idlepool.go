@@ -1,0 +1,248 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// errPoolClosed is returned by Get on a closed pool.
+var errPoolClosed = errors.New("connection pool is closed")
+
+// idleOptions configures an idlePool. Limits are per key.
+type idleOptions struct {
+	MaxIdle     int           // idle connections to keep; 0 keeps none
+	MaxOpen     int           // connections in use, being dialed or idle; 0 means no limit
+	IdleTimeout time.Duration // how long a connection may stay idle; 0 means no limit
+
+	// Valid, if not nil, reports whether an idle connection can still be used. Get calls it without
+	// holding locks, for a connection that nobody else can see.
+	Valid func(any) bool
+	// Gone, if not nil, reports whether the peer has closed an idle connection. Those are closed at
+	// some time before they expire. It must not wait, and is called with locks held.
+	Gone func(any) bool
+	// Close closes a connection. It must not wait for the peer.
+	Close func(any)
+}
+
+// An idlePool holds connections under any number of keys. Connections with the same key must be
+// interchangeable, so the key must include everything that tells them apart: host and port, but
+// also user and protection. Keys must be comparable. Methods may be called concurrently.
+type idlePool struct {
+	opts idleOptions
+
+	mu     sync.Mutex
+	hosts  map[any]*host // only those with open connections
+	idle   int           // idle connections of all hosts
+	timer  *time.Timer   // set while there are idle connections that can expire
+	closed bool
+}
+
+// A host is the state of the pool for one key.
+type host struct {
+	open    int          // idle, leased and being dialed
+	idle    []idleConn   // longest idle first
+	waiters []chan grant // longest waiting first; empty unless open has reached the limit
+}
+
+type idleConn struct {
+	conn  any
+	since time.Time
+}
+
+// A grant ends a wait: with a connection, with the right to dial one, or with an error. In the
+// first two cases the receiver is counted in host.open.
+type grant struct {
+	conn any
+	have bool // conn is set
+	err  error
+}
+
+// An idleLease is the use of one connection, until Put or Discard.
+type idleLease struct {
+	Conn   any
+	Reused bool // Conn has been used before
+
+	pool  *idlePool
+	key   any
+	ended bool // guarded by pool.mu
+}
+
+// newIdlePool returns an empty pool. It starts no goroutine.
+func newIdlePool(opts idleOptions) *idlePool {
+	return &idlePool{opts: opts, hosts: make(map[any]*host)}
+}
+
+// Get leases a connection: the most recently used idle one for which prefer reports true, or else
+// the most recently used one, or else a new one from dial. Prefer may be nil; it must not call
+// methods of the pool. If MaxOpen is reached, Get waits; waiters are served in order of arrival.
+//
+// If ctx ends the wait, the error is context.Cause(ctx). Errors of dial are returned unchanged.
+func (p *idlePool) Get(ctx context.Context, key any, prefer func(any) bool, dial func(context.Context) (any, error)) (*idleLease, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	g := p.acquire(ctx, key, prefer)
+	for g.err == nil && g.have {
+		if p.opts.Valid == nil || p.opts.Valid(g.conn) {
+			return &idleLease{Conn: g.conn, Reused: true, pool: p, key: key}, nil
+		}
+		p.opts.Close(g.conn)
+		g = p.another(key, prefer)
+	}
+	if g.err != nil {
+		return nil, g.err
+	}
+	return p.dial(ctx, key, dial)
+}
+
+// acquire takes an idle connection, or the right to dial one, waiting if necessary.
+func (p *idlePool) acquire(ctx context.Context, key any, prefer func(any) bool) grant {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return grant{err: errPoolClosed}
+	}
+	h := p.hosts[key]
+	if h == nil {
+		h = new(host)
+		p.hosts[key] = h
+	}
+	expired := p.expire(h, time.Now())
+	g, ok := p.takeIdle(h, prefer)
+	if !ok && (p.opts.MaxOpen <= 0 || h.open < p.opts.MaxOpen) {
+		h.open++
+		ok = true
+	}
+	var turn chan grant
+	if !ok {
+		turn = make(chan grant, 1)
+		h.waiters = append(h.waiters, turn)
+	}
+	p.mu.Unlock()
+	p.closeAll(expired)
+	if ok {
+		return g
+	}
+
+	select {
+	case g := <-turn:
+		return g
+	case <-ctx.Done():
+		p.giveUp(key, h, turn)
+		return grant{err: context.Cause(ctx)}
+	}
+}
+
+// another follows acquire if the connection was not valid: it takes the next idle one in its place,
+// or the right to dial.
+func (p *idlePool) another(key any, prefer func(any) bool) grant {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.hosts[key]
+	g, ok := p.takeIdle(h, prefer)
+	if ok {
+		h.open--
+	}
+	return g
+}
+
+// giveUp ends a wait. If the grant has already come, it is passed on.
+func (p *idlePool) giveUp(key any, h *host, turn chan grant) {
+	p.mu.Lock()
+	var dead []any
+	if i := slices.Index(h.waiters, turn); i >= 0 {
+		h.waiters = slices.Delete(h.waiters, i, i+1)
+	} else if g := <-turn; g.have {
+		dead = p.put(key, g.conn)
+	} else if g.err == nil {
+		p.release(key)
+	}
+	p.mu.Unlock()
+	p.closeAll(dead)
+}
+
+func (p *idlePool) dial(ctx context.Context, key any, dial func(context.Context) (any, error)) (*idleLease, error) {
+	done := false
+	defer func() { // even if dial panics
+		if !done {
+			p.mu.Lock()
+			p.release(key)
+			p.mu.Unlock()
+		}
+	}()
+	conn, err := dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	done = !p.closed
+	p.mu.Unlock()
+	if !done {
+		p.opts.Close(conn)
+		return nil, errPoolClosed
+	}
+	return &idleLease{Conn: conn, pool: p, key: key}, nil
+}
+
+// Put ends the lease and keeps the connection for others. Only the first call to Put or Discard has
+// an effect.
+func (l *idleLease) Put() {
+	p := l.pool
+	p.mu.Lock()
+	var dead []any
+	if !l.ended {
+		l.ended = true
+		dead = p.put(l.key, l.Conn)
+	}
+	p.mu.Unlock()
+	p.closeAll(dead)
+}
+
+// Discard ends the lease and closes the connection.
+func (l *idleLease) Discard() {
+	p := l.pool
+	p.mu.Lock()
+	ended := l.ended
+	l.ended = true
+	p.mu.Unlock()
+	if ended {
+		return
+	}
+	p.opts.Close(l.Conn) // before another may be opened in its place
+	p.mu.Lock()
+	p.release(l.key)
+	p.mu.Unlock()
+}
+
+// CloseIdle closes the idle connections.
+func (p *idlePool) CloseIdle() {
+	p.mu.Lock()
+	dead := p.drain()
+	p.mu.Unlock()
+	p.closeAll(dead)
+}
+
+// Close closes the idle connections, ends all waits, and makes Get fail with errPoolClosed. Leased
+// connections are closed when their leases end; Close does not wait for them.
+func (p *idlePool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	for _, h := range p.hosts {
+		for _, turn := range h.waiters {
+			turn <- grant{err: errPoolClosed}
+		}
+		h.waiters = nil
+	}
+	dead := p.drain()
+	p.mu.Unlock()
+	p.closeAll(dead)
+}
+
+func (p *idlePool) closeAll(conns []any) {
+	for _, c := range conns {
+		p.opts.Close(c)
+	}
+}

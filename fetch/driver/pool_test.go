@@ -1,0 +1,82 @@
+package driver
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"testing"
+)
+
+func TestPutKeepsWhatCanBeUsedAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		act   func(cancel func(), valid *bool, l *Lease[string, *kept])
+		reuse bool
+	}{
+		"a conversation at rest":        {func(func(), *bool, *Lease[string, *kept]) {}, true},
+		"a conversation that is broken": {func(_ func(), valid *bool, _ *Lease[string, *kept]) { *valid = false }, false},
+		"a context that ended":          {func(cancel func(), _ *bool, _ *Lease[string, *kept]) { cancel() }, false},
+		"a lease that was discarded":    {func(_ func(), _ *bool, l *Lease[string, *kept]) { l.Discard() }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			valid, closed := true, 0
+			p := NewPool[string](noScope{}, PoolOptions[*kept]{MaxIdle: 1, MaxOpen: 1,
+				Conn:  func(k *kept) (*Conn, int) { return k.conn, 0 },
+				Valid: func(*kept) bool { return valid },
+				Close: func(k *kept) { closed++; k.conn.Close() }})
+			dial := func(context.Context) (*kept, error) {
+				client, _ := tcpPair(t)
+				return &kept{conn: newConn(client, 0)}, nil
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			first, err := p.Get(ctx, "", nil, dial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first.Bind(ctx)
+			tt.act(cancel, &valid, first)
+			first.Put()
+			first.Discard() // has no effect
+			valid = true
+			if (closed == 0) != tt.reuse {
+				t.Errorf("%d connections are closed", closed)
+			}
+			cancel() // has no effect on a connection that was put back
+			second, err := p.Get(t.Context(), "", nil, dial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer second.Discard()
+			if second.Reused != tt.reuse {
+				t.Errorf("reused %t, want %t", second.Reused, tt.reuse)
+			}
+		})
+	}
+}
+
+// TestPoolSeesThatPeersClose an idle connection, without waiting for them.
+func TestPoolSeesThatPeersClose(t *testing.T) {
+	t.Parallel()
+	for _, version := range []uint16{0, tls.VersionTLS13} {
+		conn, peer, _ := exchanged(t, version, func(c net.Conn) net.Conn { return c })
+		if _, known := peek(conn.socket()); !known {
+			t.Skip("sockets cannot be polled")
+		}
+		gone := (&PoolOptions[*kept]{Conn: func(k *kept) (*Conn, int) { return k.conn, 0 }}).gone()
+		if gone(&kept{conn: conn}) {
+			t.Error("the connection is there")
+		}
+		peer.Close()
+		for !gone(&kept{conn: conn}) {
+			if t.Context().Err() != nil {
+				t.Fatal("not noticed")
+			}
+		}
+		conn.Close()
+	}
+	if (&PoolOptions[*kept]{}).gone() != nil {
+		t.Error("looks at what it does not know")
+	}
+}

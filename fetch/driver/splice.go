@@ -1,0 +1,160 @@
+package driver
+
+import (
+	"errors"
+	"io"
+	"math"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/fetch/internal/exchange"
+)
+
+const (
+	// spliceChunk is how many bytes the kernel may move between two checks of timeout and context.
+	spliceChunk = 4 << 20
+	copyBuffer  = 64 << 10
+)
+
+// WriteTo copies to w until the peer closes the connection. From a TCP connection to a file, Linux
+// moves the bytes itself (splice), in chunks of 4 MiB. Each chunk is a call to the ReadFrom of w,
+// so a writer that wraps a file keeps the speed if it passes ReadFrom on.
+func (c *Conn) WriteTo(w io.Writer) (int64, error) {
+	n, _, err := c.copyTo(w, math.MaxInt64)
+	return n, err
+}
+
+// WriteToN copies exactly n bytes to w, as WriteTo does. If the connection ends earlier, the error
+// is io.ErrUnexpectedEOF.
+func (c *Conn) WriteToN(w io.Writer, n int64) (int64, error) {
+	written, eof, err := c.copyTo(w, n)
+	if eof && err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return written, err
+}
+
+// WriteAvailable waits until there is something to read and copies that to w, as WriteTo does, but
+// no more than max bytes. At the end of the connection the error is io.EOF.
+func (c *Conn) WriteAvailable(w io.Writer, max int64) (int64, error) {
+	if tcp, _ := c.spliceable(w); tcp != nil {
+		if err := c.armRead(); err != nil {
+			return 0, err
+		}
+		n, known, err := available(tcp)
+		switch {
+		case err != nil:
+			return 0, c.explain("read", &c.rd, err)
+		case known && n == 0:
+			return 0, io.EOF
+		case known:
+			return c.WriteToN(w, min(n, max))
+		}
+	}
+	n, err, werr := c.copyPiece(w, make([]byte, min(copyBuffer, max)))
+	if werr != nil {
+		err = werr
+	}
+	return n, err
+}
+
+// spliceable returns the connection and the writer between which the kernel can move bytes, or nil
+// if it cannot or somebody wants to see them.
+func (c *Conn) spliceable(w io.Writer) (*net.TCPConn, io.ReaderFrom) {
+	tcp, isTCP := c.conn.(*net.TCPConn)
+	rf, canReadFrom := w.(io.ReaderFrom)
+	if !isTCP || !canReadFrom || c.rec.Load().wantsBytes() || c.inPieces() {
+		return nil, nil
+	}
+	return tcp, rf
+}
+
+// copyTo copies up to max bytes. Eof reports whether the connection ended first.
+func (c *Conn) copyTo(w io.Writer, max int64) (written int64, eof bool, err error) {
+	if tcp, rf := c.spliceable(w); tcp != nil {
+		return c.splice(rf, tcp, max)
+	}
+	return c.copyBuffered(w, max)
+}
+
+// copyBuffered is copyTo using Read and Write.
+func (c *Conn) copyBuffered(w io.Writer, max int64) (written int64, eof bool, err error) {
+	buf := make([]byte, min(copyBuffer, max))
+	for written < max {
+		n, err, werr := c.copyPiece(w, buf[:min(int64(len(buf)), max-written)])
+		written += n
+		switch {
+		case werr != nil:
+			return written, false, werr
+		case err == io.EOF:
+			return written, true, nil
+		case err != nil:
+			return written, false, err
+		}
+	}
+	return written, false, nil
+}
+
+// copyPiece copies what one Read brings. Err is the error of the connection, werr that of the writer.
+func (c *Conn) copyPiece(w io.Writer, buf []byte) (written int64, err, werr error) {
+	n, err := c.Read(buf)
+	if n == 0 {
+		return 0, err, nil
+	}
+	m, werr := w.Write(buf[:n])
+	if werr == nil && m < n {
+		werr = io.ErrShortWrite
+	}
+	return int64(m), err, werr
+}
+
+func (c *Conn) splice(w io.ReaderFrom, tcp *net.TCPConn, max int64) (written int64, eof bool, err error) {
+	for written < max {
+		if err := c.armRead(); err != nil {
+			return written, false, err
+		}
+		chunk := min(spliceChunk, max-written)
+		if b, ok := w.(exchange.Bounded); ok {
+			if chunk = min(chunk, b.Room()); chunk == 0 {
+				n, eof, err := c.copyBuffered(w.(io.Writer), 1) // the end, or excess data
+				return written + n, eof, err
+			}
+		}
+		lr := &io.LimitedReader{R: tcp, N: chunk}
+		n, err := w.ReadFrom(lr)
+		written += n
+		if err == nil {
+			if lr.N > 0 {
+				return written, true, nil
+			}
+			continue
+		}
+		err = c.explain("read", &c.rd, networkError(tcp, err))
+		var idle *wire.TimeoutError
+		// A slow stream may exceed the deadline of a chunk. It is not idle if bytes moved, and
+		// nothing is lost if everything that was read was written.
+		if errors.As(err, &idle) && n > 0 && n == chunk-lr.N {
+			continue
+		}
+		return written, false, err
+	}
+	return written, false, nil
+}
+
+// networkError restores the type of a connection's error: (*os.File).ReadFrom reports everything
+// that happens during a splice as a failure of the file.
+func networkError(tcp *net.TCPConn, err error) error {
+	var pe *os.PathError
+	if !errors.As(err, &pe) {
+		return err
+	}
+	for _, errno := range []syscall.Errno{syscall.ECONNRESET, syscall.ECONNABORTED, syscall.ETIMEDOUT,
+		syscall.EHOSTUNREACH, syscall.ENETUNREACH} {
+		if errors.Is(err, errno) {
+			return &net.OpError{Op: "read", Net: "tcp", Source: tcp.LocalAddr(), Addr: tcp.RemoteAddr(), Err: errno}
+		}
+	}
+	return err
+}

@@ -1,0 +1,62 @@
+package driver
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+)
+
+// peekTime is how long Unread waits for input where the socket cannot be polled.
+const peekTime = time.Millisecond
+
+// Unread reports whether there is anything to read, including the end of the stream. On an idle
+// connection there must be nothing: it would be mistaken for the answer to the next request. Unread
+// does not wait for the peer. If it reports true, the connection must not be used further, because
+// part of the input may be lost. Unread must not be called concurrently with reads.
+//
+// It does not see what the driver has buffered itself.
+func (c *Conn) Unread() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause != nil {
+		return true
+	}
+	waits, known := peek(c.socket())
+	if waits || known && c.raw == nil {
+		return waits
+	}
+	until := time.Now().Add(peekTime)
+	if known {
+		until = aLongTimeAgo // TLS may have buffered input
+	}
+	waits = hasInput(c.conn, until)
+	c.rd.armed = until
+	return c.apply(&c.rd, c.conn.SetReadDeadline) != nil || waits
+}
+
+// waits reports whether the socket has input, or the end of the stream. It never waits itself, and
+// reports false where it cannot know without.
+func (c *Conn) waits() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waits, _ := peek(c.socket())
+	return waits
+}
+
+// socket returns the connection below all layers of c.
+func (c *Conn) socket() net.Conn {
+	if c.raw != nil {
+		return c.raw.conn
+	}
+	return c.conn
+}
+
+// hasInput reports whether a read before the given time returns data, or the end of the stream.
+func hasInput(c net.Conn, until time.Time) bool {
+	if c.SetReadDeadline(until) != nil {
+		return true
+	}
+	_, err := c.Read(make([]byte, 1))
+	return !errors.Is(err, os.ErrDeadlineExceeded)
+}

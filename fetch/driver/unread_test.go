@@ -1,0 +1,163 @@
+package driver
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/fetchtest/servers"
+)
+
+// unpeekable hides the socket, as a proxy's or a test's connection may.
+type unpeekable struct{ net.Conn }
+
+// exchanged returns a connection, its peer, and how the peer writes, after a first exchange.
+func exchanged(t *testing.T, version uint16, wrap func(net.Conn) net.Conn) (*Conn, *net.TCPConn, io.Writer) {
+	t.Helper()
+	client, server := tcpPair(t)
+	c := newConn(wrap(client), time.Minute)
+	var peer io.Writer = server
+	if version != 0 {
+		serverTLS, clientTLS := servers.Certificate()
+		clientTLS.ServerName, clientTLS.MaxVersion = "localhost", version
+		secure := tls.Server(server, serverTLS)
+		go secure.Handshake()
+		if err := c.Handshake(t.Context(), clientTLS); err != nil {
+			t.Fatal(err)
+		}
+		peer = secure
+	}
+	io.WriteString(peer, "hello")
+	if _, err := io.ReadFull(c, make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+	return c, server, peer
+}
+
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	for _, socket := range []struct {
+		name string
+		wrap func(net.Conn) net.Conn
+	}{
+		{"a socket", func(c net.Conn) net.Conn { return c }},
+		{"no socket", func(c net.Conn) net.Conn { return unpeekable{c} }},
+	} {
+		for name, version := range map[string]uint16{"clear": 0, "TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13} {
+			t.Run(socket.name+", "+name, func(t *testing.T) {
+				t.Parallel()
+				for what, act := range map[string]func(c *Conn, raw *net.TCPConn, peer io.Writer){
+					"input": func(_ *Conn, _ *net.TCPConn, peer io.Writer) { io.WriteString(peer, "more") },
+					"the end": func(_ *Conn, raw *net.TCPConn, _ io.Writer) {
+						raw.Close()
+					},
+					"a reset": func(_ *Conn, raw *net.TCPConn, _ io.Writer) {
+						raw.SetLinger(0)
+						raw.Close()
+					},
+					"closed by us": func(c *Conn, _ *net.TCPConn, _ io.Writer) { c.Abort() },
+				} {
+					c, raw, peer := exchanged(t, version, socket.wrap)
+					for range 2 {
+						if c.Unread() {
+							t.Fatalf("before %s: something waits to be read", what)
+						}
+						io.WriteString(peer, "hello") // the connection is as it was
+						if _, err := io.ReadFull(c, make([]byte, 5)); err != nil {
+							t.Fatalf("before %s: %v", what, err)
+						}
+					}
+					act(c, raw, peer)
+					for !c.Unread() { // until it has come
+						if t.Context().Err() != nil {
+							t.Fatalf("%s is not noticed", what)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestUnreadInTLS has input that TLS has read ahead: the socket has none.
+func TestUnreadInTLS(t *testing.T) {
+	t.Parallel()
+	c, _, peer := exchanged(t, tls.VersionTLS13, func(c net.Conn) net.Conn { return c })
+	io.WriteString(peer, "one")
+	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if waits, known := peek(c.raw.conn); waits || !known {
+		t.Fatalf("the socket has more: %t", waits)
+	}
+	if !c.Unread() {
+		t.Error("two bytes are overlooked")
+	}
+}
+
+func TestUnreadAfterTheContext(t *testing.T) {
+	t.Parallel()
+	c, _ := pipe(t, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer c.Bind(ctx)()
+	cancel()
+	for !c.Unread() {
+	}
+}
+
+// noScope is the Env of a client without proxies.
+type noScope struct{ Env }
+
+func (noScope) Scope(context.Context) string { return "" }
+
+// A kept connection is one of a pool in tests, with input that its driver has read ahead.
+type kept struct {
+	conn  *Conn
+	ahead int
+}
+
+func TestPoolsDropConnectionsWithInput(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		act   func(k *kept, peer *net.TCPConn)
+		reuse bool
+	}{
+		"nothing came":             {func(*kept, *net.TCPConn) {}, true},
+		"something came":           {func(_ *kept, peer *net.TCPConn) { io.WriteString(peer, "226 again\r\n") }, false},
+		"something was read ahead": {func(k *kept, _ *net.TCPConn) { k.ahead = 11 }, false},
+		"the peer has gone":        {func(_ *kept, peer *net.TCPConn) { peer.Close() }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var peer *net.TCPConn
+			closed := 0
+			p := NewPool[string](noScope{}, PoolOptions[*kept]{MaxIdle: 1, MaxOpen: 1,
+				Conn:  func(k *kept) (*Conn, int) { return k.conn, k.ahead },
+				Close: func(k *kept) { closed++; k.conn.Close() }})
+			dial := func(context.Context) (*kept, error) {
+				client, server := tcpPair(t)
+				peer = server
+				return &kept{conn: newConn(client, 0)}, nil
+			}
+			first, err := p.Get(t.Context(), "", nil, dial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first.Put()
+			tt.act(first.Conn, peer)
+			for !tt.reuse && first.Conn.ahead == 0 && !first.Conn.conn.Unread() { // until it has come
+			}
+			second, err := p.Get(t.Context(), "", nil, dial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reused := second.Conn == first.Conn; reused != tt.reuse || second.Reused != tt.reuse || (closed == 0) != tt.reuse {
+				t.Errorf("reused %t, want %t; %d closed", reused, tt.reuse, closed)
+			}
+			second.Discard()
+		})
+	}
+}

@@ -1,0 +1,42 @@
+// Package exchange holds what a client and its drivers' connections share about an exchange: one
+// request that is passed to a driver, until its body is closed. It travels in the context, so that
+// packages fetch and fetch/driver need not import each other for it.
+package exchange
+
+import (
+	"context"
+	"net"
+)
+
+// An Exchange is the client's side of an exchange, as connections see it.
+type Exchange interface {
+	// Dialed is called with each connection that is made for the exchange.
+	Dialed(Conn)
+	// Served is called with each connection, new or reused, that the driver has chosen.
+	Served(Conn)
+	// Recording returns the recording of the exchange, or nil.
+	Recording() *Recording
+}
+
+// A Conn is a connection as the client sees it.
+type Conn interface {
+	RemoteAddr() net.Addr
+	// AnnouncesEnd reports whether a truncated stream can be told from a complete one.
+	AnnouncesEnd() bool
+	// CutOff returns the error of a stream that ended without announcing it, or nil.
+	CutOff() error
+}
+
+// A Bounded is a writer for which it is an error to write more than Room bytes.
+type Bounded interface{ Room() int64 }
+
+type key struct{}
+
+// With returns a context for the exchange x.
+func With(ctx context.Context, x Exchange) context.Context { return context.WithValue(ctx, key{}, x) }
+
+// Of returns the exchange of ctx, or nil.
+func Of(ctx context.Context) Exchange {
+	x, _ := ctx.Value(key{}).(Exchange)
+	return x
+}
