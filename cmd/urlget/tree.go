@@ -177,7 +177,11 @@ func (g *getter) reportVisit(e mirror.Event, place string, number int) {
 	default:
 		res.Outcome = job.Skipped
 	}
-	g.emit(res.Event(path))
+	ev := res.Event(path)
+	if res.Outcome == job.Skipped && path == "" {
+		ev.Reason = "not_wanted"
+	}
+	g.emit(ev)
 	if g.opts.Report.Verbose && e.Outcome != job.Saved && e.Outcome != job.Listed {
 		g.say("%s: %s", url, strings.ReplaceAll(string(e.Outcome), "_", " "))
 	}

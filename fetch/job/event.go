@@ -22,9 +22,6 @@ func (r *Result) Event(path string) render.Event {
 	case Unchanged:
 	case Skipped:
 		ev.Reason = "exists"
-		if path == "" {
-			ev.Reason = "not_wanted" // in a tree
-		}
 	case NoContent:
 		ev.Name, ev.Path, ev.Reason = string(Skipped), "", "no_content"
 	case Listed:

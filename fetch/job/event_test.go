@@ -20,7 +20,7 @@ func TestEvents(t *testing.T) {
 	}{
 		{job.Result{Outcome: job.Unchanged, Elapsed: time.Second}, "x", `{"event":"unchanged","url":"http://h/x?a\u0026b","time":"","path":"x","seconds":1}`},
 		{job.Result{Outcome: job.Skipped, Elapsed: time.Second}, "x", `{"event":"skipped","url":"http://h/x?a\u0026b","time":"","path":"x","seconds":1,"reason":"exists"}`},
-		{job.Result{Outcome: job.Skipped, Elapsed: time.Second}, "", `{"event":"skipped","url":"http://h/x?a\u0026b","time":"","seconds":1,"reason":"not_wanted"}`},
+		{job.Result{Outcome: job.Skipped, Elapsed: time.Second}, "", `{"event":"skipped","url":"http://h/x?a\u0026b","time":"","seconds":1,"reason":"exists"}`},
 		{job.Result{Outcome: job.NoContent, Status: 204}, "x", `{"event":"skipped","url":"http://h/x?a\u0026b","time":"","status":204,"reason":"no_content"}`},
 		{job.Result{Outcome: job.Listed, Entries: 3, Elapsed: time.Second}, "x", `{"event":"listed","url":"http://h/x?a\u0026b","time":"","entries":3,"seconds":1}`},
 		{job.Result{Outcome: job.Saved, Size: 5, SHA256: "ab", Received: 4, Elapsed: 2 * time.Second, FinalURL: "http://h/y", Status: 200}, "x",
