@@ -146,13 +146,9 @@ func (g *getter) fromSources(ctx context.Context, t *task, file *metalink.File, 
 	if final := got.URL.Redacted(); final != url {
 		res.FinalURL = final
 	}
-	switch got.Outcome {
-	case download.Existed:
+	res.Outcome = got.Outcome
+	if got.Outcome == job.Unchanged && j.Exists == download.Resume {
 		res.Outcome = job.Skipped
-	case download.NotModified:
-		res.Outcome = job.Unchanged
-	default:
-		res.Outcome = job.Saved
 	}
 	return res
 }

@@ -69,14 +69,14 @@ type Options struct {
 }
 
 // Deleted is the outcome of a file that Options.Delete removed.
-const Deleted job.Outcome = "deleted"
+const Deleted download.Outcome = "deleted"
 
 // An Event tells what became of one URL.
 type Event struct {
 	URL, From uri.URI
 	// Outcome is Saved, Unchanged, Skipped (there was a file, or nothing was to be saved), Listed
 	// (it was read, or a spider saw it), NoContent, Failed or Deleted.
-	Outcome  job.Outcome
+	Outcome  download.Outcome
 	Path     string // of the file, below the root; or ""
 	Size     int64  // of the file, in bytes; -1 if unknown
 	Received int64  // how many bytes came for the file

@@ -244,7 +244,7 @@ func (r *retrieval) act(ctx context.Context, a action, same bool) error {
 	if res.Outcome == download.Saved {
 		r.sent = ""
 	}
-	if same && res.Outcome == download.NotModified && r.now.Path == r.old.Path {
+	if same && res.Outcome == download.Unchanged && r.now.Path == r.old.Path {
 		r.toConvert(&r.old, r.parse != nil)
 	}
 	return r.saved(res)
@@ -424,7 +424,7 @@ func (r *retrieval) saved(res *download.Result) error {
 		if err := r.replaced(); err != nil {
 			return err
 		}
-	case download.Existed:
+	case download.Skipped:
 		v.Outcome = job.Skipped
 		r.left()
 		// Nothing was requested.
@@ -437,7 +437,7 @@ func (r *retrieval) saved(res *download.Result) error {
 	r.mu.Lock()
 	info, err := r.d.Lstat(r.current(r.p.Key(), r.now.Path))
 	r.mu.Unlock()
-	if res.Outcome == download.Existed && r.now.Path == r.old.Path {
+	if res.Outcome == download.Skipped && r.now.Path == r.old.Path {
 		r.now.Size, r.now.Saved = r.old.Size, r.old.Saved // what is there may be somebody else's, or converted
 	} else if err == nil {
 		r.now.Size, r.now.Saved = info.Size(), info.ModTime()

@@ -15,14 +15,14 @@ import (
 // commit moves the content to its final name.
 func (f *toFile) commit() error {
 	if f.existing != nil { // nothing was appended to it
-		f.outcome = Existed
+		f.outcome = Unchanged
 		return errOver
 	}
 	if f.same() {
 		if f.part != nil {
 			f.part.remove()
 		}
-		f.outcome = NotModified
+		f.outcome = Unchanged
 		return errOver
 	}
 	name, err := f.commitMemory()
@@ -35,7 +35,7 @@ func (f *toFile) commit() error {
 		return f.notBeginning()
 	}
 	if f.opts.Exists == Skip && errors.Is(err, fs.ErrExist) {
-		f.outcome, err = Existed, errOver
+		f.outcome, err = Skipped, errOver
 		if f.part != nil {
 			f.part.remove()
 		}

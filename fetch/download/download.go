@@ -93,7 +93,7 @@ func (d *Downloader) Do(ctx context.Context, req *fetch.Request, name string, op
 		err = t.run(ctx)
 	}
 	if opts.Exists == Newer && !f.begun && fetch.CodeOf(err) == fetch.ErrNotModified {
-		f.outcome, err = NotModified, errOver
+		f.outcome, err = Unchanged, errOver
 	}
 	r := t.result()
 	switch {

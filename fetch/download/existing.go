@@ -107,10 +107,10 @@ func (f *toFile) suffices(size int64, modTime time.Time) bool {
 
 // leave ends the transfer, keeping the existing file.
 func (f *toFile) leave() error {
-	f.outcome = Existed
+	f.outcome = Unchanged
 	switch {
-	case f.opts.Exists == Newer:
-		f.outcome = NotModified
+	case f.opts.Exists == Skip:
+		f.outcome = Skipped
 	case f.opts.Exists == Resume && f.opts.Reuse != nil:
 		f.opts.Reuse("the size and the time are those of the resource")
 	}

@@ -1,6 +1,7 @@
 package download_test
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"maps"
@@ -46,24 +47,24 @@ func TestExists(t *testing.T) {
 		{name: "overwrite fails", files: files{"file.bin": old}, exists: []download.Exists{download.Overwrite}, script: []reply{{cut: 5, bare: true}, {err: stop}},
 			want: files{"file.bin": old}, err: fetch.ErrServer, requests: []string{"all", "all"}},
 		{name: "skip", files: files{"file.bin": old}, exists: []download.Exists{download.Skip},
-			want: files{"file.bin": old}, outcome: download.Existed},
+			want: files{"file.bin": old}, outcome: download.Skipped},
 		{name: "skip by suggested name", files: files{"x.bin": old}, exists: []download.Exists{download.Skip}, script: []reply{{suggest: "x.bin"}},
-			want: files{"x.bin": old}, outcome: download.Existed, requests: []string{"all"}},
+			want: files{"x.bin": old}, outcome: download.Skipped, requests: []string{"all"}},
 		{name: "skip what is not there", exists: []download.Exists{download.Skip}, want: files{"file.bin": content}, requests: []string{"all"}},
 		{name: "newer than the resource", files: files{"file.bin": old}, exists: []download.Exists{download.Newer},
-			want: files{"file.bin": old}, outcome: download.NotModified, requests: []string{"all if"}},
+			want: files{"file.bin": old}, outcome: download.Unchanged, requests: []string{"all if"}},
 		{name: "older than the resource", files: files{"file.bin": old}, mtime: morning.Add(-time.Hour), exists: []download.Exists{download.Newer},
 			want: files{"file.bin": content}, requests: []string{"all if"}},
 		{name: "same time, condition ignored", files: files{"file.bin": changed}, mtime: morning, exists: []download.Exists{download.Newer}, script: []reply{{blind: true}},
-			want: files{"file.bin": changed}, outcome: download.NotModified, requests: []string{"all if"}},
+			want: files{"file.bin": changed}, outcome: download.Unchanged, requests: []string{"all if"}},
 		{name: "same time, other size", files: files{"file.bin": old}, mtime: morning, exists: []download.Exists{download.Newer}, script: []reply{{blind: true}},
 			want: files{"file.bin": content}, requests: []string{"all if"}},
 		{name: "the same without a time", files: files{"file.bin": content}, exists: []download.Exists{download.Newer}, script: []reply{{blind: true, bare: true}},
-			want: files{"file.bin": content}, outcome: download.NotModified, requests: []string{"all if"}},
+			want: files{"file.bin": content}, outcome: download.Unchanged, requests: []string{"all if"}},
 		{name: "the same size without a time", files: files{"file.bin": changed}, exists: []download.Exists{download.Newer}, script: []reply{{blind: true, bare: true}},
 			want: files{"file.bin": content}, requests: []string{"all if"}},
 		{name: "the same without time and size", files: files{"file.bin": content}, exists: []download.Exists{download.Newer}, script: []reply{{blind: true, bare: true, unsized: true}},
-			want: files{"file.bin": content}, outcome: download.NotModified, requests: []string{"all if"}},
+			want: files{"file.bin": content}, outcome: download.Unchanged, requests: []string{"all if"}},
 		{name: "overwrite the same without a time", files: files{"file.bin": content}, exists: []download.Exists{download.Overwrite}, script: []reply{{bare: true}},
 			want: files{"file.bin": content}, requests: []string{"all"}},
 
@@ -120,7 +121,7 @@ func TestExists(t *testing.T) {
 			"file.bin.part.json": `{"version":1,"url":"` + liarURL + `","etag":"\"1\"","size":9000}`}, exists: []download.Exists{download.Resume}, script: []reply{{edit: change}},
 			want: files{"file.bin": changed}, requests: []string{"all if"}},
 		{name: "resume a complete file", files: files{"file.bin": content}, mtime: morning, exists: []download.Exists{download.Resume},
-			want: files{"file.bin": content}, outcome: download.Existed, requests: []string{"all"}},
+			want: files{"file.bin": content}, outcome: download.Unchanged, requests: []string{"all"}},
 		{name: "resume the beginning that another tool left", files: files{"file.bin": content[:3000]}, exists: []download.Exists{download.Resume},
 			want: files{"file.bin": content}, requests: []string{"all"}},
 		{name: "resume a file of something else", files: files{"file.bin": old}, exists: []download.Exists{download.Resume},
@@ -155,8 +156,8 @@ func TestExists(t *testing.T) {
 					if fetch.CodeOf(err) != tt.err {
 						t.Fatal(err)
 					}
-					if err == nil && r.Outcome != tt.outcome {
-						t.Errorf("outcome %v, want %v", r.Outcome, tt.outcome)
+					if err == nil && r.Outcome != cmp.Or(tt.outcome, download.Saved) {
+						t.Errorf("outcome %v, want %v", r.Outcome, cmp.Or(tt.outcome, download.Saved))
 					}
 					if err == nil && (tt.want[r.Name] == "" || int64(len(tt.want[r.Name])) != r.Size) {
 						t.Errorf("result %+v", r)
@@ -212,7 +213,7 @@ func TestSame(t *testing.T) {
 				t.Fatal(err)
 			}
 			have := contents(t, dir)
-			if unchanged := r.Outcome == download.NotModified; unchanged != tt.unchanged || (have["file.bin"] == "converted") != (unchanged || tt.exists == download.NewName) {
+			if unchanged := r.Outcome == download.Unchanged; unchanged != tt.unchanged || (have["file.bin"] == "converted") != (unchanged || tt.exists == download.NewName) {
 				t.Errorf("outcome %v, %d bytes in the file", r.Outcome, len(have["file.bin"]))
 			}
 			for file := range have {

@@ -111,14 +111,15 @@ type Result struct {
 	Meta fetch.Meta
 }
 
-// An Outcome says how a successful download ended.
-type Outcome uint8
+// An Outcome says how a download, a job or a page of a mirror ended. Its value is a token for
+// programs.
+type Outcome string
 
-// The outcomes.
+// The outcomes of downloads. Package job has more.
 const (
-	Saved       Outcome = iota // the file is complete; for Copy, everything has been written
-	Existed                    // the file existed and was left alone, because of Skip or Resume
-	NotModified                // the file is as recent as the resource, or the same
-	Listed                     // Options.Listing processed it
-	NoContent                  // the server says that there is no content; no file is created
+	Saved     Outcome = "saved"      // the file is complete; for Copy, everything has been written
+	Unchanged Outcome = "unchanged"  // the file is as recent as the resource, or the same
+	Skipped   Outcome = "skipped"    // the file existed and was left alone, because of Skip
+	Listed    Outcome = "listed"     // Options.Listing processed it
+	NoContent Outcome = "no_content" // the server says that there is no content; no file is created
 )

@@ -60,7 +60,7 @@ func TestPaths(t *testing.T) {
 		}
 		want[full] = small
 	}
-	if r, err := d.Get(t.Context(), liarURL, "a/e.bin", &download.Options{Exists: download.Skip}); err != nil || r.Name != "a/e.bin" || r.Outcome != download.Existed {
+	if r, err := d.Get(t.Context(), liarURL, "a/e.bin", &download.Options{Exists: download.Skip}); err != nil || r.Name != "a/e.bin" || r.Outcome != download.Skipped {
 		t.Errorf("%+v, %v", r, err)
 	}
 

@@ -165,16 +165,14 @@ func (p *pieceTransfer) run(ctx context.Context, name string) (*Result, error) {
 		return nil, err
 	}
 	defer p.d.dirs.put(dir)
-	result := &Result{Name: path.Join(where, base), Size: p.file.Size, URL: p.sources[0]}
+	result := &Result{Outcome: Saved, Name: path.Join(where, base), Size: p.file.Size, URL: p.sources[0]}
 	if old, err := dir.lstat(base); err == nil {
 		switch e := p.opts.Exists; {
 		case e == Skip:
-			result.Outcome, result.Size = Existed, old.Size()
+			result.Outcome, result.Size = Skipped, old.Size()
 			return result, nil
 		case (e == Newer || e == Resume) && p.intact(ctx, dir, base):
-			if result.Outcome = Existed; e == Newer {
-				result.Outcome = NotModified
-			}
+			result.Outcome = Unchanged
 			return result, nil
 		case e == Resume:
 			return nil, &fetch.Error{Code: fetch.ErrChanged, Err: fmt.Errorf("%s is there, and is not this file", result.Name)}

@@ -217,7 +217,7 @@ func TestSourcesGoOnWithGoodPieces(t *testing.T) {
 	}
 	asked := m.asked["good"]
 	res, err = d.DoSources(t.Context(), described(content, 1<<20, "good"), "f", opts)
-	if err != nil || res.Outcome != download.Existed || m.asked["good"] != asked {
+	if err != nil || res.Outcome != download.Unchanged || m.asked["good"] != asked {
 		t.Errorf("again: %+v, %v, %d requests", res, err, m.asked["good"]-asked)
 	}
 }

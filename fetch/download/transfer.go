@@ -214,7 +214,7 @@ func (t *transfer) finish(err error) error {
 
 // result describes a successful transfer.
 func (t *transfer) result() *Result {
-	r := &Result{Size: t.done, Written: t.received, SHA256: t.sums.hex256()}
+	r := &Result{Outcome: Saved, Size: t.done, Written: t.received, SHA256: t.sums.hex256()}
 	if t.last != nil {
 		r.URL, r.Meta = t.last.URL, t.last.Meta
 	}

@@ -9,19 +9,19 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-// An Outcome says how a job ended. Its value is a token.
-type Outcome string
+// An Outcome says how a job ended.
+type Outcome = download.Outcome
 
 // The outcomes.
 const (
-	Saved     Outcome = "saved"      // the content has been saved
-	Unchanged Outcome = "unchanged"  // the existing file is the same or as recent; nothing was saved
-	Skipped   Outcome = "skipped"    // the file exists, and download.Skip says to leave it alone
-	Listed    Outcome = "listed"     // it was a listing or a pattern, which was followed
-	NoContent Outcome = "no_content" // the server says that there is no content; nothing was saved
-	Described Outcome = "described"  // fetch.OpStat was answered
-	Taken     Outcome = "taken"      // Hooks.Response took the content, see ErrTaken
-	Failed    Outcome = "failed"     // Class and the fields after it say why
+	Saved             = download.Saved     // the content has been saved
+	Unchanged         = download.Unchanged // the existing file is the same or as recent; nothing was saved
+	Skipped           = download.Skipped   // the file exists, and download.Skip says to leave it alone
+	Listed            = download.Listed    // it was a listing or a pattern, which was followed
+	NoContent         = download.NoContent // the server says that there is no content; nothing was saved
+	Described Outcome = "described"        // fetch.OpStat was answered
+	Taken     Outcome = "taken"            // Hooks.Response took the content, see ErrTaken
+	Failed    Outcome = "failed"           // Class and the fields after it say why
 )
 
 // A Result is the result of a job. It never contains a password, except in Err.
@@ -137,17 +137,12 @@ func (r *Result) setFinal(redacted string) {
 }
 
 // downloaded records the result of a successful download.
-func (r *Result) downloaded(d *download.Result, exists download.Exists) {
-	r.Path, r.Size, r.Received, r.SHA256 = d.Name, d.Size, d.Written, d.SHA256
-	switch {
-	case d.Outcome == download.Saved:
-		r.Outcome = Saved
-	case d.Outcome == download.NoContent:
-		r.Outcome, r.Size = NoContent, 0
-	case d.Outcome == download.Existed && exists == download.Skip:
-		r.Outcome = Skipped
-	default:
-		r.Outcome = Unchanged
+func (r *Result) downloaded(d *download.Result) {
+	r.Outcome, r.Path, r.Size, r.Received, r.SHA256 = d.Outcome, d.Name, d.Size, d.Written, d.SHA256
+	switch d.Outcome {
+	case NoContent:
+		r.Size = 0
+	case Unchanged:
 		if !d.Meta.Reply.IsZero() {
 			r.setReply(d.Meta.Reply)
 			r.setFinal(d.URL.Redacted())

@@ -296,7 +296,7 @@ func (u *run) get(ctx context.Context, req *fetch.Request) error {
 	}
 	switch {
 	case err == nil:
-		u.result.downloaded(res, u.job.Exists)
+		u.result.downloaded(res)
 	case res != nil:
 		u.result.Received = res.Written // for nothing, or for a later run
 	}
