@@ -154,12 +154,7 @@ func number(b []byte) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
-func fileError(err error) error {
-	if err == nil || fetch.CodeOf(err) != "" {
-		return err
-	}
-	return &fetch.Error{Op: "crawl", Code: fetch.ErrFile, Err: err}
-}
+func fileError(err error) error { return fetch.ErrFile.Wrap("crawl", err) }
 
 // Close writes what has changed and closes the file.
 func (s *State) Close() error {

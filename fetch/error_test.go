@@ -50,6 +50,20 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
+func TestOnlyErrorsWithoutAClassAreWrapped(t *testing.T) {
+	t.Parallel()
+	refused := fmt.Errorf("more: %w", &fetch.Error{Code: fetch.ErrRefused})
+	for _, err := range []error{nil, refused, fetch.ErrBusy} {
+		if got := fetch.ErrFile.Wrap("save", err); got != err {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+	got := fetch.ErrFile.Wrap("save", fs.ErrInvalid)
+	if e, ok := got.(*fetch.Error); !ok || e.Op != "save" || e.Code != fetch.ErrFile || e.Err != fs.ErrInvalid || e.Retry {
+		t.Errorf("%#v", got)
+	}
+}
+
 func TestErrorMatchesCodeAndCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("cause")

@@ -158,8 +158,8 @@ func (r *reach) tls() (*tls.Config, error) {
 
 // fileError classifies an error of the local system.
 func fileError(err error) error {
-	if err == nil || fetch.CodeOf(err) != "" || errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &fetch.Error{Code: fetch.ErrFile, Err: err}
+	return fetch.ErrFile.Wrap("", err)
 }

@@ -162,12 +162,7 @@ type mirror struct {
 	broken string // a listing that could not be read
 }
 
-func fileError(err error) error {
-	if err == nil || fetch.CodeOf(err) != "" {
-		return err
-	}
-	return &fetch.Error{Op: "mirror", Code: fetch.ErrFile, Err: err}
-}
+func fileError(err error) error { return fetch.ErrFile.Wrap("mirror", err) }
 
 // A memo is what is remembered of a URL.
 type memo struct {

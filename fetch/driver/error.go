@@ -281,3 +281,12 @@ func isTLS(err error) bool {
 	return errors.Is(err, wire.ErrEarly) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &verify) ||
 		errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
 }
+
+// Wrap returns err as an *Error of class c for the operation op, which may be "". It returns nil and
+// errors that have a class unchanged.
+func (c Code) Wrap(op string, err error) error {
+	if err == nil || CodeOf(err) != "" {
+		return err
+	}
+	return &Error{Op: op, Code: c, Err: err}
+}

@@ -93,5 +93,5 @@ func truncated(err error) error {
 	if !isCut(err) {
 		return err
 	}
-	return remotefile.Truncated(err, 0, -1)
+	return remotefile.BrokenOff(err)
 }

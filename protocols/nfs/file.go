@@ -112,7 +112,7 @@ func (r *reads) receive(xid uint32, asked int) ([]byte, error) {
 	case n == 0 && data.EOF:
 		return nil, io.EOF
 	case n == 0:
-		r.lease.err = remotefile.Violation("no bytes in answer to a READ of %d", asked)
+		r.lease.err = remotefile.Violation("no bytes in response to a READ of %d", asked)
 		return nil, r.lease.err
 	case n < asked:
 		r.size = min(r.size, max(n, leastSize))
@@ -120,7 +120,7 @@ func (r *reads) receive(xid uint32, asked int) ([]byte, error) {
 	return data.Bytes, nil
 }
 
-// data waits for the data that answers a read, which is used until release.
+// data waits for the data of a read, which is used until release.
 func (r *reads) data(xid uint32, asked int) (data nfs3.Data, err error) {
 	if r.reply, err = r.lease.receive(nfs3.Read, xid); err != nil {
 		return data, err

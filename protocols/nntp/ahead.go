@@ -125,10 +125,10 @@ func (l *lease) skipTo(t *target) error {
 		if reply.Code != replyArticle {
 			continue
 		}
-		dot := l.lines.Reader().Dot(blocks)
+		dot := l.Lines.Reader().Dot(blocks)
 		n, err := io.CopyN(io.Discard, dot, room)
 		if room -= n; err != io.EOF {
-			return l.lines.Break(cmp.Or(err, errTooMuch))
+			return l.Lines.Break(cmp.Or(err, errTooMuch))
 		}
 	}
 }
@@ -152,10 +152,10 @@ func (d *opener) askAhead(ctx context.Context, l *lease) {
 			continue
 		}
 		line := "ARTICLE " + t.argument()
-		if size += len(line) + 2; size > maxAheadBytes || l.lines.Queue(line) != nil {
+		if size += len(line) + 2; size > maxAheadBytes || l.Lines.Queue(line) != nil {
 			break
 		}
 		l.ahead = append(l.ahead, t)
 	}
-	l.lines.Flush() // an error is that of the conversation, and kept there
+	l.Lines.Flush() // an error is that of the conversation, and kept there
 }

@@ -34,11 +34,11 @@ func (d *opener) openArticle(ctx context.Context, req *driver.Request, t *target
 	if err != nil {
 		return nil, err
 	}
-	b := &articleBody{l: l, dot: l.lines.Reader().Dot(blocks)}
-	done := l.inTime()
+	b := &articleBody{l: l, dot: l.Lines.Reader().Dot(blocks)}
+	done := l.InTime()
 	b.head, err = message.ReadHead(b.dot, 0)
 	if done(); err != nil {
-		l.lines.Break(err)
+		l.Lines.Break(err)
 		l.Discard()
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (d *opener) command(ctx context.Context, t *target, verb string, want int) 
 			}
 		}
 		if reply, err = l.expect(want, "article "+t.described(), verb+" "+t.argument()); err == nil && !t.isNamedIn(reply) {
-			err = l.lines.Break(&driver.Error{Code: driver.ErrProtocol, Reply: driver.Reply{Code: reply.Code, Text: reply.Text()},
+			err = l.Lines.Break(&driver.Error{Code: driver.ErrProtocol, Reply: driver.Reply{Code: reply.Code, Text: reply.Text()},
 				Err: fmt.Errorf("the server sends another article than %s", t.argument())})
 		}
 		return err
@@ -97,8 +97,8 @@ func (d *opener) header(ctx context.Context, t *target) (*driver.Response, error
 
 // readHeader reads the answer to HEAD, to the final dot.
 func (s *session) readHeader() ([]byte, error) {
-	defer s.inTime()()
-	dot := s.lines.Reader().Dot(blocks)
+	defer s.InTime()()
+	dot := s.Lines.Reader().Dot(blocks)
 	head, err := message.ReadHead(dot, 0)
 	if err == nil {
 		_, err = io.CopyN(io.Discard, dot, message.MaxHeader) // some servers send the rest of the article too
@@ -109,7 +109,7 @@ func (s *session) readHeader() ([]byte, error) {
 	case nil:
 		err = fmt.Errorf("%w: the header of an article has no end", wire.ErrReplyTooLong)
 	}
-	return nil, s.lines.Break(err)
+	return nil, s.Lines.Break(err)
 }
 
 // articleResponse describes an article by its header.
@@ -202,7 +202,7 @@ func (b *articleBody) finish(err error) {
 			b.l.Put()
 			return
 		}
-		b.l.lines.Break(err)
+		b.l.Lines.Break(err)
 		b.l.Discard()
 	})
 }

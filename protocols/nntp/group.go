@@ -33,7 +33,7 @@ func (d *opener) openGroup(ctx context.Context, req *driver.Request, t *target) 
 	}
 	rng, err := parseGroupReply(reply)
 	if err != nil {
-		l.lines.Break(err)
+		l.Lines.Break(err)
 		l.Discard()
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (d *opener) openGroup(ctx context.Context, req *driver.Request, t *target) 
 	}
 	if d.opts.Newest > 0 && rng.count > 0 {
 		if err := l.newest(t.group, &rng, d.opts.Newest); err != nil {
-			l.lines.Break(err)
+			l.Lines.Break(err)
 			l.Discard()
 			return nil, err
 		}
@@ -106,10 +106,10 @@ func (l *lease) newest(group string, g *numberRange, newest int) error {
 		}
 		if r.Code == replyGroup {
 			// After n numbers, each further one drops the first.
-			defer l.inTime()()
+			defer l.InTime()()
 			last := make([]uint64, 0, min(n, 1<<16))
 			at := 0
-			for line, err := range l.lines.Reader().DotLines(blocks, 0) {
+			for line, err := range l.Lines.Reader().DotLines(blocks, 0) {
 				if err != nil {
 					return err
 				}
@@ -199,12 +199,12 @@ func (l *lease) ask(verb string, g numberRange, yield func([]byte, error) bool) 
 			if step > 1 {
 				line += "-" + strconv.FormatUint(last, 10)
 			}
-			if err := l.lines.Queue(line); err != nil {
+			if err := l.Lines.Queue(line); err != nil {
 				return err
 			}
 			next = last + 1
 		}
-		return l.lines.Flush()
+		return l.Lines.Flush()
 	}
 	// The first command is not pipelined: the server may not know it.
 	if err := send(1); err != nil {
@@ -252,9 +252,9 @@ func (l *lease) block(verb string, number uint64, yield func([]byte, error) bool
 		}
 		return yield(overviewLine(number, message.ParseHeader(head)), nil)
 	}
-	for line, err := range l.lines.Reader().DotLines(blocks, 0) {
+	for line, err := range l.Lines.Reader().DotLines(blocks, 0) {
 		if err != nil && !wire.IsLineCut(err) {
-			yield(nil, l.lines.Break(err))
+			yield(nil, l.Lines.Break(err))
 			return false
 		}
 		if !yield(bytes.TrimRight(line, "\r"), nil) {

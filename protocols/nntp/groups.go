@@ -140,14 +140,14 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 	case r.Code != replyList:
 		return nil, nil
 	}
-	defer l.inTime()()
+	defer l.InTime()()
 	texts, size := make(map[string]string), 0
-	for line, err := range l.lines.Reader().DotLines(blocks, 0) {
+	for line, err := range l.Lines.Reader().DotLines(blocks, 0) {
 		if err != nil {
-			return nil, l.lines.Break(err)
+			return nil, l.Lines.Break(err)
 		}
 		if size += len(line) + 32; size > maxDescriptions {
-			return nil, l.lines.Break(errTooMuch)
+			return nil, l.Lines.Break(errTooMuch)
 		}
 		i := bytes.IndexAny(line, "\t ")
 		if i < 0 {
@@ -162,9 +162,9 @@ func (l *lease) descriptions(pattern string) (map[string]string, error) {
 // ignore it.
 func (l *lease) groupLines(pattern string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for line, err := range l.lines.Reader().DotLines(blocks, 0) {
+		for line, err := range l.Lines.Reader().DotLines(blocks, 0) {
 			if err != nil {
-				yield(nil, l.lines.Break(err))
+				yield(nil, l.Lines.Break(err))
 				return
 			}
 			name, _, _ := bytes.Cut(line, []byte(" "))

@@ -75,7 +75,7 @@ func (b *listing) Read(p []byte) (int, error) {
 	n := 0
 	for n < len(p) && b.err == nil {
 		if len(b.out) == 0 {
-			if n > 0 && b.l.lines.Reader().Buffered() == 0 {
+			if n > 0 && b.l.Lines.Reader().Buffered() == 0 {
 				break // rather than wait for the server
 			}
 			line, err, ok := b.next()

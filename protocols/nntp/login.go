@@ -16,13 +16,13 @@ var errPlaintext = errors.New("the server wants a login, and the password would 
 
 // login authenticates after a reply 480 (RFC 4643), under TLS if the server has it.
 func (d *opener) login(ctx context.Context, t *target, s *session) error {
-	if !s.secure && s.can("STARTTLS", "") {
+	if !s.Secure && s.can("STARTTLS", "") {
 		if err := s.upgrade(ctx); err != nil {
 			return err
 		}
 	}
 	most := maxLogins
-	if !s.secure && !d.opts.AllowPlaintext {
+	if !s.Secure && !d.opts.AllowPlaintext {
 		_, named := t.login.Password()
 		if !named || d.env.Foreign(ctx) {
 			return &driver.Error{Code: driver.ErrAuth, Err: errPlaintext,
@@ -66,7 +66,7 @@ func (s *session) authenticate(cred driver.Credential) error {
 		return err
 	}
 	if r.Code == replyPassword {
-		if err := s.lines.SendSecret("AUTHINFO PASS "+cred.Password, "AUTHINFO PASS ********"); err != nil {
+		if err := s.Lines.SendSecret("AUTHINFO PASS "+cred.Password, "AUTHINFO PASS ********"); err != nil {
 			return err
 		}
 		if r, err = s.reply(); err != nil {
@@ -88,12 +88,12 @@ func (s *session) plain(cred driver.Credential) error {
 	if len(line) > longest {
 		line = command
 	}
-	if err := s.lines.SendSecret(line, command+" ********"); err != nil {
+	if err := s.Lines.SendSecret(line, command+" ********"); err != nil {
 		return err
 	}
 	r, err := s.reply()
 	if err == nil && r.Code == replySASLMore && line == command {
-		if err = s.lines.SendSecret(answer, "********"); err == nil {
+		if err = s.Lines.SendSecret(answer, "********"); err == nil {
 			r, err = s.reply()
 		}
 	}
@@ -101,7 +101,7 @@ func (s *session) plain(cred driver.Credential) error {
 	case err != nil:
 		return err
 	case r.Code == replySASLMore:
-		return s.lines.Break(failure("the login goes on after the password", r))
+		return s.Lines.Break(failure("the login goes on after the password", r))
 	case r.Code != replyLoggedIn:
 		return failure("login", r)
 	}

@@ -85,9 +85,9 @@ func newDriver(env driver.Env, opts Options) *opener {
 		warned: bounded.NewSet[string](maxWarned),
 		pool: driver.NewPool[serverKey](env, driver.PoolOptions[*session]{
 			MaxIdle: conns, MaxOpen: conns, IdleTimeout: idleTimeout,
-			Conn:  func(s *session) (*driver.Conn, int) { return s.conn, s.lines.Reader().Buffered() },
-			Valid: func(s *session) bool { return s.lines.Err() == nil },
-			Close: func(s *session) { s.close() },
+			Conn:  func(s *session) (*driver.Conn, int) { return s.Conn, s.Lines.Reader().Buffered() },
+			Valid: func(s *session) bool { return s.Lines.Err() == nil },
+			Close: func(s *session) { s.Close() },
 		}),
 		server: sync.OnceValues(func() (uri.URI, error) { return findServer(opts.Server) }),
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/driver/wire"
+	"github.com/urlget/urlget/protocols/internal/mailsession"
 )
 
 // A serverKey names connections that are interchangeable.
@@ -24,55 +25,39 @@ const maxLine = 60 << 10
 
 // A session is a connection to a news server that is ready for commands.
 type session struct {
-	env    driver.Env
-	conn   *driver.Conn
-	lines  *wire.Lines
-	host   string
-	secure bool
-	mute   bool              // the greeting said that posting is not allowed
-	caps   map[string]string // label in upper case to arguments; nil for servers of RFC 977
-	group  string            // the selected one
+	mailsession.Session
+	mute  bool              // the greeting said that posting is not allowed
+	caps  map[string]string // label in upper case to arguments; nil for servers of RFC 977
+	group string            // the selected one
 }
 
 // blocks are the rules of multi-line answers (RFC 3977, section 3.1.1).
 var blocks = wire.DotOptions{}
 
 // dial connects, waits for the greeting and asks for the capabilities.
-func (d *opener) dial(ctx context.Context, t *target) (_ *session, err error) {
-	conn, err := d.env.Dial(ctx, "tcp", t.addr())
-	if err != nil {
-		return nil, err
-	}
-	if t.tls {
-		if err = conn.Handshake(ctx, d.env.TLSConfig(ctx, t.host)); err != nil {
-			return nil, err
-		}
-	}
-	s := &session{env: d.env, conn: conn, lines: wire.NewLines(conn, maxLine), host: t.host, secure: t.tls}
-	conn.PieceLines()
-	release := conn.Bind(ctx)
-	defer func() {
-		if !release() && err == nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			s.close()
-		}
-	}()
+func (d *opener) dial(ctx context.Context, t *target) (*session, error) {
+	s := &session{}
+	srv := &mailsession.Server{Host: t.host, Port: t.port, TLS: t.tls}
+	return s, s.Dial(ctx, d.env, srv, maxLine, func() error { return d.greet(ctx, s) })
+}
+
+// greet has the conversation up to the capabilities.
+func (d *opener) greet(ctx context.Context, s *session) error {
+	s.Conn.PieceLines()
 	greeting, err := s.reply()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if greeting.Code != replyPosting && greeting.Code != replyNoPosting {
-		return nil, failure("the server does not serve us", greeting)
+		return failure("the server does not serve us", greeting)
 	}
 	s.mute = greeting.Code == replyNoPosting
-	if d.opts.StartTLS && !s.secure {
+	if d.opts.StartTLS && !s.Secure {
 		if err := s.startTLS(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return s, s.begin()
+	return s.begin()
 }
 
 // begin asks for the capabilities and switches to the mode of readers.
@@ -109,14 +94,14 @@ func (s *session) capabilities() error {
 		return err
 	}
 	s.caps = make(map[string]string)
-	defer s.inTime()()
+	defer s.InTime()()
 	size := 0
-	for line, err := range s.lines.Reader().DotLines(blocks, 0) {
+	for line, err := range s.Lines.Reader().DotLines(blocks, 0) {
 		if size += len(line) + 2; err == nil && size > maxCapabilities {
 			err = fmt.Errorf("%w: more than %d bytes of capabilities", wire.ErrReplyTooLong, maxCapabilities)
 		}
 		if err != nil {
-			return s.lines.Break(err)
+			return s.Lines.Break(err)
 		}
 		label, args, _ := strings.Cut(string(line), " ")
 		s.caps[strings.ToUpper(label)] = args
@@ -130,19 +115,15 @@ func (s *session) can(label, arg string) bool {
 	return ok && (arg == "" || strings.Contains(" "+strings.ToUpper(args)+" ", " "+arg+" "))
 }
 
-// inTime bounds all that is read, until the function that it returns is called, by the time for one
-// reply.
-func (s *session) inTime() (done func()) { return s.conn.ReplyTimeout(s.env.Timeouts().Reply) }
-
 // reply reads one reply within the reply timeout.
 func (s *session) reply() (wire.Reply, error) {
-	defer s.inTime()()
-	return s.lines.Reply()
+	defer s.InTime()()
+	return s.Lines.Reply()
 }
 
 // cmd sends a command and reads the reply.
 func (s *session) cmd(line string) (wire.Reply, error) {
-	if err := s.lines.Send(line); err != nil {
+	if err := s.Lines.Send(line); err != nil {
 		return wire.Reply{}, err
 	}
 	return s.reply()
@@ -162,28 +143,21 @@ func (s *session) expect(code int, what, line string) (wire.Reply, error) {
 func (s *session) refused(what string, r wire.Reply) error {
 	err := failure(what, r)
 	if r.Code < 400 {
-		return s.lines.Break(err)
+		return s.Lines.Break(err)
 	}
 	return err
 }
 
-// startTLS upgrades the connection. The server discards its earlier state (RFC 4642, section
-// 2.2.2).
+// startTLS begins TLS. The server discards its earlier state (RFC 4642, section 2.2.2).
 func (s *session) startTLS(ctx context.Context) error {
 	r, err := s.cmd("STARTTLS")
-	if err != nil {
-		return err
+	if err == nil && r.Code != replyStartTLS {
+		err = failure("the server does not begin TLS", r)
 	}
-	if r.Code != replyStartTLS {
-		e := failure("the server does not begin TLS", r)
-		e.Code, e.Retry = driver.ErrTLS, false
-		return e
+	if err = s.StartTLS(ctx, err); err == nil {
+		s.group, s.caps = "", nil
 	}
-	if err := s.lines.Upgrade(func() error { return s.conn.Handshake(ctx, s.env.TLSConfig(ctx, s.host)) }); err != nil {
-		return err
-	}
-	s.secure, s.group, s.caps = true, "", nil
-	return nil
+	return err
 }
 
 // selectGroup makes group the selected one and returns the reply to that.
@@ -195,10 +169,6 @@ func (s *session) selectGroup(group string) (wire.Reply, error) {
 	}
 	return r, err
 }
-
-// close closes the connection without QUIT and without the closing alert of TLS: a connection that
-// is given up may be in the middle of a reply.
-func (s *session) close() { s.conn.Abort() }
 
 // A lease is a session in use, bound to the context of one request.
 type lease struct {
@@ -219,7 +189,7 @@ func (l *lease) Put() {
 	switch {
 	case len(l.ahead) == 0:
 		l.Lease.Put()
-	case !l.Unbind() || l.lines.Err() != nil || !l.line.Keep(l, l.Discard):
+	case !l.Unbind() || l.Lines.Err() != nil || !l.line.Keep(l, l.Discard):
 		l.Discard()
 	}
 }
@@ -240,7 +210,7 @@ func (d *opener) with(ctx context.Context, t *target, op func(*lease) error) (*l
 			return l, nil
 		}
 		// Servers drop idle connections silently or with a reply 400.
-		stale := pooled.Reused && ctx.Err() == nil && (isHangup(l.lines.Err()) || replyCode(err) == 400)
+		stale := pooled.Reused && ctx.Err() == nil && (isHangup(l.Lines.Err()) || replyCode(err) == 400)
 		if stale || replyCode(err) == 400 {
 			l.Discard()
 		} else {
@@ -266,7 +236,7 @@ func (d *opener) attempt(ctx context.Context, t *target, l *lease, op func(*leas
 			if err := d.login(ctx, t, l.session); err != nil {
 				return err
 			}
-		case code == replyTLSNeeded && !l.secure && l.can("STARTTLS", ""):
+		case code == replyTLSNeeded && !l.Secure && l.can("STARTTLS", ""):
 			if err := l.upgrade(ctx); err != nil {
 				return err
 			}

@@ -30,5 +30,5 @@ func truncated(err error) error {
 	if !errors.Is(err, errLost) {
 		return err
 	}
-	return remotefile.Truncated(err, 0, -1)
+	return remotefile.BrokenOff(err)
 }

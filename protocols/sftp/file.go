@@ -90,7 +90,7 @@ const (
 // newBody returns the body for the part of the file that is requested, and sends the first reads. The
 // size of a file that seems to be empty is not known.
 func (f *flight) newBody(handle string, req *driver.Request, meta *driver.Meta) (*remotefile.Body[*request], error) {
-	if meta.Size > 0 || meta.Size == 0 && req.Range.Offset > 0 {
+	if meta.Size >= 0 {
 		if err := remotefile.SelectPart(req, meta, remotefile.Same(req.IfChanged, meta.Validator)); err != nil {
 			return nil, err
 		}

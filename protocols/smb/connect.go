@@ -11,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/smb2"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // maxLogins bounds the credentials that are tried.
@@ -68,7 +69,7 @@ func (s *session) negotiate() error {
 	s.dialect = r.Dialect
 	switch {
 	case !slices.Contains(dialects, r.Dialect):
-		return s.fail(violation("the server chose dialect %#04x, which it was not offered", r.Dialect))
+		return s.fail(remotefile.Violation("the server chose dialect %#04x, which it was not offered", r.Dialect))
 	case r.Dialect == smb2.Dialect311:
 		s.hash.Add(m.b)
 		if err := s.contexts(m, &r); err != nil {
@@ -83,7 +84,7 @@ func (s *session) negotiate() error {
 		most = min(most, maxOther)
 	}
 	if most < 1024 {
-		return s.fail(violation("the server sends at most %d bytes at once", most))
+		return s.fail(remotefile.Violation("the server sends at most %d bytes at once", most))
 	}
 	s.read = int(most)
 	return nil
@@ -93,21 +94,21 @@ func (s *session) negotiate() error {
 func (s *session) contexts(m message, r *smb2.NegotiateResponse) error {
 	c, err := smb2.ParseContexts(m.b, r.ContextOffset, r.ContextCount)
 	if err != nil {
-		return s.fail(violation("%v in answer to %v", err, m.Command))
+		return s.fail(remotefile.Violation("%v in answer to %v", err, m.Command))
 	}
 	if !slices.Equal(c.Hashes, []uint16{smb2.HashSHA512}) {
-		return s.fail(violation("the server does not hash the negotiation"))
+		return s.fail(remotefile.Violation("the server does not hash the negotiation"))
 	}
 	s.signing = smb2.SignCMAC
 	if len(c.Signing) > 0 {
 		s.signing = c.Signing[0]
 	}
 	if s.signing != smb2.SignGMAC && s.signing != smb2.SignCMAC {
-		return s.fail(violation("the server chose algorithm %d for signatures", s.signing))
+		return s.fail(remotefile.Violation("the server chose algorithm %d for signatures", s.signing))
 	}
 	if len(c.Ciphers) > 0 && c.Ciphers[0] != 0 { // 0: the server knows none of those that were offered
 		if s.cipher = c.Ciphers[0]; !slices.Contains(ciphers, s.cipher) {
-			return s.fail(violation("the server chose cipher %d, which it was not offered", s.cipher))
+			return s.fail(remotefile.Violation("the server chose cipher %d, which it was not offered", s.cipher))
 		}
 	}
 	return nil
@@ -168,7 +169,7 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 	first := smb2.NTLMNegotiate()
 	m, r, token, err := s.token(smb2.FirstToken(first))
 	if err == nil && m.Status == smb2.StatusOK {
-		err = s.fail(violation("the server asks for no password"))
+		err = s.fail(remotefile.Violation("the server asks for no password"))
 	}
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 		next, key, err = smb2.NTLMAuthenticate(first, challenge, a)
 	}
 	if err != nil {
-		return s.fail(violation("%v", err))
+		return s.fail(remotefile.Violation("%v", err))
 	}
 	if m, r, _, err = s.token(smb2.LastToken(next, key)); err != nil {
 		s.hash = before
@@ -190,7 +191,7 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 	isGuest := r.SessionFlags&(smb2.SessionFlagIsGuest|smb2.SessionFlagIsNull) != 0
 	switch {
 	case m.Status != smb2.StatusOK:
-		return s.fail(violation("the login does not end"))
+		return s.fail(remotefile.Violation("the login does not end"))
 	case isGuest && guest:
 		return nil
 	case isGuest:
@@ -198,7 +199,7 @@ func (s *session) setup(a smb2.Account, guest bool) error {
 	}
 	s.signer = smb2.NewSigner(s.dialect, s.signing, key, &s.hash)
 	if !s.signer.Verify(m.b) {
-		return s.fail(violation("the server's signature is wrong: it does not know the password, or somebody on the way changed something"))
+		return s.fail(remotefile.Violation("the server's signature is wrong: it does not know the password, or somebody on the way changed something"))
 	}
 	if s.cipher != 0 {
 		if s.sealer, err = smb2.NewSealer(s.dialect, s.cipher, s.id, key, &s.hash); err != nil {

@@ -8,18 +8,11 @@ import (
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/smb2"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // errLost marks the failure of a connection, as opposed to a refusal by the server.
 var errLost = errors.New("connection lost")
-
-// errNotDirectory is the error for listing a file.
-var errNotDirectory = fmt.Errorf("not a directory: %w", errors.ErrUnsupported)
-
-// violation returns the error for a server that violates the protocol.
-func violation(format string, args ...any) error {
-	return &driver.Error{Code: driver.ErrProtocol, Err: fmt.Errorf(format, args...)}
-}
 
 // cut returns the error for a connection that failed. If the server ended it, that is errLost.
 func cut(err error) error {
@@ -31,17 +24,13 @@ func cut(err error) error {
 	return err
 }
 
-// truncated returns the error for content that was cut short by a lost connection. Other errors are
+// truncated returns the error for a listing that was cut short by a lost connection. Other errors are
 // returned unchanged.
-func truncated(err error, got, want int64) error {
-	var e *driver.Error
-	if !errors.Is(err, errLost) || !errors.As(err, &e) {
+func truncated(err error) error {
+	if !errors.Is(err, errLost) {
 		return err
 	}
-	if want == 0 {
-		return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("the listing breaks off: %w", e.Err)}
-	}
-	return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("after %d of %d bytes: %w", got, want, e.Err)}
+	return remotefile.BrokenOff(err)
 }
 
 // refusal returns the error for the status of an answer.

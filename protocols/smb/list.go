@@ -2,17 +2,15 @@ package smb
 
 import (
 	"strings"
+	"time"
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/smb2"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
-const (
-	// listType is the media type of a directory: one URL per line (RFC 2483, section 5).
-	listType = "text/uri-list"
-	// maxShares bounds what a server tells of its shares, in bytes.
-	maxShares = 1 << 20
-)
+// maxShares bounds what a server tells of its shares, in bytes.
+const maxShares = 1 << 20
 
 // Sys is the additional information about an entry of a listing.
 type Sys struct {
@@ -22,11 +20,9 @@ type Sys struct {
 
 // directory returns the response for a directory.
 func (d *opener) directory(l lease, t *target, f *file) (*driver.Response, error) {
-	meta := driver.Meta{Kind: driver.KindListing, ContentType: listType, Size: -1, Name: driver.SafeName(t.name())}
-	meta.ModTime = f.modTime()
-	base := t.directory()
-	resp := &driver.Response{Meta: meta, URL: member(base, "", false), Body: driver.NoBody}
-	if t.req.Op == driver.OpStat {
+	base := t.Directory()
+	resp, read := remotefile.Listing(t.req, remotefile.Member(base, "", false), t.name(), f.modTime())
+	if !read {
 		return resp, l.Conn.close(f)
 	}
 	list := &listing{lease: l, file: f, base: base}
@@ -53,15 +49,15 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 			}
 		}
 		if err != nil {
-			yield(driver.Part{}, truncated(err, 0, 0))
+			yield(driver.Part{}, truncated(err))
 			return
 		}
 		for _, m := range members {
 			if m.Name == "." || m.Name == ".." {
 				continue
 			}
-			if m.Name == "" || strings.ContainsAny(m.Name, "/\x00") {
-				yield(driver.Part{}, violation("%q is not the name of a member", m.Name))
+			if !remotefile.IsName(m.Name) {
+				yield(driver.Part{}, remotefile.Violation("%q is not the name of a member", m.Name))
 				return
 			}
 			if strings.Contains(m.Name, `\`) { // Samba has such files, and nobody can ask for them
@@ -91,25 +87,19 @@ func (l *listing) next() ([]smb2.Member, error) {
 	}
 	members, err := smb2.ParseMembers(data)
 	if err != nil {
-		return nil, s.fail(violation("%v", err))
+		return nil, s.fail(remotefile.Violation("%v", err))
 	}
 	return members, nil
 }
 
 // entry returns the entry for a member.
 func entry(base string, m smb2.Member) driver.Entry {
-	isDir := m.Attributes&smb2.AttributeDirectory != 0
-	e := driver.Entry{Name: m.Name, Rel: "item", Size: -1, ModTime: smb2.Time(m.Written), URL: member(base, m.Name, isDir),
-		Sys: Sys{Attributes: attributes(m.Attributes)}}
+	isDir, sys := m.Attributes&smb2.AttributeDirectory != 0, Sys{Attributes: attributes(m.Attributes)}
+	u := remotefile.Member(base, m.Name, isDir)
 	if isDir {
-		e.Kind, e.ContentType = driver.EntryListing, listType
-		return e
+		return remotefile.Directory(u, m.Name, smb2.Time(m.Written), sys)
 	}
-	e.ContentType = driver.TypeByName(m.Name)
-	if size := int64(m.Size); size >= 0 {
-		e.Size = size
-	}
-	return e
+	return remotefile.File(u, m.Name, max(int64(m.Size), -1), smb2.Time(m.Written), sys)
 }
 
 // attributes returns letters for those that are set ([MS-FSCC], section 2.6).
@@ -128,8 +118,8 @@ func attributes(bits uint32) string {
 
 // shares returns the response for the shares of a server.
 func (d *opener) shares(l lease, t *target) (*driver.Response, error) {
-	resp := &driver.Response{Meta: driver.Meta{Kind: driver.KindListing, ContentType: listType, Size: -1}, URL: member(t.base, "", false), Body: driver.NoBody}
-	if t.req.Op == driver.OpStat {
+	resp, read := remotefile.Listing(t.req, remotefile.Member(t.Base, "", false), "", time.Time{})
+	if !read {
 		return resp, nil
 	}
 	all, err := l.Conn.shares(t.url.Host())
@@ -141,8 +131,7 @@ func (d *opener) shares(l lease, t *target) (*driver.Response, error) {
 		if !s.IsDisk() || s.Name == "" || strings.ContainsAny(s.Name, "/\\\x00") {
 			continue
 		}
-		e := driver.Entry{Name: s.Name, Kind: driver.EntryListing, Rel: "item", ContentType: listType, Size: -1,
-			URL: member(t.base, s.Name, true), Sys: Sys{Remark: s.Remark}}
+		e := remotefile.Directory(remotefile.Member(t.Base, s.Name, true), s.Name, time.Time{}, Sys{Remark: s.Remark})
 		if !e.URL.IsZero() {
 			entries = append(entries, driver.URIListPart("", e))
 		}
@@ -169,7 +158,7 @@ func (s *session) shares(server string) ([]smb2.Share, error) {
 		return nil, err
 	}
 	if err := smb2.BoundShares(bound); err != nil {
-		return nil, s.fail(violation("%v", err))
+		return nil, s.fail(remotefile.Violation("%v", err))
 	}
 	got, err := s.transceive(f, smb2.AskShares(server))
 	if err != nil {
@@ -179,7 +168,7 @@ func (s *session) shares(server string) ([]smb2.Share, error) {
 	for {
 		stub, rest, last, ok, err := smb2.Fragment(got)
 		if err != nil {
-			return nil, s.fail(violation("%v", err))
+			return nil, s.fail(remotefile.Violation("%v", err))
 		}
 		if got = rest; ok {
 			if all = append(all, stub...); !last {
@@ -192,12 +181,12 @@ func (s *session) shares(server string) ([]smb2.Share, error) {
 			return nil, err
 		}
 		if got = append(got, more...); len(all)+len(got) > maxShares {
-			return nil, s.fail(violation("more about shares than %d bytes", maxShares))
+			return nil, s.fail(remotefile.Violation("more about shares than %d bytes", maxShares))
 		}
 	}
 	list, err := smb2.ParseShares(all)
 	if err != nil {
-		return nil, s.fail(violation("%v", err))
+		return nil, s.fail(remotefile.Violation("%v", err))
 	}
 	return list, s.close(f)
 }
@@ -217,7 +206,7 @@ func (s *session) readPipe(f *file) ([]byte, error) {
 	req := &smb2.ReadRequest{Padding: smb2.ReadDataOffset, Length: maxPipe, FileID: f.FileID}
 	_, data, err := s.ask(smb2.Read, maxOther, req, nil, &smb2.ReadResponse{}, smb2.StatusBufferOverflow)
 	if err == nil && len(data) == 0 {
-		err = s.fail(violation("an answer about shares that does not go on"))
+		err = s.fail(remotefile.Violation("an answer about shares that does not go on"))
 	}
 	return data, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/internal/codec/smb2"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 const (
@@ -90,7 +91,7 @@ func (s *session) send(c smb2.Command, n int, body smb2.Body, buffer []byte) (ui
 	}
 	cost := s.charge(n)
 	if cost > s.credits {
-		return 0, s.fail(violation("the server grants no credit for a request"))
+		return 0, s.fail(remotefile.Violation("the server grants no credit for a request"))
 	}
 	h := smb2.Header{Command: c, MessageID: s.next, TreeID: s.tree, SessionID: s.id, Credits: uint16(max(1, cost+wantCredits-s.credits))}
 	if s.large {
@@ -135,19 +136,19 @@ func (s *session) receive() (message, error) {
 		}
 		if m.MessageID == 1<<64-1 { // a break of a lock that was never asked for
 			if s.pending++; s.pending > maxPending {
-				return message{}, s.fail(violation("messages that nobody asked for"))
+				return message{}, s.fail(remotefile.Violation("messages that nobody asked for"))
 			}
 			s.recycle(m)
 			continue
 		}
 		c, ok := s.waiting[m.MessageID]
 		if !ok || c != m.Command || m.Flags&smb2.FlagResponse == 0 {
-			return message{}, s.fail(violation("an answer that nobody asked for"))
+			return message{}, s.fail(remotefile.Violation("an answer that nobody asked for"))
 		}
 		s.credits = min(s.credits+int(m.Credits), 1<<16)
 		if m.Status == smb2.StatusPending && m.Flags&smb2.FlagAsync != 0 && (m.sealed || !s.sealing) {
 			if s.pending++; s.pending > maxPending {
-				return message{}, s.fail(violation("the server asks for patience again and again"))
+				return message{}, s.fail(remotefile.Violation("the server asks for patience again and again"))
 			}
 			s.recycle(m)
 			continue
@@ -169,9 +170,9 @@ func (s *session) authenticate(m message) error {
 	case m.Status == smb2.StatusSessionDeleted && m.Flags&smb2.FlagSigned == 0:
 		return refusal(m.Command, m.Status) // the server no longer has the key
 	case s.sealing:
-		return violation("an answer that is not encrypted, so somebody on the way may have changed it")
+		return remotefile.Violation("an answer that is not encrypted, so somebody on the way may have changed it")
 	case !s.signer.Verify(m.b):
-		return violation("the signature of an answer is wrong, so somebody on the way may have changed it")
+		return remotefile.Violation("the signature of an answer is wrong, so somebody on the way may have changed it")
 	}
 	return nil
 }
@@ -184,7 +185,7 @@ func (s *session) readMessage() (message, error) {
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n < smb2.HeaderSize || n > maxMessage {
-		return message{}, violation("a message of %d bytes, or another protocol", n)
+		return message{}, remotefile.Violation("a message of %d bytes, or another protocol", n)
 	}
 	var b []byte
 	if last := len(s.free) - 1; n > maxOther && last >= 0 {
@@ -201,7 +202,7 @@ func (s *session) readMessage() (message, error) {
 	var err error
 	if m.sealed = s.sealer != nil && smb2.IsSealed(m.b); m.sealed {
 		if m.b, err = s.sealer.Open(m.b); err != nil {
-			return message{}, violation("%v", err)
+			return message{}, remotefile.Violation("%v", err)
 		}
 	}
 	if m.Header, err = smb2.ParseHeader(m.b); err != nil {
@@ -225,7 +226,7 @@ func (s *session) ask(c smb2.Command, n int, req smb2.Body, buffer []byte, r smb
 		return message{}, nil, err
 	}
 	if m.MessageID != id {
-		return message{}, nil, s.fail(violation("the answer to another request"))
+		return message{}, nil, s.fail(remotefile.Violation("the answer to another request"))
 	}
 	if err := s.judge(m, allowed...); err != nil {
 		return m, nil, err
@@ -260,7 +261,7 @@ func (s *session) judge(m message, allowed ...smb2.Status) error {
 func (s *session) parse(m message, r smb2.Body) ([]byte, error) {
 	data, err := smb2.Parse(m.b, r)
 	if err != nil {
-		return nil, s.fail(violation("%v in answer to %v", err, m.Command))
+		return nil, s.fail(remotefile.Violation("%v in answer to %v", err, m.Command))
 	}
 	return data, nil
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // Options configures the driver. The zero value is the default.
@@ -111,17 +112,13 @@ func (d *opener) answer(l lease, t *target) (*driver.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case f.isDir():
+	if f.isDir() {
 		return d.directory(l, t, f)
-	case t.dir:
-		err = &driver.Error{Code: driver.ErrNotFound, Err: errors.New("not a directory, as the slash at the end of the URL says")}
-	case t.req.Op == driver.OpList:
-		err = &driver.Error{Code: driver.ErrNotRetrievable, Err: errNotDirectory}
-	default:
-		return d.file(l, t, f)
 	}
-	return nil, errors.Join(err, l.Conn.close(f))
+	if err := remotefile.NoDirectory(t.req, t.Dir); err != nil {
+		return nil, errors.Join(err, l.Conn.close(f))
+	}
+	return d.file(l, t, f)
 }
 
 // Explain implements driver.Explainer.

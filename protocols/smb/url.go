@@ -1,13 +1,13 @@
 package smb
 
 import (
-	"errors"
 	"path"
 	"strings"
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/internal/codec/smb2"
+	"github.com/urlget/urlget/protocols/internal/remotefile"
 )
 
 // maxPath bounds a path, in characters of UTF-16 (its length is sent in 16 bits, of bytes).
@@ -21,10 +21,7 @@ type target struct {
 	addr  string
 	share string // "" for the list of shares
 	path  string // within the share, with backslashes
-	dir   bool   // the URL ends with a slash
-	base  string // the URL up to the path, with the slash after the host
-	text  string // the rest, encoded, without a trailing slash
-
+	remotefile.Path
 	from    string // the host that led here, on which credentials may depend; "" if it is the same
 	foreign bool
 }
@@ -33,7 +30,7 @@ type target struct {
 func newTarget(req *driver.Request) (*target, error) {
 	u := req.URL.WithoutFragment()
 	if u.Host() == "" {
-		return nil, malformed("no host")
+		return nil, remotefile.Malformed("no host")
 	}
 	t := &target{req: req, url: u, login: u.Userinfo(), addr: u.HostPort(defaultPort)}
 	if from := req.From; !from.IsZero() && from.Host() != u.Host() {
@@ -41,34 +38,28 @@ func newTarget(req *driver.Request) (*target, error) {
 	}
 	for _, part := range []string{t.login.Name, t.login.Password} {
 		if _, ok := smb2.AppendUTF16(nil, part); !ok || strings.ContainsAny(part, "\r\n\x00") {
-			return nil, malformed("user name or password with a control character or other than UTF-8")
+			return nil, remotefile.Malformed("user name or password with a control character or other than UTF-8")
 		}
 	}
-	written := u.URLPath()
-	t.base = strings.TrimSuffix(u.String(), written)
-	if !strings.HasSuffix(t.base, "/") {
-		t.base += "/"
-	}
-	return t, t.setPath(written)
+	t.Path, _ = remotefile.PathOf(u)
+	return t, t.setPath()
 }
 
-// setPath decodes the path as written after the slash that follows the host.
-func (t *target) setPath(written string) error {
-	t.dir = written == "" || strings.HasSuffix(written, "/")
-	t.text = strings.TrimRight(written, "/")
+// setPath decodes the path.
+func (t *target) setPath() error {
 	var names []string
-	for part := range strings.SplitSeq(t.text, "/") {
+	for part := range strings.SplitSeq(t.Text, "/") {
 		name := uri.UnescapeRaw(part)
 		utf16, ok := smb2.AppendUTF16(nil, name)
 		switch {
 		case name == "":
 			continue
 		case !ok:
-			return malformed("a name is not UTF-8")
+			return remotefile.Malformed("a name is not UTF-8")
 		case strings.ContainsAny(name, "/\\\x00"), name == ".", name == "..":
-			return malformed("a name that could lead elsewhere")
+			return remotefile.Malformed("a name that could lead elsewhere")
 		case len(utf16) > 2*maxPath:
-			return malformed("the path is too long")
+			return remotefile.Malformed("the path is too long")
 		}
 		names = append(names, name)
 	}
@@ -77,7 +68,7 @@ func (t *target) setPath(written string) error {
 	}
 	t.share, t.path = names[0], strings.Join(names[1:], `\`)
 	if len(smb2.UTF16(t.path)) > 2*maxPath {
-		return malformed("the path is too long")
+		return remotefile.Malformed("the path is too long")
 	}
 	return nil
 }
@@ -104,33 +95,8 @@ func (t *target) key() key {
 
 // name returns the last element of the path, or "" if it has none.
 func (t *target) name() string {
-	if t.text == "" {
+	if t.Text == "" {
 		return ""
 	}
-	return uri.UnescapeRaw(path.Base(t.text))
-}
-
-// directory returns the URL of t, a directory, with a trailing slash.
-func (t *target) directory() string {
-	if t.text == "" {
-		return t.base
-	}
-	return t.base + strings.ReplaceAll(t.text, "?", "%3F") + "/"
-}
-
-// member returns the URL of a member of the directory dir.
-func member(dir, name string, isDir bool) uri.URI {
-	text := uri.Escape(name)
-	if isDir {
-		text += "/"
-	}
-	u, err := uri.Parse(dir + text)
-	if err != nil {
-		return uri.URI{} // it would be too long
-	}
-	return u
-}
-
-func malformed(reason string) error {
-	return &driver.Error{Code: driver.ErrURL, Err: errors.New(reason)}
+	return uri.UnescapeRaw(path.Base(t.Text))
 }

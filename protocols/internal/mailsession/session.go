@@ -1,6 +1,6 @@
 // Package mailsession holds the part of a session that the drivers of mail servers share: the
 // connection, TLS on it, the login, the pool of sessions that are logged in, and the body that ends
-// the use of one.
+// the use of one. The first two serve news servers too.
 package mailsession
 
 import (

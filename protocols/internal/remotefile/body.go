@@ -13,7 +13,7 @@ import (
 // Reads performs the reads of a Body. R stands for a read that was sent. The functions are called by
 // one goroutine at a time. Those without which a Body can do may be nil.
 type Reads[R any] struct {
-	// MinWindow and MaxWindow limit the number of reads in flight, which grows with each answer.
+	// MinWindow and MaxWindow limit the number of reads in flight, which grows with each response.
 	MinWindow, MaxWindow int
 	// Size limits how much one read asks for, in bytes.
 	Size int
@@ -22,7 +22,7 @@ type Reads[R any] struct {
 	Send func(offset int64, size int, ahead bool) (read R, asked int, err error)
 	// Flush sends what Send collected.
 	Flush func() error
-	// Receive waits for the data that answers a read. The error at the end of the file is io.EOF.
+	// Receive waits for the data of a read. The error at the end of the file is io.EOF.
 	Receive func(read R, asked int) ([]byte, error)
 	// Release frees the data that Receive returned last, if any.
 	Release func()
@@ -136,7 +136,7 @@ func (b *Body[R]) next() ([]byte, error) {
 	head := &b.queue[0]
 	data, err := b.reads.Receive(head.read, head.asked)
 	if err == nil && (len(data) == 0 || len(data) > head.asked) {
-		err = Violation("%d bytes in answer to a READ of %d", len(data), head.asked)
+		err = Violation("%d bytes in response to a READ of %d", len(data), head.asked)
 	}
 	if err != nil {
 		return nil, b.finish(b.explain(err))
@@ -197,7 +197,7 @@ func (b *Body[R]) explain(err error) error {
 		return &driver.Error{Code: driver.ErrTruncated, Retry: true,
 			Err: fmt.Errorf("the file ended after %s: it shrank while it was read", progress(b.at, b.end))}
 	case err != io.EOF && b.reads.Lost(err):
-		return Truncated(err, b.at, b.end)
+		return truncated("after "+progress(b.at, b.end), err)
 	}
 	return err
 }

@@ -103,7 +103,7 @@ func TestBodiesAreCompleteOrSayWhatIsMissing(t *testing.T) {
 		"a lost connection": {server: server{script: []byte{0, 0, lost}}, meta: fetch.Meta{Size: 20}, want: content[:8], code: fetch.ErrTruncated, text: "after 8 of 20 bytes: connection lost"},
 		"lost, unknown":     {server: server{script: []byte{lost}}, meta: fetch.Meta{Size: -1}, code: fetch.ErrTruncated, text: "after 0 bytes: connection lost"},
 		"a refusal":         {server: server{script: []byte{0, refused}}, meta: fetch.Meta{Size: 20}, want: content[:4], code: fetch.ErrRefused},
-		"too much":          {server: server{script: []byte{tooMuch}}, meta: fetch.Meta{Size: 20}, code: fetch.ErrProtocol, text: "5 bytes in answer to a READ of 4"},
+		"too much":          {server: server{script: []byte{tooMuch}}, meta: fetch.Meta{Size: 20}, code: fetch.ErrProtocol, text: "5 bytes in response to a READ of 4"},
 		"a failing end":     {server: server{complete: errLost}, meta: fetch.Meta{Size: 20}, want: content, text: "connection lost"},
 	} {
 		t.Run(name, func(t *testing.T) {

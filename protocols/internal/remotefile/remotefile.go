@@ -61,8 +61,8 @@ func Member(dir, name string, isDir bool) uri.URI {
 // elsewhere.
 func IsName(name string) bool { return name != "" && !strings.ContainsAny(name, "/\x00") }
 
-// Listing returns the response to a request for the directory dir, still without Body and Parse,
-// which are not needed if Body is driver.NoBody: for OpStat.
+// Listing returns the response for the directory dir. If read is true, the caller sets Body and Parse;
+// otherwise req asks for the metadata alone.
 func Listing(req *driver.Request, dir uri.URI, name string, modTime time.Time) (resp *driver.Response, read bool) {
 	resp = &driver.Response{URL: dir, Body: driver.NoBody}
 	resp.Kind, resp.ContentType, resp.Size, resp.Name = driver.KindListing, ListType, -1, driver.SafeName(name)
@@ -109,7 +109,7 @@ func NotModified(req *driver.Request, same bool) error {
 func SelectPart(req *driver.Request, meta *driver.Meta, same bool) error {
 	want := req.Range
 	switch {
-	case want.IsZero(), want.Offset < 0, want.Length < 0, !same && !req.IfChanged.IsZero():
+	case want.IsZero(), want.Offset < 0, want.Length < 0, !same && !req.IfChanged.IsZero(), meta.Size == 0 && want.Offset == 0:
 	case want.Offset > meta.Size && meta.Size >= 0:
 		return OutOfRange(meta.Size)
 	case meta.Size < 0:
@@ -156,14 +156,16 @@ func Malformed(reason string) error {
 	return &driver.Error{Code: driver.ErrURL, Err: errors.New(reason)}
 }
 
-// Truncated returns the error for content of want bytes, or -1 if that is unknown, that ended after
-// got bytes because of err.
-func Truncated(err error, got, want int64) error {
+// BrokenOff returns the error for a listing that ended because the connection was lost with err.
+func BrokenOff(err error) error { return truncated("the listing breaks off", err) }
+
+// truncated returns the error for content that ended, as what says, because of err.
+func truncated(what string, err error) error {
 	var e *driver.Error
 	if errors.As(err, &e) {
 		err = e.Err
 	}
-	return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("after %s: %w", progress(got, want), err)}
+	return &driver.Error{Code: driver.ErrTruncated, Retry: true, Err: fmt.Errorf("%s: %w", what, err)}
 }
 
 func progress(got, want int64) string {

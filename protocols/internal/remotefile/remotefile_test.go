@@ -31,6 +31,7 @@ func TestWhichPartARequestGets(t *testing.T) {
 		"after the end":           {size: 9, want: fetch.Range{Offset: 10}, code: fetch.ErrRange},
 		"after the end, changed":  {size: 9, want: fetch.Range{Offset: 10}, known: fetch.Validator{ETag: `"b"`}, got: fetch.Meta{Size: 9}},
 		"a part of unknown size":  {size: -1, want: fetch.Range{Offset: 4, Length: 2}, got: fetch.Meta{Size: -1, Range: fetch.Range{Offset: 4, Length: 2}}},
+		"all that is empty":       {size: 0, want: fetch.Range{Length: 5}},
 		"what counts from behind": {size: 9, want: fetch.Range{Offset: -4}, got: fetch.Meta{Size: 9}},
 	} {
 		req := &fetch.Request{Range: tt.want, IfChanged: tt.known}

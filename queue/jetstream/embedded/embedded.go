@@ -47,14 +47,14 @@ var ErrRuns = errors.New("another process runs a server there")
 // what Find tells others of this process: that it is not about to end.
 func Start(dir string, stays bool) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fileError(err)
+		return nil, fetch.ErrFile.Wrap("", err)
 	}
 	lock, err := bolt.Open(filepath.Join(dir, lockFile), 0o600, &bolt.Options{Timeout: 200 * time.Millisecond})
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, fileError(fmt.Errorf("%s: %w", dir, ErrRuns))
+		return nil, fetch.ErrFile.Wrap("", fmt.Errorf("%s: %w", dir, ErrRuns))
 	}
 	if err != nil {
-		return nil, fileError(err)
+		return nil, fetch.ErrFile.Wrap("", err)
 	}
 	token := rand.Text()
 	s, err := server.NewServer(&server.Options{
@@ -64,13 +64,13 @@ func Start(dir string, stays bool) (*Server, error) {
 	})
 	if err != nil {
 		lock.Close()
-		return nil, fileError(fmt.Errorf("%s: %w", dir, err))
+		return nil, fetch.ErrFile.Wrap("", fmt.Errorf("%s: %w", dir, err))
 	}
 	e := &Server{nats: s, lock: lock, dir: dir}
 	s.Start()
 	if !s.ReadyForConnections(readyWithin) {
 		e.Close()
-		return nil, fileError(fmt.Errorf("%s: the embedded server does not start", dir))
+		return nil, fetch.ErrFile.Wrap("", fmt.Errorf("%s: the embedded server does not start", dir))
 	}
 	e.url = "nats://" + token + "@" + s.Addr().String()
 	data, err := json.Marshal(found{e.url, stays})
@@ -79,12 +79,10 @@ func Start(dir string, stays bool) (*Server, error) {
 	}
 	if err != nil {
 		e.Close()
-		return nil, fileError(err)
+		return nil, fetch.ErrFile.Wrap("", err)
 	}
 	return e, nil
 }
-
-func fileError(err error) error { return &fetch.Error{Code: fetch.ErrFile, Err: err} }
 
 // URL returns where the server is, with its token.
 func (s *Server) URL() string { return s.url }

@@ -23,9 +23,4 @@ func Usagef(format string, args ...any) *Usage { return &Usage{Text: fmt.Sprintf
 func Hinted(text, hint string) *Usage { return &Usage{text, hint} }
 
 // File classifies an error of the local system.
-func File(err error) error {
-	if err == nil || fetch.CodeOf(err) != "" {
-		return err
-	}
-	return &fetch.Error{Code: fetch.ErrFile, Err: err}
-}
+func File(err error) error { return fetch.ErrFile.Wrap("", err) }
