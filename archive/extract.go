@@ -3,9 +3,8 @@ package archive
 import (
 	"context"
 	"errors"
-	"slices"
 
-	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/crawl/mirror"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
@@ -21,10 +20,10 @@ var errNoFile = errors.New("it is no file")
 // redirect, and a listing that is but names.
 func Extract(ctx context.Context, d *download.Downloader, u uri.URI) (saved bool, err error) {
 	var layout mirror.Layout
-	text := slices.Contains([]string{"http", "gopher", "gemini", "spartan", "nex"}, crawl.Family(u))
-	_, err = d.Do(ctx, &fetch.Request{URL: u}, layout.Path(u), &download.Options{Exists: download.Overwrite, Retry: retry.Policy{Tries: 1},
+	traits := d.Client.Traits(u)
+	_, err = d.Do(ctx, &fetch.Request{URL: u}, layout.Path(u, traits), &download.Options{Exists: download.Overwrite, Retry: retry.Policy{Tries: 1},
 		Response: func(resp *fetch.Response) error {
-			if resp.Kind == fetch.KindListing && !text || crawl.Key(resp.URL) != crawl.Key(u) {
+			if resp.Kind == fetch.KindListing && !traits.HasLinks() || resp.URL.Key() != u.Key() {
 				return errNoFile
 			}
 			return nil
@@ -36,4 +35,4 @@ func Extract(ctx context.Context, d *download.Downloader, u uri.URI) (saved bool
 }
 
 // IsRecordID reports whether u is the identifier of a record (a URN) and names no resource.
-func IsRecordID(u uri.URI) bool { return u.Scheme() == "urn" }
+func IsRecordID(u uri.URI) bool { return warc.IsRecordID(u.Scheme()) }

@@ -163,7 +163,7 @@ func (c *crawl) run(ctx context.Context, seeds []uri.URI) error {
 	}
 	for i, n := range numbers {
 		u := seeds[i]
-		it := &item{url: u.WithoutUserinfo(), seed: n, size: -1, save: c.Scope.KeepsSeed(u)}
+		it := &item{url: u.WithoutUserinfo(), seed: n, size: -1, save: c.Scope.KeepsSeed(u, c.client.Traits(u))}
 		c.seeds[n] = c.movedSeed(n, u)
 		if _, err := c.State.add(it, -1, "", 0); err != nil {
 			return err
@@ -369,7 +369,7 @@ var errForbidden = errors.New("robots.txt forbids it")
 // addSitemaps queues the sitemaps of the server of a seed.
 func (c *crawl) addSitemaps(p *Page, named []string) error {
 	guessed := len(named) == 0
-	if guessed && Family(p.URL) != "http" {
+	if guessed && !c.client.Traits(p.URL).HTML {
 		return nil
 	}
 	if guessed {
@@ -381,7 +381,7 @@ func (c *crawl) addSitemaps(p *Page, named []string) error {
 			continue
 		}
 		it := &item{url: c.plain(p.URL.Resolve(ref)).WithoutUserinfo().WithoutFragment(), from: p.URL.WithoutUserinfo(), seed: p.item.seed, rel: "sitemap", size: -1, guessed: guessed}
-		if Site(it.url) != Site(p.URL) && !c.Scope.SpanHosts {
+		if it.url.Site() != p.URL.Site() && !c.Scope.SpanHosts {
 			continue
 		}
 		if _, err := c.State.add(it, -1, "", 0); err != nil {

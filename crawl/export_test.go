@@ -8,9 +8,6 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// SameSite is sameSite.
-func SameSite(a, b uri.URI) bool { return sameSite(a, b) }
-
 // AddEnd adds a URL and ends its visit, and writes between if write is true. It returns how many
 // changes of the queue are to be written then.
 func (s *State) AddEnd(u uri.URI, write bool) (left int, err error) {

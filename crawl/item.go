@@ -3,55 +3,11 @@ package crawl
 import (
 	"encoding/binary"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 )
-
-// secure are the schemes that are another one over TLS. A crawl takes what both name for the same:
-// sites move from one to the other, and link to both.
-var secure = map[string]string{"https": "http", "ftps": "ftp", "gophers": "gopher", "nntps": "nntp", "snews": "news"}
-
-// Family returns the scheme of u, or that which it is the secure form of.
-func Family(u uri.URI) string {
-	s := u.Scheme()
-	if plain, ok := secure[s]; ok {
-		return plain
-	}
-	return s
-}
-
-// Key returns what a crawl knows u by: two URLs with the same key are one resource to it. It is the
-// normalised URL (see uri.URI.Normalize) without login and fragment and, if the scheme is another
-// one over TLS, with that one.
-func Key(u uri.URI) string {
-	text := u.WithoutUserinfo().WithoutFragment().Normalize().String()
-	if plain, ok := secure[u.Scheme()]; ok {
-		return plain + strings.TrimPrefix(text, u.Scheme())
-	}
-	return text
-}
-
-// Site returns what URLs of the same server have in common, in the form of a Key.
-func Site(u uri.URI) string {
-	key := Key(u)
-	if i := strings.Index(key, "://"); i >= 0 {
-		if j := strings.IndexByte(key[i+3:], '/'); j >= 0 {
-			return key[:i+3+j]
-		}
-	}
-	return strings.TrimSuffix(key, u.URLPath())
-}
-
-// sameSite reports whether two URLs have one Site.
-func sameSite(a, b uri.URI) bool {
-	if a.Host() != "" && a.Host() == b.Host() && a.Port(0) == b.Port(0) && a.Scheme() == b.Scheme() {
-		return true // as mostly, without writing either down
-	}
-	return Site(a) == Site(b)
-}
 
 // An item is a URL that waits to be visited, with how it was found.
 type item struct {
@@ -69,10 +25,10 @@ type item struct {
 	key   string // see id
 }
 
-// id returns the Key of the item's URL.
+// id returns the key of the item's URL.
 func (it *item) id() string {
 	if it.key == "" {
-		it.key = Key(it.url)
+		it.key = it.url.Key()
 	}
 	return it.key
 }

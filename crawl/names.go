@@ -73,7 +73,7 @@ func (s *State) Names(prefix string) iter.Seq2[string, bool] {
 
 // Memo returns what the last visit of a URL left (see Page.Memo), and whether it ended well in this
 // crawl.
-func (s *State) Memo(u uri.URI) (memo []byte, now bool) { return s.memo(Key(u)) }
+func (s *State) Memo(u uri.URI) (memo []byte, now bool) { return s.memo(u.Key()) }
 
 func (s *State) memo(key string) (memo []byte, now bool) {
 	s.mu.Lock()
@@ -90,12 +90,12 @@ func (s *State) memo(key string) (memo []byte, now bool) {
 func (s *State) UpdateMemo(u uri.URI, f func(memo []byte, now bool) []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.record(Key(u))
+	r, err := s.record(u.Key())
 	if err != nil || r == nil {
 		return err
 	}
 	r.memo = f(r.memo, r.run == s.run && r.state == done)
-	s.changes.put(urlsBucket, Key(u), r.marshal())
+	s.changes.put(urlsBucket, u.Key(), r.marshal())
 	return s.writeIfDue()
 }
 

@@ -46,7 +46,7 @@ func (c *crawl) page(it *item, memo []byte) *Page {
 	return p
 }
 
-// Key returns the Key of the page's URL.
+// Key returns the uri.URI.Key of the page's URL.
 func (p *Page) Key() string {
 	if p.moved != nil {
 		return p.moved.id()
@@ -58,7 +58,7 @@ func (p *Page) seedURL() uri.URI { return p.crawl.seed(p.item.seed) }
 
 // withLogin returns u with the login of the seed, if it is at the same server.
 func (p *Page) withLogin(u uri.URI) uri.URI {
-	if seed := p.seedURL(); sameSite(seed, u) {
+	if seed := p.seedURL(); seed.SameSite(u) {
 		return u.WithUserinfoOf(seed)
 	}
 	return u
@@ -76,7 +76,7 @@ func (p *Page) Answered(kind fetch.Kind) {
 func (p *Page) Found(e fetch.Entry) error {
 	c := p.crawl
 	l := Link{URL: c.plain(e.URL).WithoutUserinfo().WithoutFragment(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth + 1,
-		Rel: e.Rel, Kind: e.Kind, Listed: p.Kind == fetch.EntryListing && p.Rel != "sitemap"}
+		Rel: e.Rel, Kind: e.Kind, Listed: p.Kind == fetch.EntryListing && p.Rel != "sitemap", Traits: c.client.Traits(e.URL)}
 	if c.Scope.Requisites && links.Requisite(e.Rel) {
 		l.Depth = p.Depth
 	}
@@ -123,7 +123,7 @@ var ErrElsewhere = errors.New("it is visited as another page, or not at all")
 func (p *Page) Move(to uri.URI) error {
 	c := p.crawl
 	to = c.plain(to).WithoutFragment()
-	if Key(to) == p.Key() {
+	if to.Key() == p.Key() {
 		return nil
 	}
 	if p.Depth == 0 && p.Rel == "" {
@@ -132,7 +132,7 @@ func (p *Page) Move(to uri.URI) error {
 		c.mu.Unlock()
 		c.State.moveSeed(p.item.seed, to.WithoutUserinfo().String())
 	}
-	l := Link{URL: to.WithoutUserinfo(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth, Rel: p.Rel, Kind: p.Kind}
+	l := Link{URL: to.WithoutUserinfo(), From: p.URL, Seed: p.seedURL(), Depth: p.Depth, Rel: p.Rel, Kind: p.Kind, Traits: c.client.Traits(to)}
 	keep, why := c.Scope.Follow(l)
 	if why != Followed {
 		c.left(l, why)

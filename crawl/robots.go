@@ -59,14 +59,15 @@ func NewRobots(client *fetch.Client, agent string) *Robots {
 // not let from lead there. Robots.txt is requested as from could have led to it, without the user's
 // credentials, and nothing is sent if the policy refuses u.
 func (c *Robots) Rules(ctx context.Context, u, from uri.URI) (*robots.Rules, error) {
-	where, ok := RobotsURL(u.WithoutUserinfo())
-	if !ok {
+	path, err := uri.ParseRef(c.client.Traits(u).Robots)
+	if path.IsZero() || err != nil {
 		return &robots.Rules{}, nil
 	}
+	where := u.WithoutUserinfo().Resolve(path)
 	if err := c.client.Check(&fetch.Request{URL: u, From: from}); err != nil {
 		return nil, err
 	}
-	s := c.site(Site(u))
+	s := c.site(u.Site())
 	select {
 	case <-s.ready:
 	case <-ctx.Done():
@@ -81,7 +82,7 @@ func (c *Robots) Rules(ctx context.Context, u, from uri.URI) (*robots.Rules, err
 	if c.Share == nil {
 		s.rules, s.err = ask(ctx)
 	} else {
-		s.rules, s.err = c.Share(ctx, Site(u), ask)
+		s.rules, s.err = c.Share(ctx, u.Site(), ask)
 		told = s.err == nil || fetch.CodeOf(s.err) != ""
 	}
 	switch {
@@ -113,25 +114,10 @@ func (c *Robots) site(name string) *siteRules {
 	return s
 }
 
-// RobotsURL returns where the robots.txt for u is. It reports false if the scheme has none, as most
-// of those have whose directories are listed.
-func RobotsURL(u uri.URI) (uri.URI, bool) {
-	var err error
-	switch Family(u) {
-	case "http", "gemini":
-		ref, _ := uri.Parse("/robots.txt")
-		return u.Resolve(ref), true
-	case "gopher":
-		u, err = uri.Gopher{Scheme: u.Scheme(), Host: u.Host(), Port: u.Port(0), Type: '0', Selector: "/robots.txt"}.URI()
-		return u, err == nil
-	}
-	return uri.URI{}, false
-}
-
 // RobotsPath returns what the rules are about: path and query, or the selector.
 func RobotsPath(u uri.URI) string {
-	if Family(u) == "gopher" {
-		return treePath(u)
+	if _, err := uri.ParseGopher(u); err == nil {
+		return u.TreePath()
 	}
 	path := u.Path()
 	if path == "" {

@@ -51,7 +51,8 @@ type Link struct {
 	Depth           int // of URL: links from the seed
 	Rel             string
 	Kind            fetch.EntryKind
-	Listed          bool // a listing named it, not a page
+	Listed          bool         // a listing named it, not a page
+	Traits          fetch.Traits // of the scheme of URL
 }
 
 // A Reason says why a link is not followed. Its value is a token.
@@ -123,7 +124,7 @@ func (s *Scope) Follow(l Link) (keep bool, why Reason) {
 	default:
 		return false, NoTarget
 	}
-	if l.URL.IsZero() || l.URL.Scheme() == "data" {
+	if l.URL.IsZero() || l.URL.IsData() {
 		return false, NoTarget
 	}
 	if l.Rel == "parent" {
@@ -162,15 +163,15 @@ func (s *Scope) place(l Link, needed bool) Reason {
 	switch {
 	case under(host, s.ExcludeDomains):
 		return OtherDomain
-	case sameSite(l.URL, l.Seed):
-	case !s.SpanHosts && Family(l.URL) != Family(l.Seed):
+	case l.URL.SameSite(l.Seed):
+	case !s.SpanHosts && l.URL.PlainScheme() != l.Seed.PlainScheme():
 		return OtherScheme
 	case !s.SpanHosts:
 		return OtherHost
 	case len(s.Domains) > 0 && !under(host, s.Domains):
 		return OtherDomain
 	}
-	if s.NoParent && !needed && !(sameSite(l.URL, l.Seed) && strings.HasPrefix(treePath(l.URL), Directory(l.Seed))) {
+	if s.NoParent && !needed && !(l.URL.SameSite(l.Seed) && strings.HasPrefix(l.URL.TreePath(), Directory(l.Seed))) {
 		return NotBelow
 	}
 	return Followed
@@ -184,22 +185,10 @@ func under(host string, domains []string) bool {
 	})
 }
 
-// treePath returns the path of u in the tree of its server: for gopher, the selector.
-func treePath(u uri.URI) string {
-	if Family(u) != "gopher" {
-		return u.Normalize().Path()
-	}
-	g, err := uri.ParseGopher(u)
-	if err != nil {
-		return u.URLPath()
-	}
-	return "/" + strings.TrimPrefix(g.Selector, "/")
-}
-
 // Directory returns the path of the directory that u is or is in, with a slash at its end: it is what
 // Scope.NoParent stays in if u is a seed. In gopher it is that of selectors.
 func Directory(u uri.URI) string {
-	p := treePath(u)
+	p := u.TreePath()
 	if g, err := uri.ParseGopher(u); err == nil && (g.Type == '1' || g.Type == 0) {
 		return strings.TrimSuffix(p, "/") + "/" // a menu
 	}
@@ -212,7 +201,7 @@ func (s *Scope) accepts(l Link) bool {
 		return true
 	}
 	name := l.URL.LastSegment()
-	if name == "" && isWeb(l.URL) {
+	if name == "" && l.Traits.Pages {
 		name = indexPage
 	}
 	if len(s.Accept) > 0 && !match(s.Accept, name) {
@@ -224,20 +213,11 @@ func (s *Scope) accepts(l Link) bool {
 // indexPage is what people call the page of a directory of the web.
 const indexPage = "index.html"
 
-// isWeb reports whether directories are pages with links.
-func isWeb(u uri.URI) bool {
-	switch Family(u) {
-	case "http", "gemini", "spartan", "nex":
-		return true
-	}
-	return false
-}
-
-// KeepsSeed reports whether what a seed names is kept. Pages that are not accepted are read for
-// their links; what else was named is wanted.
-func (s *Scope) KeepsSeed(u uri.URI) bool {
-	l := Link{URL: u}
-	return !isWeb(u) || !mayLink(l) || s.accepts(l)
+// KeepsSeed reports whether what a seed names, a URL of a scheme with these traits, is kept. Pages
+// that are not accepted are read for their links; what else was named is wanted.
+func (s *Scope) KeepsSeed(u uri.URI, t fetch.Traits) bool {
+	l := Link{URL: u, Traits: t}
+	return !t.Pages || !mayLink(l) || s.accepts(l)
 }
 
 func match(list []string, name string) bool {
@@ -273,7 +253,7 @@ func CheckNames(list []string) error {
 
 // mayLink reports whether there may be a page with links, as far as the name tells.
 func mayLink(l Link) bool {
-	if l.Listed && Family(l.URL) != "http" {
+	if l.Listed && !l.Traits.HTML {
 		return false
 	}
 	switch name := l.URL.LastSegment(); path.Ext(strings.ToLower(name)) {
@@ -327,7 +307,7 @@ func trap(u uri.URI) Reason {
 // there is only one.
 func Form(u uri.URI) string {
 	var b strings.Builder
-	b.WriteString(Site(u))
+	b.WriteString(u.Site())
 	number, parameter, varies := false, false, false
 	for _, c := range []byte(u.Path()) {
 		if parameter = (parameter || c == ';') && c != '/'; parameter { // often the number of a session

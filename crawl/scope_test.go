@@ -73,6 +73,10 @@ func TestFollow(t *testing.T) {
 		{name: "matched", scope: crawl.Scope{AcceptURL: regexp.MustCompile("/d[0-9]/")}, url: "http://h/d1/x"},
 		{name: "not matched", scope: crawl.Scope{AcceptURL: regexp.MustCompile("/d[0-9]/")}, url: "http://h/d/x", want: crawl.NotMatched},
 		{name: "matched by the wrong one", scope: crawl.Scope{RejectURL: regexp.MustCompile(`\?`)}, url: "http://h/d/x?y", want: crawl.NotMatched},
+		{name: "a listed page that is not accepted", scope: crawl.Scope{Accept: []string{".png"}}, link: crawl.Link{Listed: true}, url: "http://h/d/b.html", read: true},
+		{name: "a listed page of another kind", scope: crawl.Scope{SpanHosts: true, Accept: []string{".png"}}, link: crawl.Link{Listed: true}, url: "gemini://h/d/b.gmi", want: crawl.NotAccepted},
+		{name: "such a page with a link to it", scope: crawl.Scope{SpanHosts: true, Accept: []string{".png"}}, url: "gemini://h/d/b.gmi", read: true},
+		{name: "a directory without pages", scope: crawl.Scope{SpanHosts: true, Accept: []string{".html"}}, link: crawl.Link{Listed: true}, url: "ftp://h/d/", want: crawl.NotAccepted},
 		{name: "a long URL", url: "http://h/" + strings.Repeat("x", 2000), want: crawl.TooLong},
 		{name: "a deep path", url: "http://h/" + strings.Repeat("x/y/z/1/2/", 1) + strings.Repeat("a/b/c/d/e/", 20), want: crawl.TooLong},
 		{name: "a name again and again", url: "http://h/a/a/a/a/", want: crawl.Repeats},
@@ -81,6 +85,7 @@ func TestFollow(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tt.link.URL, tt.link.Seed = uri.MustParse(tt.url), uri.MustParse("http://h/dir/page")
+		tt.link.Traits = traits[tt.link.URL.PlainScheme()]
 		keep, why := tt.scope.Follow(tt.link)
 		if why != tt.want || why == crawl.Followed && keep == tt.read {
 			t.Errorf("%s: %s: %q (keep %v), want %q", tt.name, tt.url, why, keep, tt.want)
@@ -89,6 +94,13 @@ func TestFollow(t *testing.T) {
 			t.Errorf("the reason %q has the text %q", why, why.Text())
 		}
 	}
+}
+
+// traits are those of the schemes that the tests of scopes use.
+var traits = map[string]fetch.Traits{
+	"http":   {Pages: true, HTML: true},
+	"gemini": {Pages: true},
+	"gopher": {Menus: true},
 }
 
 func TestNoParentInGopher(t *testing.T) {
@@ -112,39 +124,6 @@ func TestKeepsType(t *testing.T) {
 	for contentType, want := range map[string]bool{"text/html; charset=x": true, "IMAGE/png": true, "text/plain": false, "": false} {
 		if got := s.KeepsType(contentType); got != want {
 			t.Errorf("%q: %v", contentType, got)
-		}
-	}
-}
-
-func TestKey(t *testing.T) {
-	t.Parallel()
-	for _, same := range [][2]string{
-		{"http://u:p@H:80/%7ea?b#c", "http://h/~a?b"},
-		{"https://h/x", "http://h/x"},
-		{"https://h:443/x", "http://h/x"},
-		{"gophers://h/1/x", "gopher://h/1/x"},
-	} {
-		if a, b := crawl.Key(uri.MustParse(same[0])), crawl.Key(uri.MustParse(same[1])); a != b {
-			t.Errorf("%s and %s are %s and %s", same[0], same[1], a, b)
-		}
-	}
-	for _, differ := range [][2]string{{"http://h/a", "http://h/a/"}, {"http://h/a%2Fb", "http://h/a/b"}, {"http://h/A", "http://h/a"}, {"http://h/a", "http://h/a?"}, {"http://h:8080/", "http://h/"}} {
-		if a, b := crawl.Key(uri.MustParse(differ[0])), crawl.Key(uri.MustParse(differ[1])); a == b {
-			t.Errorf("%s and %s are both %s", differ[0], differ[1], a)
-		}
-	}
-}
-
-func TestSameSite(t *testing.T) {
-	t.Parallel()
-	urls := []string{"http://h/a", "http://u:p@H/b", "http://h:80/a", "http://h:81/a", "https://h/a", "https://h:443/", "http://h", "http://h?q",
-		"http://i/a", "ftp://h/a", "gopher://h/1/x", "gophers://h/1/x", "news:a@h", "news://h/g", "file:///a", "data:,x", "mailto:a@h"}
-	for _, a := range urls {
-		for _, b := range urls {
-			a, b := uri.MustParse(a), uri.MustParse(b)
-			if got, want := crawl.SameSite(a, b), crawl.Site(a) == crawl.Site(b); got != want {
-				t.Errorf("%s and %s: %t, want %t", a, b, got, want)
-			}
 		}
 	}
 }

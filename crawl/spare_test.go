@@ -56,7 +56,7 @@ func TestSparedPagesAreNotVisited(t *testing.T) {
 				return spare(name, memo)
 			},
 			Ended: func(p *crawl.Page, err error) {
-				if err != nil || p.Key() != crawl.Key(p.URL) {
+				if err != nil || p.Key() != p.URL.Key() {
 					t.Errorf("%s, %s: %v", p.Key(), p.URL, err)
 				}
 				ended[p.URL.LastSegment()] = string(p.Memo)

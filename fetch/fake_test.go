@@ -66,9 +66,10 @@ func (w *fakeWeb) urls() []string {
 func (w *fakeWeb) load(env driver.Env, reg *driver.Registry) {
 	w.env = env
 	get := []fetch.Op{fetch.OpGet}
-	reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: get, ForwardProxy: true, Driver: w})
-	reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: get, Driver: w})
-	reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: get, ForwardProxy: true, Driver: w})
+	target := fetch.Traits{RedirectTarget: true}
+	reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: get, ForwardProxy: true, Traits: target, Driver: w})
+	reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: get, Traits: target, Driver: w})
+	reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: get, ForwardProxy: true, Traits: target, Driver: w})
 	reg.Register(fetch.Scheme{Name: "file", Ops: get, Local: true, Driver: w})
 	reg.Register(fetch.Scheme{Name: "telnet", Port: 23, Ops: []fetch.Op{fetch.OpDial}, Driver: w})
 	reg.Register(fetch.Scheme{Name: "mailto", Driver: w})

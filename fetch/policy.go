@@ -98,14 +98,12 @@ func (p *Policy) checkTarget(prov *provenance, s Scheme) error {
 	return nil
 }
 
-// redirectSchemes are the schemes that a redirect from any scheme may lead to.
-var redirectSchemes = [...]string{"http", "https", "ftp", "ftps"}
-
-// checkRedirect applies the rule on redirects to one from u, which is of the scheme from.
-func (p *Policy) checkRedirect(u uri.URI, from, to Scheme) error {
+// checkRedirect applies the rule on redirects to one from u to target, which are of the schemes from
+// and to.
+func (p *Policy) checkRedirect(u, target uri.URI, from, to Scheme) error {
 	switch {
-	case to.Name == "data":
-	case slices.Contains(redirectSchemes[:], to.Name), slices.Contains(p.AllowRedirects, to.Name),
+	case target.IsData():
+	case to.RedirectTarget, slices.Contains(p.AllowRedirects, to.Name),
 		from.Local, from.Refers, sameProtocol(from.Name, to.Name):
 		return nil
 	}

@@ -21,8 +21,9 @@ type provenance struct {
 	foreign bool
 	// untrusted is set if an untrusted party named URL. From is then a mere claim.
 	untrusted bool
-	fromLocal bool // from is of a Local scheme
-	anonymous bool // as Request.Anonymous
+	traits    Traits // of the scheme that serves the request
+	fromLocal bool   // from is of a Local scheme
+	anonymous bool   // as Request.Anonymous
 	// publicOnly is set if URL was supplied by a resource on a public address.
 	publicOnly bool
 	// hops is shared by all exchanges of a user's request.

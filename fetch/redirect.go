@@ -122,7 +122,7 @@ func (c *Client) choose(resp *driver.Response, before *prepared, hops *hopCount)
 		}
 		if err == nil {
 			here, _ := c.registry.Lookup(resp.URL.Scheme())
-			err = c.policy.checkRedirect(resp.URL, here, p.scheme)
+			err = c.policy.checkRedirect(resp.URL, p.req.URL, here, p.scheme)
 		}
 		if err == nil {
 			return p, nil

@@ -61,7 +61,7 @@ func resend(r *Request, resp *driver.Response) error {
 		return nil
 	case withBody && r.GetBody == nil:
 		return &Error{Code: ErrRedirect, Err: errors.New("the server wants the content once more, which can be sent but once")}
-	case withBody && r.From.Scheme() == "https" && r.URL.Scheme() != "https":
+	case withBody && r.From.IsSecure() && !r.URL.IsSecure():
 		return refusal(Reason{}, "%s wants the content sent on without TLS", r.From.Redacted())
 	}
 	return nil

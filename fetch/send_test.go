@@ -50,9 +50,10 @@ func (b *inbox) Open(_ context.Context, req *fetch.Request) (*driver.Response, e
 
 func (b *inbox) load(_ driver.Env, reg *driver.Registry) {
 	ops := []fetch.Op{fetch.OpGet, fetch.OpStat}
-	reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: ops, Bodies: true, ForwardProxy: true, Driver: b})
-	reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: ops, Bodies: true, Driver: b})
-	reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: ops, ForwardProxy: true, Driver: b})
+	target := fetch.Traits{RedirectTarget: true}
+	reg.Register(fetch.Scheme{Name: "http", Port: 80, Ops: ops, Bodies: true, ForwardProxy: true, Traits: target, Driver: b})
+	reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: ops, Bodies: true, Traits: target, Driver: b})
+	reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: ops, ForwardProxy: true, Traits: target, Driver: b})
 }
 
 func TestBodiesAndRedirects(t *testing.T) {

@@ -113,14 +113,14 @@ func StopCrawl(ctx context.Context, e Engine, stopped bool) error {
 	}
 }
 
-// Submit adds a page where the crawl begins. Known is true if the crawl has met it. While the engine
-// cannot be reached it tries again, for half a minute.
-func (c *Crawl) Submit(ctx context.Context, e Engine, p Priority, seed uri.URI) (known bool, err error) {
+// Submit adds a page where the crawl begins; t are the traits of its scheme. Known is true if the
+// crawl has met it. While the engine cannot be reached it tries again, for half a minute.
+func (c *Crawl) Submit(ctx context.Context, e Engine, p Priority, seed uri.URI, t fetch.Traits) (known bool, err error) {
 	if err := (&job.Job{URL: seed}).Validate(); err != nil {
 		return false, err
 	}
 	seed = seed.WithoutFragment()
-	page := &Page{Seed: seed, Read: !c.Scope.KeepsSeed(seed)}
+	page := &Page{Seed: seed, Read: !c.Scope.KeepsSeed(seed, t)}
 	sub := c.submission(&job.Job{URL: seed.WithoutUserinfo()}, page)
 	err = insist(ctx, func(ctx context.Context, try int) error {
 		fresh, err := newFrontier(e, p).add(ctx, c, sub, nil)
@@ -145,7 +145,7 @@ type Page struct {
 
 // pageID returns the name of a page. It is the same for all that lead to it.
 func (c *Crawl) pageID(u uri.URI) string {
-	sum := sha256.Sum256([]byte(c.Token + "\n" + crawl.Key(u)))
+	sum := sha256.Sum256([]byte(c.Token + "\n" + u.Key()))
 	return hex.EncodeToString(sum[:16])
 }
 

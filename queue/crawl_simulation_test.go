@@ -207,7 +207,8 @@ func (s *site) end(url string) string {
 
 func (s *site) process(ctx context.Context, name string) (crashed bool) {
 	return s.work(ctx, name, queue.Worker{Retry: retry.Policy{Tries: 30}, Crashes: 100, Crawl: true}, func(w *worker) fetch.Scheme {
-		return fetch.Scheme{Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet}, Driver: &crawler{w, s}}
+		return fetch.Scheme{Name: "http", Port: 80, Ops: []fetch.Op{fetch.OpGet}, Driver: &crawler{w, s},
+			Traits: fetch.Traits{RedirectTarget: true, Pages: true, HTML: true, Robots: "/robots.txt"}}
 	})
 }
 
@@ -257,7 +258,7 @@ func (s *site) start(t *testing.T, admin queue.Engine) {
 	})
 	for _, seed := range append(s.seeds, s.seeds...) {
 		again(t, func() error {
-			_, err := def.Submit(t.Context(), admin, queue.Normal, uri.MustParse(seed))
+			_, err := def.Submit(t.Context(), admin, queue.Normal, uri.MustParse(seed), fetch.Traits{Pages: true, HTML: true})
 			return err
 		})
 	}

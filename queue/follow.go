@@ -10,7 +10,6 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/links"
@@ -155,7 +154,7 @@ func (v *visit) each(ctx context.Context, entries iter.Seq2[fetch.Entry, error])
 			continue
 		}
 		n++
-		key := fmt.Sprint(crawl.Key(e.URL), " ", links.Requisite(e.Rel)) // which may not count as a link
+		key := fmt.Sprint(e.URL.Key(), " ", links.Requisite(e.Rel)) // which may not count as a link
 		if here[key] {
 			continue
 		}

@@ -65,7 +65,7 @@ func TestAStoppedCrawlBeginsNothingThatIsInHand(t *testing.T) {
 		}
 		const pages = 5
 		for i := range pages {
-			if _, err := c.Submit(t.Context(), e, queue.Normal, uri.MustParse(fmt.Sprintf("http://h/%d", i))); err != nil {
+			if _, err := c.Submit(t.Context(), e, queue.Normal, uri.MustParse(fmt.Sprintf("http://h/%d", i)), fetch.Traits{Pages: true, HTML: true}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -100,7 +100,7 @@ func TestMessagesThatAreNoJobsAreLettersOfTheirOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 2 {
-			if _, err := c.Submit(t.Context(), e, queue.Normal, uri.MustParse(fmt.Sprintf("http://h%d/", i))); err != nil {
+			if _, err := c.Submit(t.Context(), e, queue.Normal, uri.MustParse(fmt.Sprintf("http://h%d/", i)), fetch.Traits{Pages: true, HTML: true}); err != nil {
 				t.Fatal(err)
 			}
 			text := strings.Repeat("x", 100_000) + fmt.Sprint(i)

@@ -130,7 +130,8 @@ func check(j *job.Job, page bool) error {
 }
 
 // Key returns what a queue knows a job by: two jobs with the same key within its window are one. It
-// is a digest of the normalised URL, the operation and whatever else decides what comes.
+// is a digest of the normalised URL, the operation and whatever else decides what comes. The URL keeps
+// its login and scheme, unlike [uri.URI.Key], since both decide what a server sends.
 func Key(j *job.Job) string {
 	same := *j
 	same.URL = uri.URI{}

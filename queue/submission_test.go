@@ -167,7 +167,7 @@ func TestASubmissionIsTriedAgainWhileNobodyAnswers(t *testing.T) {
 			return duplicate, err
 		},
 		"a page": func(ctx context.Context, e queue.Engine) (bool, error) {
-			return (&queue.Crawl{Token: "t"}).Submit(ctx, e, queue.Normal, seed)
+			return (&queue.Crawl{Token: "t"}).Submit(ctx, e, queue.Normal, seed, fetch.Traits{})
 		},
 	}
 	for name, tt := range map[string]struct {

@@ -176,7 +176,7 @@ func (v *visit) skip(why string) *job.Result {
 
 // login returns u with the login of the seed, if it is at the same server.
 func (v *visit) login(u uri.URI) uri.URI {
-	if seed := v.sub.Page.Seed; crawl.Site(seed) == crawl.Site(u) {
+	if seed := v.sub.Page.Seed; seed.Site() == u.Site() {
 		return u.WithUserinfoOf(seed)
 	}
 	return u
@@ -186,10 +186,11 @@ func (v *visit) login(u uri.URI) uri.URI {
 func (v *visit) job() job.Job {
 	j := *v.sub.Job
 	j.URL, j.Depth = v.login(j.URL), v.depth
-	if s, _ := v.crawling.client.Scheme(j.URL.Scheme()); v.sub.Page.Kind == fetch.EntryListing && s.Can(fetch.OpList) && v.sub.Page.Rel != "sitemap" {
+	s, _ := v.crawling.client.Scheme(j.URL.Scheme())
+	if v.sub.Page.Kind == fetch.EntryListing && s.Can(fetch.OpList) && v.sub.Page.Rel != "sitemap" {
 		j.Op = fetch.OpList
 	}
-	if crawl.Family(j.URL) == "gopher" {
+	if s.Menus {
 		j.Output = "-" // menus are documents
 	}
 	return j
@@ -198,7 +199,7 @@ func (v *visit) job() job.Job {
 // response looks at what is about to come. Its error ends the transfer.
 func (v *visit) response(ctx context.Context, resp *fetch.Response) error {
 	v.seen = resp
-	if crawl.Key(resp.URL) != crawl.Key(v.sub.Job.URL) && !v.sub.Page.Moved {
+	if resp.URL.Key() != v.sub.Job.URL.Key() && !v.sub.Page.Moved {
 		v.skipped = skippedMoved
 		if err := v.move(ctx, resp.URL); err != nil {
 			return &engineError{err}
@@ -227,11 +228,12 @@ func (v *visit) move(ctx context.Context, to uri.URI) error {
 	page.Moved = true
 	if v.depth == 0 && page.Rel == "" {
 		page.Seed = to.WithUserinfoOf(page.Seed)
-		if crawl.Site(to) != crawl.Site(v.sub.Page.Seed) {
+		if to.Site() != v.sub.Page.Seed.Site() {
 			page.Seed = to
 		}
 	}
-	l := crawl.Link{URL: to.WithoutUserinfo(), From: v.sub.Job.URL, Seed: page.Seed, Depth: v.depth, Rel: page.Rel, Kind: page.Kind}
+	l := crawl.Link{URL: to.WithoutUserinfo(), From: v.sub.Job.URL, Seed: page.Seed, Depth: v.depth, Rel: page.Rel, Kind: page.Kind,
+		Traits: v.crawling.client.Traits(to)}
 	keep, why := v.crawl.Scope.Follow(l)
 	if why != crawl.Followed {
 		v.Metrics.left(string(why))
@@ -264,7 +266,8 @@ func (v *visit) take(ctx context.Context, l crawl.Link, page *Page) error {
 // found looks at a link of the page.
 func (v *visit) found(ctx context.Context, e fetch.Entry) error {
 	l := crawl.Link{URL: v.plain(e.URL).WithoutUserinfo().WithoutFragment(), From: v.sub.Job.URL, Seed: v.sub.Page.Seed, Depth: v.depth + 1,
-		Rel: e.Rel, Kind: e.Kind, Listed: v.sub.Page.Kind == fetch.EntryListing && v.sub.Page.Rel != "sitemap"}
+		Rel: e.Rel, Kind: e.Kind, Listed: v.sub.Page.Kind == fetch.EntryListing && v.sub.Page.Rel != "sitemap",
+		Traits: v.crawling.client.Traits(e.URL)}
 	if v.crawl.Scope.Requisites && links.Requisite(e.Rel) {
 		l.Depth = v.depth
 	}
@@ -288,7 +291,7 @@ func (v *visit) found(ctx context.Context, e fetch.Entry) error {
 func (v *visit) addSitemaps(ctx context.Context, named []string) error {
 	u := v.sub.Job.URL
 	guessed := len(named) == 0
-	if guessed && crawl.Family(u) != "http" {
+	if guessed && !v.crawling.client.Traits(u).HTML {
 		return nil
 	}
 	if guessed {
@@ -300,7 +303,7 @@ func (v *visit) addSitemaps(ctx context.Context, named []string) error {
 			continue
 		}
 		l := crawl.Link{URL: v.plain(u.Resolve(ref)).WithoutUserinfo().WithoutFragment(), From: u, Depth: 0}
-		if crawl.Site(l.URL) != crawl.Site(u) && !v.crawl.Scope.SpanHosts {
+		if l.URL.Site() != u.Site() && !v.crawl.Scope.SpanHosts {
 			continue
 		}
 		if err := v.take(ctx, l, &Page{Seed: v.sub.Page.Seed, Rel: "sitemap", Guessed: guessed, Read: true}); err != nil {

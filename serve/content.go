@@ -41,7 +41,7 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) {
 	fetchhttp.Ask(req, r.Header)
 	s.retrieve(w, r, a, req, func(resp *fetch.Response) {
 		a.foreign = a.foreign || resp.URL.Origin() != a.url.Origin()
-		a.url = withoutPassword(resp.URL)
+		a.url = resp.URL.WithoutPassword()
 		s.write(w, r, a, resp)
 	})
 }
@@ -166,7 +166,7 @@ func (s *Server) convert(a address) func(fetch.Entry) (string, bool) {
 			return "#", true
 		case ok && e.URL.WithoutFragment() == a.url.WithoutFragment() && !links.Requisite(e.Rel):
 			return "#" + fragment, true
-		case e.URL.Scheme() == "data" && links.Requisite(e.Rel):
+		case e.URL.IsData() && links.Requisite(e.Rel):
 			return "", false // it leads nowhere else
 		case e.Rel == "script":
 			return "#", true

@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"net"
 	"net/http"
+	"strings"
 )
 
 // cookie returns the name of the cookie with the token. Cookies are the same for all ports of a
@@ -16,13 +17,22 @@ func cookie(r *http.Request) string {
 	return "urlget-" + port
 }
 
+// The beginnings of the server's own URLs. A URL that a user types without a scheme gets the secure one.
+const (
+	plainWeb  = "http://"
+	secureWeb = "https://"
+)
+
 // origin returns the origin of the page that r is for. The host was checked.
 func origin(r *http.Request) string {
 	if r.TLS != nil {
-		return "https://" + r.Host
+		return secureWeb + r.Host
 	}
-	return "http://" + r.Host
+	return plainWeb + r.Host
 }
+
+// socketOrigin returns the same for WebSockets.
+func socketOrigin(r *http.Request) string { return "ws" + strings.TrimPrefix(origin(r), "http") }
 
 // secure sets the fields of all answers. The pages consist of the program's own markup and of text
 // that was escaped; should that fail, nothing but the program's own script can run, and nothing can

@@ -30,7 +30,7 @@ const maxURL = 128 << 10
 
 // to returns the address of what a resource leads to.
 func (a address) to(u uri.URI) address {
-	return address{url: withoutPassword(u), from: withoutPassword(a.url), at: a.at,
+	return address{url: u.WithoutPassword(), from: a.url.WithoutPassword(), at: a.at,
 		foreign: a.foreign || u.Origin() != a.url.Origin()}
 }
 

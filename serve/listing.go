@@ -272,8 +272,7 @@ func (l *listing) tools() tools {
 
 // searchable reports whether the place that a listing is of can be searched.
 func (p *page) searchable() bool {
-	switch p.here.url.Scheme() {
-	case "http", "https", "gemini", "spartan": // everything there could be, and little is
+	if p.s.Client.Traits(p.here.url).Pages { // any URL can have a query, but few pages search by it
 		return false
 	}
 	_, err := p.here.url.WithSearch("words")

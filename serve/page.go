@@ -175,9 +175,7 @@ func fields(header map[string][]string) []fact {
 // up returns the link to what is above a resource, by the slashes of its path; "" if there is none.
 func (s *Server) up(a address) string {
 	u := a.url
-	switch u.Scheme() {
-	case "http", "https", "ftp", "ftps", "sftp", "scp", "file", "gemini", "spartan", "nex", "afs", "nfs":
-	default: // elsewhere slashes are no steps
+	if !s.Client.Traits(u).Tree {
 		return ""
 	}
 	path := strings.TrimRight(u.Path(), "/")
@@ -187,9 +185,6 @@ func (s *Server) up(a address) string {
 	}
 	parts := uri.Parts{Scheme: u.Scheme(), Login: u.Userinfo(), Host: u.Host(), Port: u.Port(0), Path: path[:at+1]}
 	above, err := parts.URI()
-	if u.Scheme() == "file" {
-		above, err = uri.Parse("file://" + u.Host() + path[:at+1])
-	}
 	if err != nil {
 		return ""
 	}
@@ -245,6 +240,6 @@ func (p *page) fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, 
 
 // arrive takes resp for where the page is.
 func (p *page) arrive(resp *fetch.Response) {
-	p.here.url = withoutPassword(resp.URL)
+	p.here.url = resp.URL.WithoutPassword()
 	p.here.foreign = p.address.foreign || resp.URL.Origin() != p.address.url.Origin()
 }

@@ -124,12 +124,12 @@ func New(opts Options) *Server {
 }
 
 // Address returns the address that the user opens first, at a host of Options.Hosts.
-func (s *Server) Address(host string) string { return "http://" + host + "/?token=" + s.Token }
+func (s *Server) Address(host string) string { return plainWeb + host + "/?token=" + s.Token }
 
 // AddressOnce is Address with a token that is good for one visit, within a minute. Programs pass it
 // to a browser as an argument, which other users of the machine can see.
 func (s *Server) AddressOnce(host string) string {
-	return "http://" + host + "/?token=" + s.once.add(struct{}{})
+	return plainWeb + host + "/?token=" + s.once.add(struct{}{})
 }
 
 // newID returns a name that nobody can guess.
@@ -221,7 +221,7 @@ func (l *logins) take(u uri.URI) uri.URI {
 		l.all = make(map[uri.Origin]uri.URI)
 	}
 	l.all[u.Origin()] = u
-	return withoutPassword(u)
+	return u.WithoutPassword()
 }
 
 // with returns u with the login for its origin, if there is one for its user.
@@ -237,17 +237,4 @@ func (l *logins) with(u uri.URI) uri.URI {
 		return u
 	}
 	return u.WithUserinfoOf(known)
-}
-
-// withoutPassword returns u with its user alone.
-func withoutPassword(u uri.URI) uri.URI {
-	if _, ok := u.Password(); !ok {
-		return u
-	}
-	name, _ := u.User()
-	u = u.WithoutUserinfo()
-	if named, err := u.WithUser(name); err == nil && name != "" {
-		return named
-	}
-	return u
 }

@@ -79,10 +79,10 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 	}
 	o, h := origin(r), w.Header()
 	h.Set("Content-Security-Policy", strings.NewReplacer(
-		"script-src ", "connect-src ws"+strings.TrimPrefix(o, "http")+"/terminal; script-src "+o+"/static/terminal.js "+o+"/static/screen.js ",
+		"script-src ", "connect-src "+socketOrigin(r)+"/terminal; script-src "+o+"/static/terminal.js "+o+"/static/screen.js ",
 		"style-src ", "style-src "+o+"/static/terminal.css ").Replace(h.Get("Content-Security-Policy")))
 	d := p.dialog()
-	d.Ticket, d.Keys = s.tickets.add(a), keysOf(d.Scheme)
+	d.Ticket, d.Keys = s.tickets.add(a), keysOf(s.Client.Traits(a.url))
 	p.begin(http.StatusOK, titleOf(a.url))
 	p.put("terminal", d)
 	p.end(nil)
@@ -91,9 +91,9 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 // A key is one that a page has as a button, for those whose keyboard lacks it.
 type key struct{ Name, Label string }
 
-// keysOf returns the buttons for the sessions of a scheme.
-func keysOf(scheme string) []key {
-	if scheme != "tn3270" {
+// keysOf returns the buttons for the sessions of a scheme with these traits.
+func keysOf(t fetch.Traits) []key {
+	if !t.Screens {
 		return []key{{"Escape", "Esc"}, {"Tab", "Tab"}, {"Interrupt", "Ctrl-C"}, {"ArrowUp", "↑"}, {"ArrowDown", "↓"},
 			{"ArrowLeft", "←"}, {"ArrowRight", "→"}}
 	}

@@ -23,7 +23,7 @@ type submitted struct {
 // them.
 func (s *Server) sender(a address) func(fetch.Entry, string) (string, bool) {
 	return func(action fetch.Entry, method string) (string, bool) {
-		if scheme := action.URL.Scheme(); scheme != "http" && scheme != "https" {
+		if scheme, _ := s.Client.Scheme(action.URL.Scheme()); !scheme.Bodies {
 			return "", false
 		}
 		to := a.to(action.URL.WithoutFragment())

@@ -14,7 +14,6 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/message"
-	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetch/uri/find"
 )
 
@@ -134,18 +133,7 @@ const maxReferences = 50
 // articleLink returns the link to an article by its identifier, at the server of this one if it is
 // news.
 func (p *page) articleLink(id string) string {
-	n := uri.News{Scheme: "news", MessageID: strings.Trim(id, "<>")}
-	here := p.here.url
-	switch here.Scheme() {
-	case "news", "snews", "nntp", "nntps":
-		n.Host, n.Port = here.Host(), here.Port(0)
-		if here.Scheme() == "snews" || here.Scheme() == "nntps" {
-			n.Scheme = "snews"
-		}
-	default:
-		return ""
-	}
-	u, err := n.URI()
+	u, err := p.here.url.Article(strings.Trim(id, "<>"))
 	if err != nil {
 		return ""
 	}

@@ -77,7 +77,7 @@ func typed(text string) (uri.URI, error) {
 		if text == "" {
 			return u, errors.New("there is no URL")
 		}
-		u, err = uri.ParseLoose("https://" + strings.TrimPrefix(text, "//"))
+		u, err = uri.ParseLoose(secureWeb + strings.TrimPrefix(text, "//"))
 	}
 	return u, err
 }
@@ -127,7 +127,7 @@ func (p *page) show(resp *fetch.Response, err error) {
 	}
 	defer resp.Body.Close()
 	title := titleOf(resp.URL)
-	p.s.history.add(visit{Title: fetch.Printable(title), URL: fetch.Printable(withoutPassword(p.address.url).Redacted()),
+	p.s.history.add(visit{Title: fetch.Printable(title), URL: fetch.Printable(p.address.url.WithoutPassword().Redacted()),
 		Link: p.s.link("/view", p.address)})
 	switch {
 	case resp.Kind == fetch.KindListing && resp.Entries != nil:
@@ -232,7 +232,7 @@ func (p *page) framed(resp *fetch.Response, body io.Reader) string {
 	if resp.Size <= maxKept {
 		data, err := io.ReadAll(io.LimitReader(body, maxKept+1))
 		if err == nil && len(data) <= maxKept {
-			a.kept = p.s.kept.add(withoutPassword(resp.URL), resp.Meta, data)
+			a.kept = p.s.kept.add(resp.URL.WithoutPassword(), resp.Meta, data)
 		} else if err != nil {
 			p.failed = err
 		}

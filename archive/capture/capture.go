@@ -46,17 +46,17 @@ func New(w *warc.Writer, seen *Seen, failed func(error)) *Capture {
 
 // Recorder is the fetch.Recorder. If a request has a login of its own, the Writer is restricted; whoever
 // has logins for a client by other means calls [warc.Writer.Restrict].
-func (c *Capture) Recorder(_ context.Context, req *fetch.Request) *fetch.Recording {
+func (c *Capture) Recorder(ctx context.Context, req *fetch.Request) *fetch.Recording {
 	if c.w.Err() != nil {
 		return nil
 	}
-	if needsLogin(req) {
+	if needsLogin(ctx, req) {
 		c.w.Restrict()
 	}
 	now := time.Now()
 	r := &recording{Capture: c, begin: now, req: req, target: Target(req.URL), peers: make(map[int]peer)}
 	x := &fetch.Recording{Lookup: r.looked, Peer: r.peer, End: r.end}
-	if s := req.URL.Scheme(); s == "http" || s == "https" {
+	if warc.HoldsHTTP(req.URL.Scheme()) {
 		r.http = &messages{dir: c.w.Dir(), conns: make(map[int][]*message)}
 		x.Sent, x.Received = r.sentHTTP, r.receivedHTTP
 		return x
@@ -76,8 +76,8 @@ func (c *Capture) Recorder(_ context.Context, req *fetch.Request) *fetch.Recordi
 }
 
 // needsLogin reports whether a request has a login, or may have one: answers to a form, or content.
-func needsLogin(req *fetch.Request) bool {
-	if _, password := req.URL.Password(); password || req.URL.Scheme() == "sftp" || req.Form != nil || req.Body != nil || req.GetBody != nil {
+func needsLogin(ctx context.Context, req *fetch.Request) bool {
+	if _, password := req.URL.Password(); password || fetch.TraitsOf(ctx).Logins || req.Form != nil || req.Body != nil || req.GetBody != nil {
 		return true
 	}
 	for name := range req.Header {

@@ -99,20 +99,10 @@ type Entry struct {
 }
 
 // Target returns the URI under which records of u stand: without a fragment and without a password.
-func Target(u uri.URI) string { return withoutPassword(u.WithoutFragment()).String() }
+func Target(u uri.URI) string { return u.WithoutFragment().WithoutPassword().String() }
 
-func withoutPassword(u uri.URI) uri.URI {
-	if _, ok := u.Password(); ok {
-		user, _ := u.User()
-		u = u.WithoutUserinfo()
-		if named, err := u.WithUser(user); err == nil && user != "" {
-			u = named
-		}
-	}
-	return u
-}
-
-// Key returns what is the same for two URLs that mean the same.
+// Key returns the same text for URLs that mean the same. Unlike [uri.URI.Key] it keeps the user name
+// and the scheme as they are: an archive holds what each of them got.
 func Key(u uri.URI) string { return Target(u.Normalize()) }
 
 // FormDigest stands for the answers to a form, "" if there are none. What was answered may be
@@ -135,7 +125,7 @@ func newAnswer(r *driver.Response) *Answer {
 		Validator: r.Validator, Name: r.Name, Decoded: r.Decoded, Lines: r.Meta.Text,
 		Code: r.Reply.Code, Text: r.Reply.Text, Header: r.Header, Pattern: r.Pattern}
 	for _, u := range r.Location {
-		a.Location = append(a.Location, withoutPassword(u).String())
+		a.Location = append(a.Location, u.WithoutPassword().String())
 	}
 	return a
 }
@@ -192,7 +182,7 @@ func (f *Failure) Error() *fetch.Error {
 }
 
 func newEntry(e fetch.Entry) Entry {
-	out := Entry{URL: withoutPassword(e.URL).String(), Name: e.Name, Kind: e.Kind.String(), Rel: e.Rel, ContentType: e.ContentType,
+	out := Entry{URL: e.URL.WithoutPassword().String(), Name: e.Name, Kind: e.Kind.String(), Rel: e.Rel, ContentType: e.ContentType,
 		Size: e.Size, ModTime: e.ModTime}
 	if name := e.SysName(); name != "" {
 		if text, err := json.Marshal(e.Sys); err == nil {

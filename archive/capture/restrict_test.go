@@ -13,6 +13,7 @@ import (
 
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -43,8 +44,15 @@ func TestArchivesOfLoginsAreForTheUserAlone(t *testing.T) {
 			}
 			c := New(w, nil, func(err error) { t.Error(err) })
 			before := modes(t, dir)
-			if x := c.Recorder(context.Background(), &tt.req); x != nil {
-				x.End(nil)
+			client := fetch.New(&fetch.Options{Recorder: c.Recorder}, func(_ driver.Env, reg *driver.Registry) {
+				for _, name := range []string{"http", "ftp", "gopher", "sftp"} {
+					reg.Register(fetch.Scheme{Name: name, Ops: []fetch.Op{fetch.OpGet}, Bodies: true,
+						Traits: fetch.Traits{Logins: name == "sftp"}, Driver: driver.DriverFunc(refuse)})
+				}
+			})
+			t.Cleanup(func() { client.Close() })
+			if _, err := client.Do(t.Context(), &tt.req); fetch.CodeOf(err) != fetch.ErrRefused {
+				t.Errorf("the request ended with %v, want the driver's error", err)
 			}
 			exchange("http://h.example/a", sent(get), received("HTTP/1.1 200 OK\r\n\r\nx"), ended(nil))(c)
 			if err := w.Close(); err != nil {
@@ -60,6 +68,10 @@ func TestArchivesOfLoginsAreForTheUserAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+func refuse(context.Context, *fetch.Request) (*driver.Response, error) {
+	return nil, fetch.ErrRefused
 }
 
 func modes(t *testing.T, dir string) map[string]os.FileMode {

@@ -244,7 +244,7 @@ func (s *scanner) record(rec *warc.Record) {
 		return
 	}
 	c := &captured{place: here, date: rec.Date(), kind: rec.Type(), id: rec.ID()}
-	web := u.Scheme() == "http" || u.Scheme() == "https"
+	web := warc.HoldsHTTP(u.Scheme())
 	if o := (origin{rec.TargetURI(), c.date}); c.kind == warc.Revisit && a.origins[o].file == nil {
 		a.origins[o] = here // unless the content has the same date
 	}

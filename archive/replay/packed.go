@@ -96,7 +96,7 @@ func (p *packed) load(most int) (rest []wacz.File, err error) {
 			return errTooManyLines
 		}
 		named[number] = true
-		web := u.Scheme() == "http" || u.Scheme() == "https"
+		web := warc.HoldsHTTP(u.Scheme())
 		partly[number] = partly[number] || !web && u.Host() != "" && e.Instant == ""
 		l := packedLine{maphash.String(seed, capture.Key(u)), e.Offset, number, 0}
 		if e.Origin > 0 || e.Request > 0 || e.Method != "" {

@@ -135,7 +135,7 @@ func Write(w io.Writer, files []Source, opts Options) error {
 
 // isPage reports whether people would begin at a capture.
 func isPage(e warc.IndexEntry) bool {
-	if strings.HasPrefix(e.URL, "http://") || strings.HasPrefix(e.URL, "https://") {
+	if scheme, _, _ := strings.Cut(e.URL, "://"); warc.HoldsHTTP(scheme) {
 		return e.Status == 200 && e.Method == "" && (e.Mime == "text/html" || e.Mime == "application/xhtml+xml")
 	}
 	return e.Digest != "" && e.Mime != "text/dns"

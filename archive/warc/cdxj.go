@@ -117,7 +117,7 @@ func SURT(rawURL string) string {
 		slices.Reverse(labels)
 		host = strings.Join(labels, ",")
 	}
-	web := u.Scheme == "http" || u.Scheme == "https"
+	web := HoldsHTTP(u.Scheme)
 	if p := u.Port(); p != "" && !(u.Scheme == "http" && p == "80" || u.Scheme == "https" && p == "443") {
 		host += ":" + p
 	}

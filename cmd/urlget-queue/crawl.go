@@ -113,7 +113,7 @@ func (f *following) start(ctx context.Context, name string, e queue.Engine) (*qu
 }
 
 // seed submits where a crawl begins.
-func seed(ctx context.Context, c *queue.Crawl, e queue.Engine, p queue.Priority, text string) (known bool, err error) {
+func (s *submitter) seed(ctx context.Context, text string) (known bool, err error) {
 	u, err := uri.ParseLoose(text)
 	if err != nil {
 		return false, &fetch.Error{Code: fetch.ErrURL, Err: err}
@@ -121,7 +121,7 @@ func seed(ctx context.Context, c *queue.Crawl, e queue.Engine, p queue.Priority,
 	if !u.IsAbs() {
 		return false, &fetch.Error{Code: fetch.ErrURL, URL: u.Redacted(), Err: errors.New("the URL has no scheme")}
 	}
-	return c.Submit(ctx, e, p, u)
+	return s.crawl.Submit(ctx, s.engine, s.priority, u, s.client.Traits(u))
 }
 
 // state returns how a crawl is, in a word.

@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/job"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/protocols"
 	"github.com/urlget/urlget/queue"
 )
 
@@ -77,6 +78,8 @@ func (a *app) submit(ctx context.Context, s *submission, args []string) error {
 		if sub.crawl, err = s.follow.start(ctx, a.reach.crawl, e); err != nil {
 			return err
 		}
+		sub.client = fetch.New(nil, protocols.All)
+		defer sub.client.Close()
 	}
 	for _, text := range args {
 		if err := sub.take(ctx, "", text); err != nil {
@@ -116,7 +119,8 @@ type submitter struct {
 	*app
 	engine                     queue.Engine
 	priority                   queue.Priority
-	crawl                      *queue.Crawl // nil if jobs are submitted
+	crawl                      *queue.Crawl  // nil if jobs are submitted
+	client                     *fetch.Client // knows the schemes of a crawl
 	taken, duplicates, refused int
 	status                     int // that the first refusal stands for
 }
@@ -149,7 +153,7 @@ func (s *submitter) take(ctx context.Context, place, text string) error {
 // submit submits what the user gave, and reports whether it is there already.
 func (s *submitter) submit(ctx context.Context, text string, line bool) (duplicate bool, err error) {
 	if s.crawl != nil {
-		return seed(ctx, s.crawl, s.engine, s.priority, text)
+		return s.seed(ctx, text)
 	}
 	j, err := understand(text, line)
 	if err != nil {

@@ -25,14 +25,15 @@ func (g *getter) explainTree(e *explanation, u uri.URI) error {
 	}
 	dir := cmp.Or(g.opts.Output.Dir, ".")
 	layout := t.Layout()
-	e.Output = filepath.Join(dir, filepath.FromSlash(layout.Path(u)))
-	if _, robots := crawl.RobotsURL(u); !robots && strings.HasSuffix(u.URLPath(), "/") { // a directory
-		e.Output = filepath.Join(dir, filepath.FromSlash(layout.Dir(u))) + string(filepath.Separator)
+	traits := g.client.Traits(u)
+	e.Output = filepath.Join(dir, filepath.FromSlash(layout.Path(u, traits)))
+	if traits.Robots == "" && strings.HasSuffix(u.URLPath(), "/") { // a directory
+		e.Output = filepath.Join(dir, filepath.FromSlash(layout.Dir(u, traits))) + string(filepath.Separator)
 	}
 	if t.Spider {
 		e.Output = "none: --spider saves nothing"
 	}
-	e.Rules = append(scopeRules(scope, u), g.treeRules(u)...)
+	e.Rules = append(scopeRules(scope, u), g.treeRules(u, traits.Robots != "")...)
 	return g.explainState(e, dir, scope)
 }
 
@@ -122,10 +123,10 @@ func scopeRules(s *crawl.Scope, u uri.URI) []string {
 }
 
 // treeRules says what is heeded on the way, and what is done with files.
-func (g *getter) treeRules(u uri.URI) []string {
+func (g *getter) treeRules(u uri.URI, robots bool) []string {
 	t, m := &g.opts.Tree, &g.opts.Many
 	var rules []string
-	if _, robots := crawl.RobotsURL(u); robots {
+	if robots {
 		if t.NoRobots {
 			rules = append(rules, "does not heed robots.txt")
 		} else {

@@ -48,7 +48,7 @@ func (g *getter) get(ctx context.Context, t *task) outcome {
 		return failed(g.compose(j.URL))
 	}
 	if g.opts.Tree.Force && j.Output == "" {
-		j.Output = g.opts.Tree.Layout().Path(j.URL)
+		j.Output = g.opts.Tree.Layout().Path(j.URL, g.client.Traits(j.URL))
 	}
 	if g.events != nil {
 		g.emit(render.Start(j.URL.Redacted(), time.Now()))

@@ -129,12 +129,12 @@ func seedURLs(seeds []seed) ([]uri.URI, func(mirror.Event) (place string, number
 	first := make(map[string]seed, len(seeds))
 	for i, s := range seeds {
 		urls[i] = s.url
-		if _, twice := first[crawl.Key(s.url)]; !twice {
-			first[crawl.Key(s.url)] = s
+		if _, twice := first[s.url.Key()]; !twice {
+			first[s.url.Key()] = s
 		}
 	}
 	return urls, func(e mirror.Event) (string, int) {
-		if s, ok := first[crawl.Key(e.URL)]; ok && e.From.IsZero() {
+		if s, ok := first[e.URL.Key()]; ok && e.From.IsZero() {
 			return s.place, s.number
 		}
 		return "", math.MaxInt

@@ -33,7 +33,7 @@ func (g *getter) showTree(opts *mirror.Options) {
 	layout := g.opts.Tree.Layout()
 	opts.Crawl.Waiting = func(waiting int64) { g.con.Count(func(n *tty.TreeCount) { n.Waiting = waiting }) }
 	opts.Begin = func(ctx context.Context, u uri.URI) (context.Context, func()) {
-		t := g.con.Begin(filepath.FromSlash(layout.Path(u)))
+		t := g.con.Begin(filepath.FromSlash(layout.Path(u, g.client.Traits(u))))
 		t.From(u.Host())
 		v := treeVisit{t, g.progress(&job.Job{URL: u}, t)}
 		return tty.Following(context.WithValue(ctx, treeVisitKey{}, v), t), t.End

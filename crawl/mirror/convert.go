@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urlget/urlget/crawl"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/download"
 	"github.com/urlget/urlget/fetch/links"
@@ -127,7 +126,7 @@ func (m *mirror) rewrite(w io.Writer, r io.Reader, base uri.URI, v memo) error {
 	convert := func(e fetch.Entry) (string, bool) { return m.reference(base, v.Path, e) }
 	mediaType, _, _ := mime.ParseMediaType(v.Type)
 	switch {
-	case crawl.Family(base) == "gopher":
+	case m.d.Client.Traits(base).Menus:
 		return m.rewriteMenu(w, r, base, v.Path)
 	case mediaType == "text/css":
 		return links.RewriteCSS(w, r, base, convert)
@@ -160,14 +159,14 @@ func (m *mirror) target(u uri.URI) string {
 
 // reference returns what a link in the file name is to say: where the file is, or the whole URL.
 func (m *mirror) reference(base uri.URI, name string, e fetch.Entry) (string, bool) {
-	if e.Kind == fetch.EntryError || e.URL.Scheme() == "data" {
+	if e.Kind == fetch.EntryError || e.URL.IsData() {
 		return "", false
 	}
 	fragment, hasFragment := e.URL.Fragment()
 	if hasFragment {
 		fragment = "#" + fragment
 	}
-	if crawl.Key(e.URL) == crawl.Key(base) {
+	if e.URL.Key() == base.Key() {
 		if hasFragment {
 			return fragment, true
 		}

@@ -33,7 +33,7 @@ func (m *mirror) removeGone() error {
 		if err != nil {
 			continue
 		}
-		gone, err := m.gone(places.Path(u))
+		gone, err := m.gone(places.Path(u, m.d.Client.Traits(u)))
 		if err != nil {
 			return err
 		}

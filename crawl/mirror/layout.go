@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/urlget/urlget/crawl"
+	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -28,8 +28,9 @@ const (
 	maxName = 200          // bytes of a name; longer ones are cut and told apart by a digest
 )
 
-// Path returns the path of what u names, with slashes between its elements. Two URLs have one path
-// only if they are one resource to a crawl (see crawl.Key) or, in gopher, differ in the item type
+// Path returns the path of what u names, with slashes between its elements. T are the traits of its
+// scheme. Two URLs have one path
+// only if they have one key (see uri.URI.Key) or, in gopher, differ in the item type
 // alone.
 //
 // The directory of the server is its name, with "+port" behind it if the port is not the default
@@ -37,15 +38,13 @@ const (
 // begin with, stands as "%" and two hexadecimal digits, and so does a "%" that would be taken for
 // that. A page whose URL ends in a slash is index.html, and no other page of the web has that name.
 // A query stays behind its "?". A gopher menu is a file gophermap in a directory of its selector.
-func (l *Layout) Path(u uri.URI) string {
+func (l *Layout) Path(u uri.URI, t fetch.Traits) string {
 	var names []string
-	switch crawl.Family(u) {
-	case "http", "gemini", "spartan", "nex":
+	switch {
+	case t.Pages:
 		names = webNames(u)
-	case "gopher":
+	case t.Menus:
 		names = gopherNames(u)
-	case "ftp":
-		names = ftpNames(u)
 	default:
 		names = treeNames(u)
 	}
@@ -63,8 +62,8 @@ func (l *Layout) Path(u uri.URI) string {
 }
 
 // Dir returns the path of the directory that the members of a listing are in, "." for the root.
-func (l *Layout) Dir(u uri.URI) string {
-	return path.Dir(l.Path(member(u)))
+func (l *Layout) Dir(u uri.URI, t fetch.Traits) string {
+	return path.Dir(l.Path(member(u), t))
 }
 
 // below returns the path of a directory that is dir if nothing is left out.
@@ -153,31 +152,20 @@ func decodeWeb(name string) string {
 // other byte like it is left after decoding: those are encoded by escapeName.
 const escaped = 0xff
 
-// treeNames are the names of a URL whose path is one of names alone.
+// treeNames are the names of a URL whose path is one of names alone. The type code of FTP is left
+// out: it says how to retrieve a file, not which.
 func treeNames(u uri.URI) []string {
-	var names []string
-	text := u.URLPath()
-	for name := range strings.SplitSeq(text, "/") {
-		if raw := uri.UnescapeRaw(name); raw != "" {
-			names = append(names, escapeName(raw, ""))
-		}
+	raw := strings.Split(u.URLPath(), "/")
+	for i, name := range raw {
+		raw[i] = uri.UnescapeRaw(name)
 	}
-	if len(names) == 0 {
-		return []string{"index"}
-	}
-	return names
-}
-
-// ftpNames leaves out the type code: it says how to retrieve a file, not which.
-func ftpNames(u uri.URI) []string {
-	f, err := uri.ParseFTP(u)
-	if err != nil {
-		return treeNames(u)
+	if f, err := uri.ParseFTP(u); err == nil {
+		raw = append(f.CWD, f.Name)
 	}
 	var names []string
-	for _, dir := range append(f.CWD, f.Name) {
-		if dir != "" {
-			names = append(names, escapeName(dir, ""))
+	for _, name := range raw {
+		if name != "" {
+			names = append(names, escapeName(name, ""))
 		}
 	}
 	if len(names) == 0 {

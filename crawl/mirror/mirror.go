@@ -177,7 +177,7 @@ type memo struct {
 	Page  bool      `json:"page,omitempty"`  // it may be converted
 	To    string    `json:"to,omitempty"`    // a redirect: where it led
 	Final string    `json:"final,omitempty"` // the URL that links are relative to
-	// Scheme is that of the URL if the crawl knows it by that of another one (see crawl.Key).
+	// Scheme is that of the URL if the crawl knows it by that of another one (see uri.URI.Key).
 	Scheme string `json:"scheme,omitempty"`
 }
 
@@ -244,11 +244,11 @@ func (m *mirror) tell(e Event) {
 	}
 }
 
-// claim returns the path for u, whose crawl.Key is key: that of the layout unless another URL has it, or a directory or a
+// claim returns the path for u, whose key is key: that of the layout unless another URL has it, or a directory or a
 // file is in the way, as "/a" and "/a/b" are in each other's: it is then given a number that no URL
 // leads to.
 func (m *mirror) claim(u uri.URI, key string) (string, error) {
-	want := m.Layout.Path(u)
+	want := m.Layout.Path(u, m.d.Client.Traits(u))
 	for n := range 10_000 {
 		name := want
 		if n > 0 {

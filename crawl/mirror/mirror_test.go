@@ -520,6 +520,9 @@ func TestAnInterruptedMirrorGoesOn(t *testing.T) {
 
 func TestPathIsInjective(t *testing.T) {
 	t.Parallel()
+	c := fetch.New(nil, protocols.All)
+	t.Cleanup(func() { c.Close() })
+	path := func(l *mirror.Layout, text string) string { u := uri.MustParse(text); return l.Path(u, c.Traits(u)) }
 	var l mirror.Layout
 	urls := []string{
 		"http://h/", "http://h/index.html", "http://h/a", "http://h/a/", "http://h/a/index.html", "http://h/a//b", "http://h/a/b", "http://h/a%2Fb",
@@ -532,7 +535,7 @@ func TestPathIsInjective(t *testing.T) {
 	}
 	seen := map[string]string{}
 	for _, text := range urls {
-		p := l.Path(uri.MustParse(text))
+		p := path(&l, text)
 		if other, ok := seen[p]; ok {
 			t.Errorf("%s and %s are both %s", text, other, p)
 		}
@@ -546,19 +549,21 @@ func TestPathIsInjective(t *testing.T) {
 		"gopher://h/1/docs": "h/docs/gophermap", "gopher://h/0/docs/a.txt": "h/docs/a.txt", "gemini://h/a/": "h/a/index.html", "spartan://h/a/": "h/a/index.html", "nex://h/a/": "h/a/index.html",
 		"http://h/%2e%2e%2fx": "h/..%2Fx",
 	} {
-		if got := l.Path(uri.MustParse(text)); got != want && text != "http://h/%2e%2e%2fx" {
+		if got := path(&l, text); got != want && text != "http://h/%2e%2e%2fx" {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
-	if got := (&mirror.Layout{NoHost: true, CutDirs: 1}).Path(uri.MustParse("ftp://h/pub/d/x")); got != "d/x" {
+	if got := path(&mirror.Layout{NoHost: true, CutDirs: 1}, "ftp://h/pub/d/x"); got != "d/x" {
 		t.Errorf("one directory cut: %s", got)
 	}
-	if got := (&mirror.Layout{Flat: true}).Path(uri.MustParse("ftp://h/pub/d/x")); got != "x" {
+	if got := path(&mirror.Layout{Flat: true}, "ftp://h/pub/d/x"); got != "x" {
 		t.Errorf("flat: %s", got)
 	}
 }
 
 func FuzzPath(f *testing.F) {
+	c := fetch.New(nil, protocols.All)
+	f.Cleanup(func() { c.Close() })
 	f.Add("http://h/%2e%2e/%2F..%5c?/..")
 	f.Add("gopher://h/0/../..%00")
 	f.Add("ftp://h/%2F/../x%0d")
@@ -569,7 +574,7 @@ func FuzzPath(f *testing.F) {
 			return
 		}
 		for _, l := range []mirror.Layout{{}, {NoHost: true}, {CutDirs: 2}, {Flat: true}} {
-			if p := l.Path(u); p == "" || download.CheckName(p) != nil || strings.Contains(p, "\x00") || bytes.ContainsAny([]byte(p), "\r\n\x1b") {
+			if p := l.Path(u, c.Traits(u)); p == "" || download.CheckName(p) != nil || strings.Contains(p, "\x00") || bytes.ContainsAny([]byte(p), "\r\n\x1b") {
 				t.Errorf("%q: %q: %v", text, p, download.CheckName(p))
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"mime"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +33,7 @@ func (m *mirror) visit(ctx context.Context, p *crawl.Page) error {
 	switch {
 	case m.Spider:
 		return m.look(ctx, p, v)
-	case p.Kind == fetch.EntryListing && s.Can(fetch.OpList) && p.Rel != "sitemap" && crawl.Family(p.URL) != "gopher":
+	case p.Kind == fetch.EntryListing && s.Can(fetch.OpList) && p.Rel != "sitemap" && !s.Menus:
 		return m.list(ctx, p, v)
 	case !p.Save:
 		v.Outcome = job.Listed
@@ -54,7 +53,7 @@ func read(ctx context.Context, p *crawl.Page, v *visited) error {
 // thing is there.
 func (m *mirror) look(ctx context.Context, p *crawl.Page, v *visited) error {
 	v.Outcome = job.Listed
-	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject && s.Can(fetch.OpStat) && !isWeb(p.URL) {
+	if s, _ := m.d.Client.Scheme(p.URL.Scheme()); !p.From.IsZero() && p.Kind == fetch.EntryObject && s.Can(fetch.OpStat) && !s.Pages {
 		resp, err := m.d.Client.Stat(ctx, &fetch.Request{URL: p.URL, From: p.From})
 		if err == nil {
 			v.Size, v.Status = resp.Size, resp.Reply.Code
@@ -91,7 +90,7 @@ func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 			case fetch.EntryObject:
 				err = m.isThere(e.URL)
 			case fetch.EntryListing:
-				_, err = m.state.Claim(seenDir+places.Dir(e.URL), "")
+				_, err = m.state.Claim(seenDir+places.Dir(e.URL, m.d.Client.Traits(e.URL)), "")
 			}
 			if err != nil {
 				return err
@@ -102,7 +101,7 @@ func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 		}
 	}
 	if m.Delete {
-		_, err := m.state.Claim(readDir+places.Dir(resp.URL), "")
+		_, err := m.state.Claim(readDir+places.Dir(resp.URL, m.d.Client.Traits(resp.URL)), "")
 		return err
 	}
 	return nil
@@ -110,7 +109,7 @@ func (m *mirror) members(p *crawl.Page, resp *fetch.Response) error {
 
 // isThere keeps the file of a URL that a listing has, also if it is not asked for.
 func (m *mirror) isThere(u uri.URI) error {
-	key, name := crawl.Key(u), m.Layout.Path(u)
+	key, name := u.Key(), m.Layout.Path(u, m.d.Client.Traits(u))
 	if !m.owns(name, key) { // it may have a number
 		b, _ := m.state.Memo(u)
 		if name = readMemo(b).Path; name == "" || !m.owns(name, key) {
@@ -133,7 +132,7 @@ var (
 // get saves a document and reads its links.
 func (m *mirror) get(ctx context.Context, p *crawl.Page, v *visited) error {
 	s, _ := m.d.Client.Scheme(p.URL.Scheme())
-	if p.From.IsZero() && strings.HasSuffix(p.URL.URLPath(), "/") && s.Can(fetch.OpList) && crawl.Family(p.URL) != "gopher" && !isWeb(p.URL) {
+	if p.From.IsZero() && strings.HasSuffix(p.URL.URLPath(), "/") && s.Can(fetch.OpList) && !s.HasLinks() {
 		return m.list(ctx, p, v)
 	}
 	for range maxAgain { // once for each redirect that leads to another page
@@ -203,7 +202,7 @@ func (r *retrieval) look() knowledge {
 		k.original = r.converted(r.old)
 	}
 	r.sent = cmp.Or(k.original, r.now.Path)
-	k.mayLink = slices.Contains(linked, crawl.Family(r.p.URL)) && r.mayLink(r.now.Path)
+	k.mayLink = r.d.Client.Traits(r.p.URL).HasLinks() && r.mayLink(r.now.Path)
 	return k
 }
 
@@ -256,16 +255,16 @@ func (r *retrieval) response(resp *fetch.Response) error {
 	p, v := r.p, r.v
 	p.Answered(resp.Kind)
 	v.Status = resp.Reply.Code
-	if resp.Kind == fetch.KindListing && crawl.Family(resp.URL) != "gopher" && resp.Entries != nil {
+	if resp.Kind == fetch.KindListing && !r.d.Client.Traits(resp.URL).Menus && resp.Entries != nil {
 		v.Outcome, v.Path = job.Listed, ""
 		if err := r.members(p, resp); err != nil {
 			return err
 		}
 		return errListed
 	}
-	if crawl.Key(resp.URL) != p.Key() {
+	if resp.URL.Key() != p.Key() {
 		to := resp.URL
-		p.Trail = memo{To: crawl.Key(to)}.bytes()
+		p.Trail = memo{To: to.Key()}.bytes()
 		if err := p.Move(to); err != nil {
 			return err
 		}
@@ -324,7 +323,7 @@ func (r *retrieval) failed(err error) error {
 // such a file.
 func (m *mirror) spare(p *crawl.Page) bool {
 	known := listed(p)
-	if known == nil || !p.Save || slices.Contains(linked, crawl.Family(p.URL)) {
+	if known == nil || !p.Save || m.d.Client.Traits(p.URL).HasLinks() {
 		return false
 	}
 	old := readMemo(p.Memo)
@@ -442,8 +441,8 @@ func (r *retrieval) saved(res *download.Result) error {
 	} else if err == nil {
 		r.now.Size, r.now.Saved = info.Size(), info.ModTime()
 	}
-	if scheme := r.p.URL.Scheme(); scheme != crawl.Family(r.p.URL) {
-		r.now.Scheme = scheme
+	if r.p.URL.IsSecure() {
+		r.now.Scheme = r.p.URL.Scheme()
 	}
 	r.p.Memo = r.now.bytes()
 	return r.follow(r.p, r.now, cmp.Or(r.sent, r.now.Path), r.parse)
@@ -481,7 +480,7 @@ func (r *retrieval) replaced() error {
 func (m *mirror) extend(u uri.URI, now *memo) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now.Path = m.current(crawl.Key(u), now.Path)
+	now.Path = m.current(u.Key(), now.Path)
 	mediaType, _, _ := mime.ParseMediaType(now.Type)
 	ext := map[string]string{"text/html": ".html", "application/xhtml+xml": ".xhtml", "text/css": ".css"}[mediaType]
 	if have := strings.ToLower(path.Ext(now.Path)); ext == "" || have == ext || have == ".htm" {
@@ -492,11 +491,11 @@ func (m *mirror) extend(u uri.URI, now *memo) error {
 		if n > 0 {
 			name = now.Path + "%00" + strings.Repeat("0", n-1) + ext
 		}
-		owner, err := m.state.Claim(fileName+name, crawl.Key(u))
+		owner, err := m.state.Claim(fileName+name, u.Key())
 		if err != nil {
 			return err
 		}
-		if owner != crawl.Key(u) {
+		if owner != u.Key() {
 			continue
 		}
 		if err := m.d.Root.Rename(now.Path, name); err != nil {
@@ -521,21 +520,13 @@ func (m *mirror) mayLink(name string) bool {
 	return contentType == "" || hasLinks(contentType)
 }
 
-// linked are the families of schemes whose documents are read for links. In the others, the tree is
-// what the listings say.
-var linked = []string{"http", "gemini", "spartan", "nex", "gopher"}
-
-// isWeb reports whether directories are pages with links, which are files of a tree themselves.
-func isWeb(u uri.URI) bool {
-	return crawl.Family(u) != "gopher" && slices.Contains(linked, crawl.Family(u))
-}
-
 // follow reads the links of the file that a page was saved in.
 func (m *mirror) follow(p *crawl.Page, v memo, name string, parse func(io.Reader) iter.Seq2[fetch.Entry, error]) error {
-	if !slices.Contains(linked, crawl.Family(p.URL)) || parse == nil && !hasLinks(v.Type) && p.Rel != "sitemap" {
+	t := m.d.Client.Traits(p.URL)
+	if !t.HasLinks() || parse == nil && !hasLinks(v.Type) && p.Rel != "sitemap" {
 		return nil
 	}
-	if crawl.Family(p.URL) == "gopher" && parse == nil {
+	if t.Menus && parse == nil {
 		return nil // pages of the web, whose links lead there
 	}
 	m.mu.Lock()

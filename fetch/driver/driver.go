@@ -50,7 +50,7 @@ type Expecter interface {
 type Loader func(env Env, reg *Registry)
 
 // Use returns a Loader for a single driver that needs no Env. The scheme has no default port and
-// supports only OpGet.
+// supports only OpGet, and has no Traits.
 func Use(scheme string, d Driver) Loader {
 	return func(_ Env, reg *Registry) {
 		reg.Register(Scheme{Name: scheme, Ops: []Op{OpGet}, Driver: d})

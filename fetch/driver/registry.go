@@ -28,6 +28,7 @@ type Scheme struct {
 	Bodies bool
 	// Pipelined is true if requests that follow one another are sent ahead (see fetch.Client).
 	Pipelined bool
+	Traits
 	// Summary describes the scheme in one line.
 	Summary string
 	Driver  Driver

@@ -38,6 +38,20 @@ func ParseNews(u URI) (News, error) {
 	return finish(d, n)
 }
 
+// Article returns the URL of the article with this message identifier at the server of u. It fails
+// if u is not of a scheme of news.
+func (u URI) Article(id string) (URI, error) {
+	n := News{Host: u.host, Port: u.port, MessageID: id}
+	switch u.Scheme() {
+	case "news", "nntp":
+	case "snews", "nntps":
+		n.Scheme = "snews"
+	default:
+		return URI{}, u.malformed("not a URL of news")
+	}
+	return n.URI()
+}
+
 // newsServer returns the server that the URL names, if it names one.
 func (d *decoder) newsServer() (host string, port uint16, login Userinfo) {
 	if !d.u.authority {

@@ -32,6 +32,19 @@ func (u URI) WithoutUserinfo() URI {
 	return c.uri()
 }
 
+// WithoutPassword returns u with its user name alone, and without an empty one.
+func (u URI) WithoutPassword() URI {
+	if _, ok := u.Password(); !ok {
+		return u
+	}
+	name, _ := u.User()
+	u = u.WithoutUserinfo()
+	if named, err := u.WithUser(name); err == nil && name != "" {
+		return named
+	}
+	return u
+}
+
 // WithoutPort returns u without its port if that is def, the default port of its scheme.
 func (u URI) WithoutPort(def uint16) URI {
 	if u.port == 0 || u.port != def {

@@ -35,6 +35,7 @@ func With(opts Options) driver.Loader {
 			Ops:     ops,
 			Ranges:  true,
 			Local:   true,
+			Traits:  driver.Traits{Tree: true},
 			Summary: "files and directories of this machine (RFC 1738, RFC 8089)",
 			Driver:  &opener{opts},
 		})

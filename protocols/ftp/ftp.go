@@ -59,6 +59,7 @@ func With(opts Options) driver.Loader {
 		scheme := driver.Scheme{
 			Name: "ftp", Port: 21, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 			Ranges: true, ForwardProxy: true, Driver: d,
+			Traits:  driver.Traits{RedirectTarget: true, Tree: true},
 			Summary: "files and directories by the File Transfer Protocol",
 		}
 		reg.Register(scheme)

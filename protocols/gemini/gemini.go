@@ -49,6 +49,7 @@ func With(opts Options) driver.Loader {
 			Name:    "gemini",
 			Port:    port,
 			Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
+			Traits:  driver.Traits{Tree: true, Pages: true, Robots: "/robots.txt"},
 			Summary: "pages and files by the Gemini protocol, over TLS",
 			Driver:  &opener{env: env, known: &known{file: opts.Certificates}},
 		})

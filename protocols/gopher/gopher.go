@@ -38,6 +38,7 @@ func With(opts Options) driver.Loader {
 				Port:         defaultPort,
 				Ops:          []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
 				ForwardProxy: name == "gopher",
+				Traits:       driver.Traits{Menus: true, Robots: "/0/robots.txt"},
 				Summary:      summary,
 				Driver:       d,
 			})

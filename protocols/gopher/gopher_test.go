@@ -292,7 +292,9 @@ func TestItemsThatAreElsewhere(t *testing.T) {
 		return &driver.Response{Body: io.NopCloser(strings.NewReader("")), Meta: fetch.Meta{Size: -1}}, nil
 	})
 	allow := &fetch.Policy{AllowPorts: []uint16{23, 1105}}
-	c := fetch.New(&fetch.Options{Policy: allow}, gopher.Load, driver.Use("cso", other), driver.Use("http", other))
+	c := fetch.New(&fetch.Options{Policy: allow}, gopher.Load, driver.Use("cso", other), func(_ driver.Env, reg *driver.Registry) {
+		reg.Register(fetch.Scheme{Name: "http", Ops: []fetch.Op{fetch.OpGet}, Traits: fetch.Traits{RedirectTarget: true}, Driver: other})
+	})
 	defer c.Close()
 	for path, want := range map[string]string{
 		"gopher://h.example:105/2%09joe%20smith":         "cso://h.example/joe%20smith",

@@ -34,7 +34,8 @@ func With(opts Options) driver.Loader {
 		opts.Mounts = "/proc/mounts"
 	}
 	return func(env driver.Env, reg *driver.Registry) {
-		s := driver.Scheme{Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, Ranges: true, Local: true}
+		s := driver.Scheme{Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, Ranges: true, Local: true,
+			Traits: driver.Traits{Tree: true}}
 		s.Name, s.Summary, s.Driver = "afs", "files of AFS, if it is mounted", &opener{env, opts.cell}
 		reg.Register(s)
 		d := &opener{env, opts.export}

@@ -36,6 +36,7 @@ func Load(env driver.Env, reg *driver.Registry) {
 		Name:    "nex",
 		Port:    port,
 		Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
+		Traits:  driver.Traits{Tree: true, Pages: true},
 		Summary: "documents and directories by the Nex protocol",
 		Driver:  &opener{env},
 	})

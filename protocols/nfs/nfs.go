@@ -62,7 +62,7 @@ func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		reg.Register(driver.Scheme{
 			Name: "nfs", Port: defaultPort, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList}, Ranges: true,
-			Driver: newDriver(env, opts), Summary: "files and directories of NFS servers, by version 3",
+			Traits: driver.Traits{Tree: true}, Driver: newDriver(env, opts), Summary: "files and directories of NFS servers, by version 3",
 		})
 	}
 }

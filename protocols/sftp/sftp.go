@@ -68,7 +68,7 @@ func With(opts Options) driver.Loader {
 	return func(env driver.Env, reg *driver.Registry) {
 		scheme := driver.Scheme{
 			Name: "sftp", Port: defaultPort, Ops: []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
-			Ranges: true, Driver: newDriver(env, opts),
+			Ranges: true, Traits: driver.Traits{Tree: true, Logins: true}, Driver: newDriver(env, opts),
 			Summary: "files and directories of SSH servers, by SFTP",
 		}
 		reg.Register(scheme)

@@ -33,6 +33,7 @@ func Load(env driver.Env, reg *driver.Registry) {
 		Name:    "spartan",
 		Port:    port,
 		Ops:     []driver.Op{driver.OpGet, driver.OpStat, driver.OpList},
+		Traits:  driver.Traits{Tree: true, Pages: true},
 		Summary: "pages and files by the Spartan protocol, which can be sent text",
 		Driver:  &opener{env},
 	})

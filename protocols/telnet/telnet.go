@@ -79,6 +79,7 @@ func With(opts Options) driver.Loader {
 			{"tn3270", "a full-screen session on an IBM mainframe", telnetPort, d.tn3270},
 		} {
 			reg.Register(driver.Scheme{Name: s.name, Port: s.port, Ops: []driver.Op{driver.OpDial}, Summary: s.summary,
+				Traits: driver.Traits{Screens: s.name == "tn3270"},
 				Driver: &schemeDriver{open: s.open}})
 		}
 	}

@@ -151,10 +151,10 @@ func crawlByWorkers(t *testing.T, seed uri.URI, scope crawl.Scope, client *fetch
 	if err != nil {
 		t.Fatal(err)
 	}
-	if known, err := def.Submit(ctx, admin, queue.Normal, seed); known || err != nil {
+	if known, err := def.Submit(ctx, admin, queue.Normal, seed, fetch.Traits{Pages: true, HTML: true}); known || err != nil {
 		t.Fatal(known, err)
 	}
-	if known, err := def.Submit(ctx, admin, queue.Normal, seed); !known || err != nil {
+	if known, err := def.Submit(ctx, admin, queue.Normal, seed, fetch.Traits{Pages: true, HTML: true}); !known || err != nil {
 		t.Errorf("a seed is new twice: %v, %v", known, err)
 	}
 	for {

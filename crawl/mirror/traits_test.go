@@ -1,0 +1,81 @@
+package mirror_test
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/urlget/urlget/crawl/mirror"
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/download"
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/servers/nexd"
+	"github.com/urlget/urlget/protocols"
+)
+
+// What a driver declares decides how a mirror reads and names things. Nothing else has to know of a
+// scheme: it comes and goes with its driver.
+func TestTheDriverSaysHowItsSchemeIsMirrored(t *testing.T) {
+	t.Parallel()
+	site := nexd.Start(t, nexd.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("a")}, "d/b.txt": {Data: []byte("b")}, "d/c/e.txt": {Data: []byte("e")}}})
+	change := func(f func(reg *driver.Registry, nex fetch.Scheme)) fetch.Loader {
+		return func(_ driver.Env, reg *driver.Registry) {
+			nex, ok := reg.Lookup("nex")
+			if !ok {
+				t.Error("there is no driver for nex")
+			}
+			f(reg, nex)
+		}
+	}
+	for name, tt := range map[string]struct {
+		scheme string
+		load   fetch.Loader
+		want   []string // nil if the scheme is unknown
+	}{
+		"as declared": {"nex", func(driver.Env, *driver.Registry) {}, []string{"d/b.txt", "d/c/e.txt", "d/index.html"}},
+		"removed":     {"nex", change(func(reg *driver.Registry, _ fetch.Scheme) { reg.Remove("nex") }), nil},
+		"no pages": {"nex", change(func(reg *driver.Registry, nex fetch.Scheme) {
+			nex.Traits = fetch.Traits{Tree: true}
+			reg.Replace(nex)
+		}), []string{"d/b.txt", "d/c/e.txt"}},
+		"another scheme": {"x-small", change(func(reg *driver.Registry, nex fetch.Scheme) {
+			reg.Remove("nex")
+			nex.Name = "x-small"
+			reg.Register(nex)
+		}), []string{"d/b.txt", "d/c/e.txt", "d/c/index.html", "d/index.html"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			root, err := os.OpenRoot(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer root.Close()
+			c := fetch.New(nil, protocols.All, tt.load)
+			defer c.Close()
+			opts := noHost()
+			var failed []error
+			opts.Ended = func(e mirror.Event) {
+				if e.Err != nil {
+					failed = append(failed, e.Err)
+				}
+			}
+			seed := uri.MustParse(strings.Replace(site.URL+"/d/", "nex:", tt.scheme+":", 1))
+			_, err = mirror.Run(t.Context(), &download.Downloader{Client: c, Root: root}, []uri.URI{seed}, &opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := slices.Sorted(maps.Keys(files(t, dir))); !slices.Equal(got, tt.want) {
+				t.Errorf("saved %q, want %q", got, tt.want)
+			}
+			if unknown := len(failed) == 1 && fetch.CodeOf(failed[0]) == fetch.ErrScheme; unknown != (tt.want == nil) || !unknown && failed != nil {
+				t.Errorf("errors %v", failed)
+			}
+		})
+	}
+}

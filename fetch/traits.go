@@ -1,0 +1,21 @@
+package fetch
+
+import (
+	"context"
+
+	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/uri"
+)
+
+// Traits are properties of a scheme that packages above the drivers act on.
+type Traits = driver.Traits
+
+// Traits returns the traits of the scheme of u, zero if it has no driver.
+func (c *Client) Traits(u uri.URI) Traits {
+	s, _ := c.registry.Lookup(u.Scheme())
+	return s.Traits
+}
+
+// TraitsOf returns the traits of the scheme that an exchange is for. Ctx is that of the exchange, as
+// a Recorder or a driver gets it.
+func TraitsOf(ctx context.Context) Traits { return provenanceOf(ctx).traits }
