@@ -42,7 +42,7 @@ const (
 )
 
 // ErrKind is the error for what is of no kind.
-var ErrKind = errors.New("neither an archive, a mailbox (mbox, Maildir) nor a mirror that remembers what it saved (-m or -N)")
+var ErrKind = errors.New("archive: neither an archive, a mailbox (mbox, Maildir) nor a mirror that remembers what it saved (-m or -N)")
 
 // KindOf looks at a file or directory.
 func KindOf(path string) (Kind, error) {

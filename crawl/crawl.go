@@ -72,7 +72,7 @@ const (
 )
 
 // ErrEnough is the error of Run if Options.Enough ended the crawl, which can be gone on with.
-var ErrEnough = errors.New("it is enough for now")
+var ErrEnough = errors.New("crawl: stopped by Options.Enough")
 
 // A Report says what a crawl has done in this process.
 type Report struct {

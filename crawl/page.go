@@ -116,7 +116,7 @@ func (c *crawl) retrieves(u uri.URI) bool {
 
 // ErrElsewhere is what Page.Move returns if what a page redirects to is not to be visited in its
 // place: because it was met before, or is out of scope. The visit should end without an error.
-var ErrElsewhere = errors.New("it is visited as another page, or not at all")
+var ErrElsewhere = errors.New("crawl: redirect target already seen or out of scope")
 
 // Move tells that the page redirects to another URL. If it returns nil, that is visited now, in
 // place of the page. If the page is a seed, the seed has moved: what is below it counts from there.

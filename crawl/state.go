@@ -90,7 +90,7 @@ const (
 )
 
 // ErrInUse is the cause of the error of Open if another process has the state.
-var ErrInUse = errors.New("another process is at work on it")
+var ErrInUse = errors.New("crawl: state in use by another process")
 
 // Open opens the state in the file name, and makes it if there is none. Errors are of class
 // ErrFile.

@@ -43,7 +43,7 @@ const (
 )
 
 // ErrNoCrawl is the error of LoadCrawl if the queue is that of a crawl, which was not started.
-var ErrNoCrawl = errors.New("there is no such crawl")
+var ErrNoCrawl = errors.New("queue: no such crawl")
 
 // StartCrawl starts a crawl, unless the one of this queue was started before: then started is false,
 // and the crawl is that one.

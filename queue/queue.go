@@ -44,9 +44,9 @@ var Priorities = []Priority{High, Normal, Low}
 var (
 	ErrExists   = errors.New("queue: the key exists")
 	ErrNotFound = errors.New("queue: no such key")
-	ErrConflict = errors.New("queue: the value is another one meanwhile")
+	ErrConflict = errors.New("queue: revision conflict")
 	ErrClosed   = errors.New("queue: the engine is closed")
-	ErrFull     = errors.New("the queue is full")
+	ErrFull     = errors.New("queue: no room for another message")
 )
 
 // An Engine keeps what a queue consists of. It is safe for concurrent use. Every method ends with

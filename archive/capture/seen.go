@@ -39,7 +39,7 @@ func NewSeen() *Seen { return &Seen{list: make(map[string]earlier)} }
 var errFull = errors.New("enough")
 
 // ErrDigests is the error of Load for an index that is of no use.
-var ErrDigests = errors.New("it is an index whose digests are not SHA-256")
+var ErrDigests = errors.New("capture: index with digests other than SHA-256")
 
 // Load adds the payloads of a CDXJ index. What is none is warc.ErrNoIndex.
 func (s *Seen) Load(index io.Reader) error {

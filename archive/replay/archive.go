@@ -33,7 +33,7 @@ const maxRecords = 2 << 20
 
 // ErrTooMany is the cause of the error of Open for files that have more records than are
 // remembered: about two million. An index beside the file (see warc.Index) has no such limit.
-var ErrTooMany = fmt.Errorf("more than %d records, and no index beside it", maxRecords)
+var ErrTooMany = fmt.Errorf("replay: more than %d records and no index", maxRecords)
 
 // An Archive is a set of WARC files of which is known what is where: from an index beside the file,
 // or because it was read once. Its methods may be called by many goroutines.

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNoIndex is the error of ReadIndex for a file that has no index.
-var ErrNoIndex = errors.New("there is no index in it")
+var ErrNoIndex = errors.New("wacz: file without an index")
 
 const (
 	indexDir = "indexes/"

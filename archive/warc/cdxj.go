@@ -135,7 +135,7 @@ func SURT(rawURL string) string {
 }
 
 // ErrNoIndex is the error of ReadIndex for what has no line of an index.
-var ErrNoIndex = errors.New("it is no index (CDXJ)")
+var ErrNoIndex = errors.New("warc: not a CDXJ index")
 
 // ReadIndex calls f with each entry of a CDXJ index. Lines that are none are skipped. An error of f
 // ends it.

@@ -22,7 +22,7 @@ const (
 
 // ErrShared is the error of Index for a file in which several records share a compressed member, so
 // that an index cannot say where each of them is.
-var ErrShared = errors.New("its records are not compressed one by one")
+var ErrShared = errors.New("warc: records share a compressed member")
 
 // Index calls f with a line for each record of a file that has content or tells of an exchange, in
 // their order: responses, revisits, resources, conversions and metadata. Name is what the lines

@@ -17,7 +17,7 @@ type Line struct {
 }
 
 // ErrLongLine is the error of Lines for a line that is too long for a URL.
-var ErrLongLine = errors.New("the line is too long for a URL")
+var ErrLongLine = errors.New("job: line too long for a URL")
 
 // Lines returns the lines of a list of URLs, without comments, blanks around them and empty lines.
 // The error, if there is one, comes last, with the line where it occurred.

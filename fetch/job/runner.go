@@ -69,7 +69,7 @@ type Hooks struct {
 
 // ErrTaken is returned by Hooks.Response to say that it has taken what it wants of the content.
 // Nothing is saved, and the outcome is Taken.
-var ErrTaken = errors.New("the response was taken")
+var ErrTaken = errors.New("job: response taken by Hooks.Response")
 
 // errFollowed ends a download whose response was a listing that was followed.
 var errFollowed = errors.New("the listing was followed")

@@ -108,7 +108,7 @@ const (
 
 // ErrNoLeader is the error of Open while the servers can be reached but do not answer. They may have
 // agreed on who leads within seconds, or when more of them are there.
-var ErrNoLeader = errors.New("the NATS servers do not answer: perhaps they have no leader yet")
+var ErrNoLeader = errors.New("jetstream: the NATS servers do not respond; they may have no leader yet")
 
 // Open connects to the servers, and makes the queue if it is not there. Its errors are
 // *fetch.Errors.

@@ -41,7 +41,7 @@ const (
 )
 
 // ErrRuns is the error of Start if another process runs a server in the same directory.
-var ErrRuns = errors.New("another process runs a server there")
+var ErrRuns = errors.New("embedded: directory in use by another server")
 
 // Start runs a server that keeps everything in a directory, which is made if it is not there. Stays is
 // what Find tells others of this process: that it is not about to end.
