@@ -13,7 +13,7 @@ import (
 
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
-	"github.com/urlget/urlget/protocols/sftp/sshconfig"
+	"github.com/urlget/urlget/protocols/sftp/internal/sshconfig"
 )
 
 // A route is the way to a server: the hosts to pass and the users to log in as.
