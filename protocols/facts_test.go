@@ -2,12 +2,20 @@ package protocols_test
 
 import (
 	"bytes"
+	"io/fs"
 	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/protocols/cso"
 	"github.com/urlget/urlget/protocols/dict"
@@ -29,9 +37,9 @@ import (
 
 var id = uint32(1000)
 
-// records are the records of all drivers, full and empty, and their facts as JSON.
+// records are the records of all drivers, full and empty, with their facts as JSON.
 var records = []struct {
-	record any
+	record driver.EntryRecord
 	want   string
 }{
 	{cso.Record{Record: 1, Fields: []cso.Field{{Name: "a", Value: "<b>"}, {Name: "c", Value: "d", Error: true}}},
@@ -127,6 +135,8 @@ var records = []struct {
 // Programs read facts by name, and archives contain them.
 func TestFactsOfEntries(t *testing.T) {
 	t.Parallel()
+	// bool, and types of more than one value, are for JSON alone
+	kinds := []reflect.Kind{reflect.String, reflect.Int64, reflect.Uint64, reflect.Bool, reflect.Slice, reflect.Map, reflect.Struct}
 	own := regexp.MustCompile(`"kind":"object",(.*)}\n$`)
 	for _, tt := range records {
 		entries := func(yield func(fetch.Entry, error) bool) { yield(fetch.Entry{Size: -1, Sys: tt.record}, nil) }
@@ -134,9 +144,42 @@ func TestFactsOfEntries(t *testing.T) {
 		if err := render.EntriesJSON(&b, "x:", iter.Seq2[fetch.Entry, error](entries)); err != nil {
 			t.Fatal(err)
 		}
+		for _, fact := range tt.record.EntryFacts().List {
+			if typ := reflect.TypeOf(fact.Value); typ != nil && !slices.Contains(kinds, typ.Kind()) {
+				t.Errorf("%T: %s is of type %s", tt.record, fact.Name, typ)
+			}
+		}
 		got := own.FindStringSubmatch(b.String())
 		if got == nil || got[1] != tt.want {
 			t.Errorf("%T: %q, want %s", tt.record, got, tt.want)
 		}
+	}
+}
+
+// Each type of a driver with facts is in the table above.
+func TestAllRecordsHaveTheirFactsTested(t *testing.T) {
+	t.Parallel()
+	tested := make(map[string]bool)
+	for _, r := range records {
+		tested[strings.TrimPrefix(reflect.TypeOf(r.record).PkgPath(), "github.com/urlget/urlget/protocols/")+
+			reflect.TypeOf(r.record).String()] = true
+	}
+	method := regexp.MustCompile(`(?m)^func \(\w* ?\*?(\w+)\) EntryFacts\(`)
+	found := 0
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, m := range method.FindAllSubmatch(text, -1) {
+			dir := filepath.ToSlash(filepath.Dir(name))
+			if found++; !tested[dir+path.Base(dir)+"."+string(m[1])] {
+				t.Errorf("%s: the facts of %s are not tested", name, m[1])
+			}
+		}
+		return err
+	})
+	if err != nil || found != len(tested) {
+		t.Errorf("found %d types of %d, %v", found, len(tested), err)
 	}
 }

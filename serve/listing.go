@@ -1,9 +1,7 @@
 package serve
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -13,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 const (
@@ -22,8 +21,7 @@ const (
 	maxHeld = 50_000
 )
 
-// A column is something that a protocol tells of its entries besides, under the name that it has in
-// the driver's record.
+// A column shows the facts of entries that have a name.
 type column struct {
 	Key, Title string
 	Number     bool
@@ -36,47 +34,30 @@ var columns = []column{
 	{"dn", "Name in full", false},
 }
 
-// A record is what a driver tells of an entry, by names.
-type record map[string]any
-
-func recordOf(e fetch.Entry) record {
-	if e.Sys == nil {
-		return nil
-	}
-	text, err := json.Marshal(e.Sys)
-	if err != nil || len(text) == 0 || text[0] != '{' {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var r record
-	if d.Decode(&r) != nil {
-		return nil
-	}
-	return r
-}
-
-// text returns a value as it is shown, "" if it is not simple.
-func (r record) text(key string) string {
-	switch v := r[key].(type) {
+// textOf returns a fact as it is shown, "" if it is unknown or not simple.
+func textOf(facts driver.Facts, name string) string {
+	switch v := facts.Value(name).(type) {
 	case string:
 		return fetch.Printable(v)
-	case json.Number:
-		if n, err := v.Int64(); err == nil && n < 0 {
-			return "" // unknown
+	case uint64:
+		return strconv.FormatUint(v, 10)
+	case int64:
+		if v >= 0 { // a negative number is an unknown one
+			return strconv.FormatInt(v, 10)
 		}
-		return v.String()
 	}
 	return ""
 }
 
-func (r record) number(key string) (float64, bool) {
-	v, ok := r[key].(json.Number)
-	if !ok {
-		return 0, false
+// numberOf returns a fact as a number, and false if it is not one.
+func numberOf(facts driver.Facts, name string) (float64, bool) {
+	switch v := facts.Value(name).(type) {
+	case uint64:
+		return float64(v), true
+	case int64:
+		return float64(v), true
 	}
-	f, err := v.Float64()
-	return f, err == nil
+	return 0, false
 }
 
 // A row is an entry as a page shows it.
@@ -194,13 +175,13 @@ func (l *listing) choose(first []fetch.Entry, wanted string) {
 	table, articles := false, false
 	for _, e := range first {
 		table = table || e.Size >= 0 && e.Kind != fetch.EntryText || !e.ModTime.IsZero()
-		r := recordOf(e)
+		facts := e.Facts()
 		for _, c := range columns {
-			if r.text(c.Key) != "" {
+			if textOf(facts, c.Key) != "" {
 				has[c.Key] = true
 			}
 		}
-		articles = articles || r.text("message_id") != "" && r["subject"] != nil
+		articles = articles || textOf(facts, "message_id") != "" && facts.Value("subject") != nil
 	}
 	for _, c := range columns {
 		if has[c.Key] {
@@ -375,7 +356,7 @@ var kinds = map[fetch.EntryKind][2]string{
 
 // row returns an entry as it is shown.
 func (l *listing) row(e fetch.Entry) row {
-	r := recordOf(e)
+	facts := e.Facts()
 	out := row{Icon: kinds[e.Kind][0], Kind: kinds[e.Kind][1], Name: fetch.Printable(strings.ReplaceAll(e.Name, "\t", "        ")),
 		Text: e.Kind == fetch.EntryText, Wrong: e.Kind == fetch.EntryError}
 	if out.Name == "" && !out.Text {
@@ -390,10 +371,10 @@ func (l *listing) row(e fetch.Entry) row {
 			out.Icon, out.Kind = family, family
 		}
 	}
-	if own, ok := e.Sys.(interface{ KindWord() string }); ok {
-		out.Kind = own.KindWord()
+	if facts.Word != "" {
+		out.Kind = facts.Word
 	}
-	if typ := r.text("type"); len(typ) == 1 && !out.Text && l.layout == asMenu {
+	if typ := textOf(facts, "type"); len(typ) == 1 && !out.Text && l.layout == asMenu {
 		out.Kind = typ + " " + out.Kind // as its protocol writes it
 	}
 	if e.Size >= 0 && e.Kind != fetch.EntryText {
@@ -403,7 +384,7 @@ func (l *listing) row(e fetch.Entry) row {
 		out.Date, out.Stamp = e.ModTime.UTC().Format("2006-01-02 15:04"), e.ModTime.UTC().Format("2006-01-02T15:04:05Z")
 	}
 	for _, c := range l.columns {
-		out.Cells = append(out.Cells, cell{r.text(c.Key), c.Number})
+		out.Cells = append(out.Cells, cell{textOf(facts, c.Key), c.Number})
 	}
 	if e.URL.IsZero() {
 		return out
@@ -418,10 +399,8 @@ func (l *listing) row(e fetch.Entry) row {
 	if e.Kind == fetch.EntryObject && l.layout == asTable {
 		out.Download = l.p.s.link("/download", a)
 	}
-	if extras, ok := r["extras"].([]any); ok && len(extras) > 0 {
-		if word, _ := extras[0].(string); word == "+" || word == "?" {
-			out.More = l.p.s.attributes(a)
-		}
+	if extras, _ := facts.Value("extras").([]string); len(extras) > 0 && (extras[0] == "+" || extras[0] == "?") {
+		out.More = l.p.s.attributes(a)
 	}
 	return out
 }
@@ -430,9 +409,9 @@ func (l *listing) row(e fetch.Entry) row {
 // order, come last. More than are held follow unsorted.
 func (l *listing) sorted(entries iter.Seq[fetch.Entry]) iter.Seq[fetch.Entry] {
 	type keyed struct {
-		e    fetch.Entry
-		r    record
-		last bool
+		e     fetch.Entry
+		facts driver.Facts
+		last  bool
 	}
 	return func(yield func(fetch.Entry) bool) {
 		next, stop := iter.Pull(entries)
@@ -443,7 +422,7 @@ func (l *listing) sorted(entries iter.Seq[fetch.Entry]) iter.Seq[fetch.Entry] {
 			if !ok {
 				break
 			}
-			held = append(held, keyed{e, recordOf(e), e.Kind == fetch.EntryText || e.Kind == fetch.EntryError})
+			held = append(held, keyed{e, e.Facts(), e.Kind == fetch.EntryText || e.Kind == fetch.EntryError})
 		}
 		order := func(a, b keyed) int {
 			switch l.sort {
@@ -456,12 +435,12 @@ func (l *listing) sorted(entries iter.Seq[fetch.Entry]) iter.Seq[fetch.Entry] {
 			case "kind":
 				return cmp.Or(cmp.Compare(a.e.Kind, b.e.Kind), strings.Compare(a.e.ContentType, b.e.ContentType))
 			}
-			x, isNumber := a.r.number(l.sort)
-			y, areNumbers := b.r.number(l.sort)
+			x, isNumber := numberOf(a.facts, l.sort)
+			y, areNumbers := numberOf(b.facts, l.sort)
 			if isNumber && areNumbers {
 				return cmp.Compare(x, y)
 			}
-			return strings.Compare(a.r.text(l.sort), b.r.text(l.sort))
+			return strings.Compare(textOf(a.facts, l.sort), textOf(b.facts, l.sort))
 		}
 		slices.SortStableFunc(held, func(a, b keyed) int {
 			if a.last != b.last {

@@ -24,7 +24,7 @@ type node struct {
 func (l *listing) threads(entries iter.Seq[fetch.Entry]) {
 	var nodes []*node
 	byID := make(map[string]*node)
-	refs := make(map[*node][]any)
+	refs := make(map[*node][]string)
 	for e := range entries {
 		if l.total++; !l.passes(e) {
 			continue
@@ -33,9 +33,9 @@ func (l *listing) threads(entries iter.Seq[fetch.Entry]) {
 			l.p.put("tooMany", maxHeld)
 			break
 		}
-		r := recordOf(e)
-		n := &node{e: e, id: r.text("message_id"), author: r.text("from")}
-		refs[n], _ = r["references"].([]any)
+		facts := e.Facts()
+		n := &node{e: e, id: textOf(facts, "message_id"), author: textOf(facts, "from")}
+		refs[n], _ = facts.Value("references").([]string)
 		nodes = append(nodes, n)
 		if n.id != "" && byID[n.id] == nil {
 			byID[n.id] = n
@@ -44,8 +44,7 @@ func (l *listing) threads(entries iter.Seq[fetch.Entry]) {
 	var roots []*node
 	for _, n := range nodes {
 		for _, ref := range slices.Backward(refs[n]) { // the last is what it answers
-			id, _ := ref.(string)
-			if p := byID[fetch.Printable(id)]; p != nil && !p.within(n) {
+			if p := byID[fetch.Printable(ref)]; p != nil && !p.within(n) {
 				n.parent = p
 				break
 			}

@@ -19,6 +19,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
@@ -414,12 +416,11 @@ func TestListingsThatNobodyRangedOver(t *testing.T) {
 }
 
 // groupRecord is what a driver has besides of a member.
-type groupRecord struct {
-	Group string `json:"group"`
-}
+type groupRecord struct{ group string }
 
-func (groupRecord) SysName() string  { return "nntp" }
-func (groupRecord) KindWord() string { return "group" }
+func (r groupRecord) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "nntp", Word: "group", List: []driver.Fact{{Name: "group", Value: r.group}}}
+}
 
 func TestWordsForMembers(t *testing.T) {
 	t.Parallel()
@@ -436,13 +437,35 @@ func TestWordsForMembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
-		if own, ok := e.Sys.(interface{ KindWord() string }); ok {
-			got = own.KindWord()
-		}
-		again, err := json.Marshal(e.Sys)
-		if got != want || string(again) != `{"group":"a.b"}` || err != nil || e.SysName() != "nntp" {
+		got := e.Facts().Word
+		again, err := json.Marshal(e.Facts())
+		if got != want || string(again) != `{"group":"a.b"}` || err != nil || e.Facts().Driver != "nntp" {
 			t.Errorf("%q: %q, %s, %v", word, got, again, err)
+		}
+	}
+}
+
+// What shows listings finds in an archive the types that drivers give.
+func TestFactsKeepTheirTypes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]driver.Fact{
+		`{"s":"<a>","n":1,"d":-1,"l":["+"],"b":true,"f":1.5,"m":[1],"o":{"a":1},"z":null}`: {{Name: "s", Value: "<a>"},
+			{Name: "n", Value: uint64(1)}, {Name: "d", Value: int64(-1)}, {Name: "l", Value: []string{"+"}},
+			{Name: "b", Value: json.RawMessage("true")}, {Name: "f", Value: json.RawMessage("1.5")},
+			{Name: "m", Value: json.RawMessage("[1]")}, {Name: "o", Value: json.RawMessage(`{"a":1}`)},
+			{Name: "z", Value: json.RawMessage("null")}},
+		`{}`: nil, `null`: nil, `[1]`: nil, `"a"`: nil, ``: nil,
+	} {
+		line := Entry{Driver: "x", Sys: json.RawMessage(text)}
+		e, err := line.Entry()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(driver.Facts{Driver: "x", List: want}, e.Facts()); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+		if again, err := json.Marshal(e.Facts()); want != nil && string(again) != strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(text) {
+			t.Errorf("%s, %v", again, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -184,13 +185,12 @@ func (f *Failure) Error() *fetch.Error {
 func newEntry(e fetch.Entry) Entry {
 	out := Entry{URL: e.URL.WithoutPassword().String(), Name: e.Name, Kind: e.Kind.String(), Rel: e.Rel, ContentType: e.ContentType,
 		Size: e.Size, ModTime: e.ModTime}
-	if name := e.SysName(); name != "" {
-		if text, err := json.Marshal(e.Sys); err == nil {
-			out.Driver, out.Sys = name, text
+	facts := e.Facts()
+	out.Word = facts.Word
+	if facts.Driver != "" {
+		if text, err := json.Marshal(facts); err == nil {
+			out.Driver, out.Sys = facts.Driver, text
 		}
-	}
-	if own, ok := e.Sys.(interface{ KindWord() string }); ok {
-		out.Word = own.KindWord()
 	}
 	return out
 }
@@ -205,10 +205,11 @@ func (e *Entry) Entry() (fetch.Entry, error) {
 		out.Kind = entryKinds[i]
 	}
 	if e.Driver != "" {
-		own := sys{e.Driver, e.Sys}
-		if out.Sys = own; isWord(e.Word) {
-			out.Sys = worded{own, e.Word}
+		own := record{Driver: e.Driver, List: factsOf(e.Sys)}
+		if isWord(e.Word) {
+			own.Word = e.Word
 		}
+		out.Sys = own
 	}
 	if e.URL == "" {
 		return out, nil
@@ -218,23 +219,52 @@ func (e *Entry) Entry() (fetch.Entry, error) {
 	return out, err
 }
 
-// A sys is the record of a driver, as an archive has it.
-type sys struct {
-	name string
-	json.RawMessage
+// A record is the record of a driver that an archive contains.
+type record driver.Facts
+
+// EntryFacts implements [driver.EntryRecord].
+func (r record) EntryFacts() driver.Facts { return driver.Facts(r) }
+
+// factsOf returns the facts in a JSON object, none if text is not an object.
+func factsOf(text json.RawMessage) []driver.Fact {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return nil
+	}
+	var facts []driver.Fact
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return nil
+		}
+		facts = append(facts, driver.Fact{Name: name.(string), Value: factValue(value)})
+	}
+	return facts
 }
 
-// SysName returns the name of the driver.
-func (s sys) SysName() string { return s.name }
-
-// A worded record has a word for what the member is.
-type worded struct {
-	sys
-	word string
+// factValue returns a value with the type that drivers give it, or as JSON if it is none of those.
+func factValue(text json.RawMessage) any {
+	switch first := text[0]; {
+	case first == '"':
+		return decoded[string](text)
+	case first == '[':
+		return decoded[[]string](text)
+	case first == '-':
+		return decoded[int64](text)
+	case first >= '0' && first <= '9':
+		return decoded[uint64](text)
+	}
+	return text
 }
 
-// KindWord returns the word.
-func (w worded) KindWord() string { return w.word }
+func decoded[T any](text json.RawMessage) any {
+	var v T
+	if json.Unmarshal(text, &v) != nil {
+		return text
+	}
+	return v
+}
 
 // maxWord bounds the word for what a member is, as an archive may come from strangers.
 const maxWord = 16

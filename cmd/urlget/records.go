@@ -18,6 +18,7 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 	"github.com/urlget/urlget/cmd/urlget/internal/failure"
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 )
 
@@ -115,23 +116,37 @@ func (rep *reporter) listArchive(name string) error {
 	})
 }
 
-// A warcRecord is what is told of a record besides, in JSON.
+// A warcRecord has the facts of a record of an archive.
 type warcRecord struct {
-	Type      string   `json:"type"`
-	ID        string   `json:"id,omitempty"`
-	Offset    int64    `json:"offset"`
-	Status    int      `json:"status,omitempty"`  // of HTTP
-	Outcome   string   `json:"outcome,omitempty"` // of an exchange that did not come to its end: its class
-	Op        string   `json:"op,omitempty"`      // of an exchange
-	IP        string   `json:"ip,omitempty"`
-	Digest    string   `json:"digest,omitempty"`
-	Truncated string   `json:"truncated,omitempty"`
-	Refers    string   `json:"refers,omitempty"` // of a revisit
-	Protocol  []string `json:"protocol,omitempty"`
+	Type      string
+	ID        string
+	Offset    int64
+	Status    int    // of HTTP
+	Outcome   string // of an exchange that did not come to its end: its class
+	Op        string // of an exchange
+	IP        string
+	Digest    string
+	Truncated string
+	Refers    string // of a revisit
+	Protocol  []string
 }
 
-// SysName implements what fetch.Entry asks for.
-func (warcRecord) SysName() string { return "warc" }
+// EntryFacts implements [driver.EntryRecord].
+func (r warcRecord) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "warc", List: []driver.Fact{
+		{Name: "type", Value: r.Type},
+		{Name: "id", Value: r.ID, Optional: true},
+		{Name: "offset", Value: r.Offset},
+		{Name: "status", Value: int64(r.Status), Optional: true},
+		{Name: "outcome", Value: r.Outcome, Optional: true},
+		{Name: "op", Value: r.Op, Optional: true},
+		{Name: "ip", Value: r.IP, Optional: true},
+		{Name: "digest", Value: r.Digest, Optional: true},
+		{Name: "truncated", Value: r.Truncated, Optional: true},
+		{Name: "refers", Value: r.Refers, Optional: true},
+		{Name: "protocol", Value: r.Protocol, Optional: true},
+	}}
+}
 
 // recordsOf yields the records as members. With more, their names tell where they are and what they
 // refer to.

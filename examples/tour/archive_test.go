@@ -74,9 +74,9 @@ func look(c *fetch.Client, req *fetch.Request) seen {
 					err = entryErr
 					break
 				}
-				sys, _ := json.Marshal(e.Sys)
+				facts, _ := json.Marshal(e.Facts())
 				out.Entries = append(out.Entries, fmt.Sprintf("%s %q %v %s %q %d %v %s %s", e.URL, e.Name, e.Kind, e.Rel,
-					e.ContentType, e.Size, e.ModTime.UTC(), e.SysName(), sys))
+					e.ContentType, e.Size, e.ModTime.UTC(), e.Facts().Driver, facts))
 			}
 		} else {
 			_, err = io.Copy(io.Discard, resp.Body)

@@ -131,9 +131,8 @@ type Entry struct {
 	ContentType string
 	Size        int64 // -1 if unknown
 	ModTime     time.Time
-	// Sys is the driver's native record, for callers that know the driver. It is a struct with JSON
-	// tags, or nil.
-	Sys any
+	// Sys is the driver's native record, for callers that know the driver, or nil.
+	Sys EntryRecord
 }
 
 // An EntryKind says what an Entry leads to.

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"encoding/json"
 	"iter"
 	"net/url"
 	"slices"
@@ -10,22 +9,41 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// details are what drivers tell besides, under the names that their records have in JSON.
+// details are the facts of entries that long listings show.
 type details struct {
-	Mode   string `json:"mode"`
-	Target string `json:"target"` // of a symbolic link
-	Number uint64 `json:"number"` // of an article in its group
-	From   string `json:"from"`   // who wrote it
+	Mode   string
+	Target string // of a symbolic link
+	Number uint64 // of an article in its group
+	From   string // its author
 }
 
 const maxAuthor = 24 // characters of an author that are shown
 
 func detailsOf(e fetch.Entry) details {
 	var d details
-	if text, err := encode(e.Sys); err != nil || json.Unmarshal(text, &d) != nil {
-		return details{} // a record of another form
+	for _, fact := range e.Facts().List {
+		switch fact.Name {
+		case "mode":
+			d.Mode, _ = fact.Value.(string)
+		case "target":
+			d.Target, _ = fact.Value.(string)
+		case "number":
+			d.Number = unsigned(fact.Value)
+		case "from":
+			d.From, _ = fact.Value.(string)
+		}
 	}
 	return d
+}
+
+func unsigned(value any) uint64 {
+	switch n := value.(type) {
+	case uint64:
+		return n
+	case int64:
+		return uint64(max(n, 0))
+	}
+	return 0
 }
 
 func (d details) author() string {

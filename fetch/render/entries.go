@@ -29,7 +29,7 @@ type entry struct {
 // name, kind ("object", "listing", "search", "session", "text" or "error"), content_type, size in
 // bytes, mtime in UTC (RFC 3339) and rel. What is unknown is absent. What a protocol has besides,
 // such as the score of a hit or the author of an article, is an object under the name of the
-// driver's package: "wais", "nntp". It returns the error that entries ended with, or that of w.
+// driver: "wais", "nntp". It returns the error that entries ended with, or that of w.
 // Each line is one call of w.Write.
 func EntriesJSON(w io.Writer, listing string, entries iter.Seq2[fetch.Entry, error]) error {
 	now := stamp(time.Now())
@@ -48,17 +48,17 @@ func EntriesJSON(w io.Writer, listing string, entries iter.Seq2[fetch.Entry, err
 func record(e fetch.Entry, listing, now string) any {
 	shared := entry{Event: "entry", URL: e.URL.Redacted(), Time: now, Listing: listing, Name: e.Name, Kind: e.Kind.String(),
 		ContentType: e.ContentType, Size: known(e.Size), ModTime: stamp(e.ModTime), Rel: e.Rel}
-	name := e.SysName()
-	if name == "" {
+	facts := e.Facts()
+	if facts.Driver == "" {
 		return shared
 	}
-	own, err := encode(e.Sys)
+	own, err := encode(facts)
 	if err != nil {
-		return shared // an outside driver's record that is no JSON
+		return shared // a fact of an outside driver that cannot be encoded
 	}
 	text, err := encode(shared)
 	if err != nil {
 		return shared
 	}
-	return json.RawMessage(fmt.Appendf(text[:len(text)-1], ",%q:%s}", name, own))
+	return json.RawMessage(fmt.Appendf(text[:len(text)-1], ",%q:%s}", facts.Driver, own))
 }

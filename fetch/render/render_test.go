@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/render"
 	"github.com/urlget/urlget/fetch/uri"
 )
@@ -294,25 +295,33 @@ func TestMeta(t *testing.T) {
 }
 
 // A Record is what a driver knows besides.
-type Record struct {
-	Author string `json:"author"`
-	Link   string `json:"link"`
+type Record struct{ driver, author, link string }
+
+func (r Record) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: r.driver, List: []driver.Fact{{Name: "author", Value: r.author}, {Name: "link", Value: r.link}}}
+}
+
+// A badRecord has a fact that JSON cannot express.
+type badRecord struct{}
+
+func (badRecord) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "x", List: []driver.Fact{{Name: "f", Value: func() {}}}}
 }
 
 func TestEntriesJSONHasTheDriversRecord(t *testing.T) {
 	t.Parallel()
 	entries := []fetch.Entry{
-		{Name: "a", Size: -1, Sys: Record{"me & you", "http://h/?a&b"}},
-		{Name: "b", Size: 3, Sys: &Record{}},
-		{Name: "c", Size: -1, Sys: func() {}},
-		{Name: "d", Size: -1, Sys: "text"},
+		{Name: "a", Size: -1, Sys: Record{"x", "me & you", "http://h/?a&b"}},
+		{Name: "b", Size: 3, Sys: &Record{driver: "x"}},
+		{Name: "c", Size: -1, Sys: badRecord{}},
+		{Name: "d", Size: -1, Sys: Record{author: "of no driver"}},
 	}
 	var b strings.Builder
 	if err := render.EntriesJSON(&b, "x:", sequence(nil, entries...)); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"event":"entry","url":"","listing":"x:","name":"a","kind":"object","render_test":{"author":"me & you","link":"http://h/?a&b"}}` + "\n" +
-		`{"event":"entry","url":"","listing":"x:","name":"b","kind":"object","size":3,"render_test":{"author":"","link":""}}` + "\n" +
+	want := `{"event":"entry","url":"","listing":"x:","name":"a","kind":"object","x":{"author":"me & you","link":"http://h/?a&b"}}` + "\n" +
+		`{"event":"entry","url":"","listing":"x:","name":"b","kind":"object","size":3,"x":{"author":"","link":""}}` + "\n" +
 		`{"event":"entry","url":"","listing":"x:","name":"c","kind":"object"}` + "\n" + `{"event":"entry","url":"","listing":"x:","name":"d","kind":"object"}` + "\n"
 	if untimed(b.String()) != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
@@ -337,16 +346,23 @@ func TestJSONDoesNotDeceive(t *testing.T) {
 
 // A file of a server whose listings are like those of ls.
 type lsRecord struct {
-	Mode   string `json:"mode"`
-	Target string `json:"target,omitempty"`
+	Mode   string
+	Target string
+}
+
+func (r lsRecord) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "ftp", List: []driver.Fact{{Name: "mode", Value: r.Mode}, {Name: "target", Value: r.Target}}}
 }
 
 type articleRecord struct {
-	Number uint64 `json:"number"`
-	From   string `json:"from"`
+	Number uint64
+	From   string
 }
 
-func (articleRecord) KindWord() string { return "article" }
+func (r articleRecord) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "nntp", Word: "article",
+		List: []driver.Fact{{Name: "number", Value: r.Number}, {Name: "from", Value: r.From}}}
+}
 
 func TestWriteJSON(t *testing.T) {
 	t.Parallel()

@@ -176,8 +176,8 @@ func nameOf(e fetch.Entry) string {
 
 // typeOf returns the word for what e leads to.
 func (l *layout) typeOf(e fetch.Entry) string {
-	if own, ok := e.Sys.(interface{ KindWord() string }); ok {
-		return own.KindWord()
+	if word := e.Facts().Word; word != "" {
+		return word
 	}
 	switch e.Kind {
 	case fetch.EntryListing:

@@ -46,7 +46,7 @@ func TestASearchListsItsMatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		record, _ := json.Marshal(e.Sys)
+		record, _ := json.Marshal(e.Facts())
 		got = append(got, e.Kind.String()+" "+e.Name+" "+string(record))
 	}
 	want := []string{
@@ -208,7 +208,7 @@ func FuzzReplies(f *testing.F) {
 			if record.Record < 0 || len(record.Fields) == 0 || !e.URL.IsZero() {
 				t.Errorf("%q: entry %+v", text, e)
 			}
-			if _, err := json.Marshal(e.Sys); err != nil {
+			if _, err := json.Marshal(e.Facts()); err != nil {
 				t.Error(err)
 			}
 		}

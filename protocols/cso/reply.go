@@ -14,8 +14,16 @@ import (
 
 // A Record is one match, found in Entry.Sys.
 type Record struct {
-	Record int     `json:"record"` // record number, from 1; 0 if the server gave none
-	Fields []Field `json:"fields"`
+	Record int // record number, from 1; 0 if the server gave none
+	Fields []Field
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (r Record) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "cso", List: []driver.Fact{
+		{Name: "record", Value: int64(r.Record)},
+		{Name: "fields", Value: r.Fields},
+	}}
 }
 
 // A Field is a field of a record. Its lines are separated by line feeds.

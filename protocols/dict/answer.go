@@ -13,22 +13,47 @@ import (
 
 // A Definition says where a definition comes from. It is the Sys of entries of a define URL.
 type Definition struct {
-	Word        string `json:"word"` // as spelt in the database
-	Database    string `json:"database"`
-	Description string `json:"description"` // name of the database for people
+	Word        string // as spelt in the database
+	Database    string
+	Description string // name of the database for people
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (d Definition) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "dict", List: []driver.Fact{
+		{Name: "word", Value: d.Word},
+		{Name: "database", Value: d.Database},
+		{Name: "description", Value: d.Description},
+	}}
 }
 
 // A Match is a word in a database. It is the Sys of entries of a match URL.
 type Match struct {
-	Database string `json:"database"`
-	Word     string `json:"word"`
+	Database string
+	Word     string
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (m Match) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "dict", List: []driver.Fact{
+		{Name: "database", Value: m.Database},
+		{Name: "word", Value: m.Word},
+	}}
 }
 
 // A Database is what a server says about one of its databases. It is the Sys of entries of a URL
 // without a path.
 type Database struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
+	Name        string
+	Description string
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (d Database) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "dict", List: []driver.Fact{
+		{Name: "name", Value: d.Name},
+		{Name: "description", Value: d.Description},
+	}}
 }
 
 // An answer is the text that a server sends in answer to a query: blocks of text, then a final

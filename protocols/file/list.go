@@ -114,8 +114,16 @@ func (l *listing) parts(yield func(driver.Part, error) bool) {
 
 // A Member is the Sys of an entry: what ls shows of it besides.
 type Member struct {
-	Mode   string `json:"mode,omitempty"`   // "-rw-r--r--"; of a symbolic link, its own
-	Target string `json:"target,omitempty"` // where a symbolic link leads, as it is written there
+	Mode   string // "-rw-r--r--"; of a symbolic link, its own
+	Target string // where a symbolic link leads, as it is written there
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (m Member) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "file", List: []driver.Fact{
+		{Name: "mode", Value: m.Mode, Optional: true},
+		{Name: "target", Value: m.Target, Optional: true},
+	}}
 }
 
 // unixMode returns a mode as ls shows it.

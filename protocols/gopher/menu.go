@@ -22,13 +22,25 @@ const (
 // An Item is a line of a menu as the server wrote it: what Entry.Sys holds. All strings are as they
 // were sent, which may be bytes of any charset; the title is in Entry.Name.
 type Item struct {
-	Type     string   `json:"type"` // one character, or "" for a line that is no item
-	Selector string   `json:"selector"`
-	Host     string   `json:"host"`
-	Port     uint16   `json:"port"`             // 0 if it is missing or not a port
-	Extras   []string `json:"extras,omitempty"` // what follows the port; Gopher+ puts "+" or "?" first
+	Type     string // one character, or "" for a line that is no item
+	Selector string
+	Host     string
+	Port     uint16   // 0 if it is missing or not a port
+	Extras   []string // what follows the port; Gopher+ puts "+" or "?" first
 	// Attributes are the item's Gopher+ attributes, if they were asked for.
-	Attributes []Attribute `json:"attributes,omitempty"`
+	Attributes []Attribute
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (i Item) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "gopher", List: []driver.Fact{
+		{Name: "type", Value: i.Type},
+		{Name: "selector", Value: i.Selector},
+		{Name: "host", Value: i.Host},
+		{Name: "port", Value: uint64(i.Port)},
+		{Name: "extras", Value: i.Extras, Optional: true},
+		{Name: "attributes", Value: i.Attributes, Optional: true},
+	}}
 }
 
 // A menu turns lines into entries.

@@ -107,7 +107,7 @@ func TestTheWayUpIsMarked(t *testing.T) {
 func TestTheRecordOfAnItemIsJSON(t *testing.T) {
 	t.Parallel()
 	e := newMenu(uri.Gopher{Host: "h.example"}).entry("0About\t/a\th.example\t7070\t+\tmore")
-	got, err := json.Marshal(e.Sys)
+	got, err := json.Marshal(e.Facts())
 	want := `{"type":"0","selector":"/a","host":"h.example","port":7070,"extras":["+","more"]}`
 	if err != nil || string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
@@ -198,7 +198,7 @@ func FuzzLine(f *testing.F) {
 		if again, err := uri.Parse(e.URL.String()); err != nil || again != e.URL {
 			t.Errorf("%q: %q does not parse: %v", line, e.URL, err)
 		}
-		if _, err := json.Marshal(e.Sys); err != nil {
+		if _, err := json.Marshal(e.Facts()); err != nil {
 			t.Errorf("%q: %v", line, err)
 		}
 	})

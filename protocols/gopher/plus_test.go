@@ -120,7 +120,7 @@ func TestAttributesOfAMenu(t *testing.T) {
 func TestAttributesAreJSON(t *testing.T) {
 	t.Parallel()
 	for e, err := range client(t, gopher.Options{}, nil).List(t.Context(), serve(t, "pygopherd-menu")+"1/docs%09%09$") {
-		text, _ := json.Marshal(e.Sys)
+		text, _ := json.Marshal(e.Facts())
 		const want = `"attributes":[{"name":"ADMIN","lines":["Mod-Date: Sat Nov 21 00:48:19 2026 \u003c20261121004819\u003e"]},{"name":"VIEWS","lines":["text/html: \u003c0k\u003e"]}]}`
 		if err != nil || !strings.HasSuffix(string(text), want) {
 			t.Errorf("got %s, %v", text, err)

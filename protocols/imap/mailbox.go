@@ -19,10 +19,20 @@ const maxFound = 100_000
 
 // A Message is what a listing tells of one message.
 type Message struct {
-	UID     uint32 `json:"uid"`
-	Subject string `json:"subject,omitempty"`
-	Date    string `json:"date,omitempty"` // as the header has it
-	ID      string `json:"message_id,omitempty"`
+	UID     uint32
+	Subject string
+	Date    string // as the header has it
+	ID      string
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (m Message) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "imap", List: []driver.Fact{
+		{Name: "uid", Value: uint64(m.UID)},
+		{Name: "subject", Value: m.Subject, Optional: true},
+		{Name: "date", Value: m.Date, Optional: true},
+		{Name: "message_id", Value: m.ID, Optional: true},
+	}}
 }
 
 // openMailbox lists the messages of a mailbox, or those that a search finds. The content is

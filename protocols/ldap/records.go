@@ -12,7 +12,14 @@ import (
 
 // An Entry names an entry of a directory. It is the Sys of the entries of a listing.
 type Entry struct {
-	DN string `json:"dn"`
+	DN string
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (e Entry) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "ldap", List: []driver.Fact{
+		{Name: "dn", Value: e.DN},
+	}}
 }
 
 // records are the result of a search.

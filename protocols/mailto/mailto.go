@@ -63,12 +63,24 @@ func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Respons
 
 // A Message is the Sys of the entries: the decoded header fields of a message.
 type Message struct {
-	MessageID string `json:"message_id"` // with angle brackets
-	From      string `json:"from"`
-	To        string `json:"to"`
-	Subject   string `json:"subject"`
-	Date      string `json:"date"`
-	Mailbox   string `json:"mailbox"` // the file that contains the message
+	MessageID string // with angle brackets
+	From      string
+	To        string
+	Subject   string
+	Date      string
+	Mailbox   string // the file that contains the message
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (m Message) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "mailto", List: []driver.Fact{
+		{Name: "message_id", Value: m.MessageID},
+		{Name: "from", Value: m.From},
+		{Name: "to", Value: m.To},
+		{Name: "subject", Value: m.Subject},
+		{Name: "date", Value: m.Date},
+		{Name: "mailbox", Value: m.Mailbox},
+	}}
 }
 
 // list returns the messages that have one of the addresses in their header.

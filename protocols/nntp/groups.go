@@ -19,16 +19,25 @@ import (
 // A Group is what a server says about a newsgroup. It is the Sys of the entries of "news:*" and of
 // patterns.
 type Group struct {
-	Name        string `json:"name"`
-	Low         uint64 `json:"low"`    // lowest article number
-	High        uint64 `json:"high"`   // highest article number; below Low if there are none
-	Count       uint64 `json:"count"`  // articles, an estimate
-	Status      string `json:"status"` // "y" posting allowed, "n" not, "m" moderated (RFC 3977, section 7.6.3)
-	Description string `json:"description,omitempty"`
+	Name        string
+	Low         uint64 // lowest article number
+	High        uint64 // highest article number; below Low if there are none
+	Count       uint64 // articles, an estimate
+	Status      string // "y" posting allowed, "n" not, "m" moderated (RFC 3977, section 7.6.3)
+	Description string
 }
 
-// KindWord returns what the protocol calls it, for listings.
-func (Group) KindWord() string { return "group" }
+// EntryFacts implements [driver.EntryRecord].
+func (g Group) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "nntp", Word: "group", List: []driver.Fact{
+		{Name: "name", Value: g.Name},
+		{Name: "low", Value: g.Low},
+		{Name: "high", Value: g.High},
+		{Name: "count", Value: g.Count},
+		{Name: "status", Value: g.Status},
+		{Name: "description", Value: g.Description, Optional: true},
+	}}
+}
 
 // maxDescriptions bounds the memory for descriptions, in bytes. If there are more, or if they take
 // longer than a reply may, the groups are listed without them.

@@ -14,19 +14,31 @@ import (
 // An Overview is what a server's overview database has about an article (RFC 3977, section 8.3). It
 // is the Sys of the entries of a group. Texts are as in the article's header.
 type Overview struct {
-	Number     uint64   `json:"number"` // of the article in the group
-	Subject    string   `json:"subject"`
-	From       string   `json:"from"`
-	Date       string   `json:"date"`
-	MessageID  string   `json:"message_id"` // with its angle brackets
-	References []string `json:"references,omitempty"`
-	Bytes      int64    `json:"bytes"` // -1 if unknown
-	Lines      int64    `json:"lines"` // -1 if unknown
-	Xref       string   `json:"xref,omitempty"`
+	Number     uint64 // of the article in the group
+	Subject    string
+	From       string
+	Date       string
+	MessageID  string // with its angle brackets
+	References []string
+	Bytes      int64 // -1 if unknown
+	Lines      int64 // -1 if unknown
+	Xref       string
 }
 
-// KindWord returns what the protocol calls what it describes, for listings.
-func (Overview) KindWord() string { return "article" }
+// EntryFacts implements [driver.EntryRecord].
+func (o Overview) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "nntp", Word: "article", List: []driver.Fact{
+		{Name: "number", Value: o.Number},
+		{Name: "subject", Value: o.Subject},
+		{Name: "from", Value: o.From},
+		{Name: "date", Value: o.Date},
+		{Name: "message_id", Value: o.MessageID},
+		{Name: "references", Value: o.References, Optional: true},
+		{Name: "bytes", Value: o.Bytes},
+		{Name: "lines", Value: o.Lines},
+		{Name: "xref", Value: o.Xref, Optional: true},
+	}}
+}
 
 // ParseOverview reads one line of an answer to OVER or XOVER, without its end. Missing fields are
 // empty or -1; it reports false if there is not even the number of an article.

@@ -13,8 +13,16 @@ import (
 
 // A Message is what a listing tells of one message.
 type Message struct {
-	Number int    `json:"number"`
-	UID    string `json:"uid,omitempty"` // the unique-id; "" if the server has none
+	Number int
+	UID    string // the unique-id; "" if the server has none
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (m Message) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "pop", List: []driver.Fact{
+		{Name: "number", Value: int64(m.Number)},
+		{Name: "uid", Value: m.UID, Optional: true},
+	}}
 }
 
 // openMaildrop lists the messages of a maildrop. The content has a line for each: number, unique-id

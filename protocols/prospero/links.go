@@ -16,17 +16,31 @@ import (
 
 // A Link is a member of a directory as described by the server. It is the Sys of an entry.
 type Link struct {
-	Target     string              `json:"target"` // FILE, DIRECTORY, EXTERNAL, …
-	Union      bool                `json:"union,omitempty"`
-	Name       string              `json:"name"`
-	Host       string              `json:"host"` // as sent: "PFS.EXAMPLE(1525)"
-	HSOName    string              `json:"hsoname"`
-	Version    string              `json:"version,omitempty"`
-	Attributes map[string][]string `json:"attributes,omitempty"`
+	Target     string // FILE, DIRECTORY, EXTERNAL, …
+	Union      bool
+	Name       string
+	Host       string // as sent: "PFS.EXAMPLE(1525)"
+	HSOName    string
+	Version    string
+	Attributes map[string][]string
 	// Access lists the access methods of the object, as sent.
-	Access [][]string `json:"access,omitempty"`
+	Access [][]string
 
 	weight int // approximate size of attributes and access methods in memory, in bytes
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (l Link) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "prospero", List: []driver.Fact{
+		{Name: "target", Value: l.Target},
+		{Name: "union", Value: l.Union, Optional: true},
+		{Name: "name", Value: l.Name},
+		{Name: "host", Value: l.Host},
+		{Name: "hsoname", Value: l.HSOName},
+		{Name: "version", Value: l.Version, Optional: true},
+		{Name: "attributes", Value: l.Attributes, Optional: true},
+		{Name: "access", Value: l.Access, Optional: true},
+	}}
 }
 
 // maxLink bounds the attributes and access methods of a link, in bytes.

@@ -13,12 +13,22 @@ const ahead = 4
 
 // Sys is the additional information about an entry of a listing.
 type Sys struct {
-	Mode string  `json:"mode,omitempty"` // as shown by ls: "-rw-r--r--"
-	UID  *uint32 `json:"uid,omitempty"`
-	GID  *uint32 `json:"gid,omitempty"`
+	Mode string // as shown by ls: "-rw-r--r--"
+	UID  *uint32
+	GID  *uint32
 	// Target is the target of a symbolic link. The other fields of the entry then describe what the
 	// link leads to.
-	Target string `json:"target,omitempty"`
+	Target string
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (s Sys) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "sftp", List: []driver.Fact{
+		{Name: "mode", Value: s.Mode, Optional: true},
+		{Name: "uid", Value: remotefile.ID(s.UID)},
+		{Name: "gid", Value: remotefile.ID(s.GID)},
+		{Name: "target", Value: s.Target, Optional: true},
+	}}
 }
 
 // directory returns the response for a directory.

@@ -14,8 +14,16 @@ const maxShares = 1 << 20
 
 // Sys is the additional information about an entry of a listing.
 type Sys struct {
-	Attributes string `json:"attributes,omitempty"` // of a file: letters of r, h, s, a
-	Remark     string `json:"remark,omitempty"`     // of a share
+	Attributes string // of a file: letters of r, h, s, a
+	Remark     string // of a share
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (s Sys) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "smb", List: []driver.Fact{
+		{Name: "attributes", Value: s.Attributes, Optional: true},
+		{Name: "remark", Value: s.Remark, Optional: true},
+	}}
 }
 
 // directory returns the response for a directory.

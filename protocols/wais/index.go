@@ -13,14 +13,28 @@ import (
 // A Hit is what a server says about a document that it found. It is the Sys of an entry. Unknown
 // numbers are -1.
 type Hit struct {
-	Score    int64    `json:"score"` // 0 to 1000
-	Lines    int64    `json:"lines"`
-	Types    []string `json:"types,omitempty"`
-	Headline string   `json:"headline"`
-	Date     string   `json:"date,omitempty"` // yymmdd, as sent
-	Source   string   `json:"source,omitempty"`
-	City     string   `json:"city,omitempty"`
-	Database string   `json:"database,omitempty"`
+	Score    int64 // 0 to 1000
+	Lines    int64
+	Types    []string
+	Headline string
+	Date     string // yymmdd, as sent
+	Source   string
+	City     string
+	Database string
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (h Hit) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "wais", List: []driver.Fact{
+		{Name: "score", Value: h.Score},
+		{Name: "lines", Value: h.Lines},
+		{Name: "types", Value: h.Types, Optional: true},
+		{Name: "headline", Value: h.Headline},
+		{Name: "date", Value: h.Date, Optional: true},
+		{Name: "source", Value: h.Source, Optional: true},
+		{Name: "city", Value: h.City, Optional: true},
+		{Name: "database", Value: h.Database, Optional: true},
+	}}
 }
 
 // nothing is how the headline of the only hit begins if there are no results.

@@ -17,7 +17,14 @@ const explainDatabase = "IR-Explain-1"
 
 // A Database is one of a server. It is the Sys of an entry.
 type Database struct {
-	Name string `json:"name"`
+	Name string
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (d Database) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "z3950", List: []driver.Fact{
+		{Name: "name", Value: d.Name},
+	}}
 }
 
 // explainQuery finds the descriptions of databases.

@@ -22,10 +22,20 @@ const (
 
 // A Hit is what a server says about a record that it found. It is the Sys of an entry.
 type Hit struct {
-	Position int64  `json:"position"` // in the result, from 1
-	Database string `json:"database,omitempty"`
-	Syntax   string `json:"syntax,omitempty"` // as in URLs, or an object identifier
-	Author   string `json:"author,omitempty"`
+	Position int64 // in the result, from 1
+	Database string
+	Syntax   string // as in URLs, or an object identifier
+	Author   string
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (h Hit) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "z3950", List: []driver.Fact{
+		{Name: "position", Value: h.Position},
+		{Name: "database", Value: h.Database, Optional: true},
+		{Name: "syntax", Value: h.Syntax, Optional: true},
+		{Name: "author", Value: h.Author, Optional: true},
+	}}
 }
 
 // openHits lists what a search finds.

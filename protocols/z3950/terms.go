@@ -14,7 +14,14 @@ import (
 
 // A Term is a word of the index of a database. It is the Sys of an entry.
 type Term struct {
-	Records int64 `json:"records"` // how many have it; -1 if the server does not say
+	Records int64 // how many have it; -1 if the server does not say
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (t Term) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "z3950", List: []driver.Fact{
+		{Name: "records", Value: t.Records},
+	}}
 }
 
 // scanned is how many terms are asked for at once.

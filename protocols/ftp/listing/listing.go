@@ -5,23 +5,39 @@ package listing
 import (
 	"strings"
 	"time"
+
+	"github.com/urlget/urlget/fetch/driver"
 )
 
 // An Entry is one line of a listing. Everything in it is the server's word: a name may be any bytes
 // but CR LF.
 type Entry struct {
-	Name    string    `json:"name"`
-	Kind    Kind      `json:"kind"`
-	Size    int64     `json:"size"` // in bytes; -1 if unknown
-	ModTime time.Time `json:"mtime,omitzero"`
+	Name    string
+	Kind    Kind
+	Size    int64 // in bytes; -1 if unknown
+	ModTime time.Time
 	// Target is where a symbolic link leads.
-	Target string `json:"target,omitempty"`
+	Target string
 	// Mode is the mode as Unix servers show it, such as "-rw-r--r--".
-	Mode string `json:"mode,omitempty"`
+	Mode string
 	// Facts are those of MLSD, by name in lower case (RFC 3659, section 7.5).
-	Facts map[string]string `json:"facts,omitempty"`
+	Facts map[string]string
 	// Raw is the line.
-	Raw string `json:"raw"`
+	Raw string
+}
+
+// EntryFacts implements [driver.EntryRecord].
+func (e Entry) EntryFacts() driver.Facts {
+	return driver.Facts{Driver: "ftp", List: []driver.Fact{
+		{Name: "name", Value: e.Name},
+		{Name: "kind", Value: string(e.Kind)},
+		{Name: "size", Value: e.Size},
+		{Name: "mtime", Value: e.ModTime, Optional: true},
+		{Name: "target", Value: e.Target, Optional: true},
+		{Name: "mode", Value: e.Mode, Optional: true},
+		{Name: "facts", Value: e.Facts, Optional: true},
+		{Name: "raw", Value: e.Raw},
+	}}
 }
 
 // A Kind says what an entry is.

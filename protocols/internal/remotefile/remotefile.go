@@ -71,12 +71,12 @@ func Listing(req *driver.Request, dir uri.URI, name string, modTime time.Time) (
 }
 
 // Directory returns the entry for a directory that is a member of a listing.
-func Directory(u uri.URI, name string, modTime time.Time, sys any) driver.Entry {
+func Directory(u uri.URI, name string, modTime time.Time, sys driver.EntryRecord) driver.Entry {
 	return driver.Entry{URL: u, Name: name, Kind: driver.EntryListing, Rel: "item", ContentType: ListType, Size: -1, ModTime: modTime, Sys: sys}
 }
 
 // File returns the entry for any other member. Size is -1 if it is unknown.
-func File(u uri.URI, name string, size int64, modTime time.Time, sys any) driver.Entry {
+func File(u uri.URI, name string, size int64, modTime time.Time, sys driver.EntryRecord) driver.Entry {
 	return driver.Entry{URL: u, Name: name, Rel: "item", ContentType: driver.TypeByName(name), Size: size, ModTime: modTime, Sys: sys}
 }
 
@@ -173,4 +173,12 @@ func progress(got, want int64) string {
 		return fmt.Sprintf("%d bytes", got)
 	}
 	return fmt.Sprintf("%d of %d bytes", got, want)
+}
+
+// ID returns the id of a user or group as the value of a fact, nil if it is unknown.
+func ID(id *uint32) any {
+	if id == nil {
+		return nil
+	}
+	return uint64(*id)
 }

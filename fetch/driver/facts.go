@@ -1,0 +1,82 @@
+package driver
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+)
+
+// An EntryRecord is a driver's own description of an entry, such as a struct with the fields of an article's
+// overview. Callers that know the driver use its type, others its facts.
+type EntryRecord interface {
+	EntryFacts() Facts
+}
+
+// Facts are the facts that a driver reports about an entry beside the fields of [Entry]. As JSON they
+// are an object with the facts in their order.
+type Facts struct {
+	Driver string // the name under which programs show them, such as "nntp"
+	Word   string // the protocol's word for the kind of the entry, such as "article", or ""
+	List   []Fact
+}
+
+// A Fact is a named value.
+type Fact struct {
+	Name string
+	// Value is a string, int64, uint64 or []string, or any other value that encoding/json encodes. If
+	// it is nil, the fact is unknown and absent from JSON.
+	Value    any
+	Optional bool // the fact is also absent from JSON if Value is zero or has no elements
+}
+
+// Facts returns the facts of Sys, none if it is nil.
+func (e Entry) Facts() Facts {
+	if e.Sys == nil {
+		return Facts{}
+	}
+	return e.Sys.EntryFacts()
+}
+
+// Value returns the value of the fact with a name, nil if there is none.
+func (f Facts) Value(name string) any {
+	for _, fact := range f.List {
+		if fact.Name == name {
+			return fact.Value
+		}
+	}
+	return nil
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (f Facts) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // left to the caller's encoder
+	b.WriteByte('{')
+	for _, fact := range f.List {
+		if fact.Value == nil || fact.Optional && isEmpty(fact.Value) {
+			continue
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		if err := enc.Encode(fact.Name); err != nil {
+			return nil, err
+		}
+		b.WriteByte(':')
+		if err := enc.Encode(fact.Value); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+func isEmpty(value any) bool {
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.Slice, reflect.Map:
+		return v.Len() == 0
+	default:
+		return v.IsZero()
+	}
+}
