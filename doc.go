@@ -11,7 +11,7 @@
 // A scheme of one's own is a driver: [github.com/urlget/urlget/fetch/driver] has what it needs, and
 // [github.com/urlget/urlget/fetch/driver/wire] reads and writes lines.
 //
-// Beside it are packages for what programs do with it:
+// Other packages build on it:
 //
 //   - [github.com/urlget/urlget/fetch/uri] takes URLs apart, resolves and writes them;
 //     [github.com/urlget/urlget/fetch/uri/find] finds them in text.
@@ -25,6 +25,13 @@
 //   - [github.com/urlget/urlget/fetch/middleware] limits rates and connections, and
 //     [github.com/urlget/urlget/fetch/netrc] finds logins.
 //   - [github.com/urlget/urlget/fetch/render] writes listings and events for people and programs.
+//   - [github.com/urlget/urlget/crawl] visits many URLs, and
+//     [github.com/urlget/urlget/crawl/mirror] keeps copies of trees.
+//   - [github.com/urlget/urlget/archive/warc] reads and writes WARC files,
+//     [github.com/urlget/urlget/archive/capture] records exchanges in them, and
+//     [github.com/urlget/urlget/archive/replay] answers requests from them.
+//   - [github.com/urlget/urlget/queue] retrieves URLs with many workers, and
+//     [github.com/urlget/urlget/serve] shows them in a browser.
 //   - [github.com/urlget/urlget/fetchtest] checks drivers, and has servers for tests.
 //
 // The command is [github.com/urlget/urlget/cmd/urlget]. docs/library.md is a guide to the library,
