@@ -515,7 +515,7 @@ func TestATreeThatIsInUseComesWithAHint(t *testing.T) {
 	second := urlget("-r", site.URL+"/stall")
 	second.Dir = first.cmd.Dir
 	s := start(t, second)
-	s.expect("another process is at")
+	s.expect("state in use")
 	s.expect("hint: wait until it has ended")
 	s.exit(3)
 	first.enter("\x03")
