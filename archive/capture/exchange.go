@@ -205,7 +205,7 @@ func (e *Entry) Entry() (fetch.Entry, error) {
 		out.Kind = entryKinds[i]
 	}
 	if e.Driver != "" {
-		own := record{Driver: e.Driver, List: factsOf(e.Sys)}
+		own := record{Driver: e.Driver, List: factsOf(e.Sys), JSON: e.Sys}
 		if isWord(e.Word) {
 			own.Word = e.Word
 		}

@@ -18,6 +18,7 @@ type Facts struct {
 	Driver string // the name under which programs show them, such as "nntp"
 	Word   string // the protocol's word for the kind of the entry, such as "article", or ""
 	List   []Fact
+	JSON   json.RawMessage // List as an archive contains it; nil otherwise
 }
 
 // A Fact is a named value.
@@ -49,6 +50,9 @@ func (f Facts) Value(name string) any {
 
 // MarshalJSON implements [json.Marshaler].
 func (f Facts) MarshalJSON() ([]byte, error) {
+	if f.JSON != nil {
+		return f.JSON, nil
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // left to the caller's encoder
