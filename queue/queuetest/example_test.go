@@ -1,0 +1,59 @@
+package queuetest_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"testing"
+	"time"
+
+	"github.com/urlget/urlget/queue"
+	"github.com/urlget/urlget/queue/queuetest"
+)
+
+// The test of an engine, here that of the model itself.
+func ExampleRun() {
+	testEngine := func(t *testing.T) {
+		queuetest.Run(t, func(*testing.T) (connect func() queue.Admin) {
+			m := queuetest.NewModel(queuetest.Options{
+				Limits: queue.Limits{AckWait: time.Second, LeaseTTL: time.Second, Message: 1 << 20}, Window: time.Minute, Timeout: time.Second,
+			})
+			return func() queue.Admin { return m.Connect("") }
+		})
+	}
+	_ = testEngine // its name would be TestEngine, and that of its file ends with _test.go
+	// Output:
+}
+
+// A connection whose first submission is lost.
+func ExampleModel() {
+	lost := false
+	m := queuetest.NewModel(queuetest.Options{
+		Limits:  queue.Limits{AckWait: time.Second, LeaseTTL: time.Second, Message: 1 << 20},
+		Window:  time.Minute,
+		Timeout: time.Millisecond,
+		Fault: func(_, op, _ string) queuetest.Fault {
+			if op == "submit" && !lost {
+				lost = true
+				return queuetest.Lost
+			}
+			return queuetest.None
+		},
+	})
+	c := m.Connect("client")
+	defer c.Close()
+	ctx := context.Background()
+	for range 2 {
+		_, err := c.Submit(ctx, queue.High, "key", []byte("a job"))
+		fmt.Println(err != nil)
+	}
+	status, err := c.Status(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(status.Waiting[queue.High])
+	// Output:
+	// true
+	// false
+	// 1
+}
