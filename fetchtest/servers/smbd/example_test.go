@@ -1,0 +1,32 @@
+package smbd_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"testing/fstest"
+
+	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/servers"
+	"github.com/urlget/urlget/fetchtest/servers/smbd"
+	"github.com/urlget/urlget/protocols/smb"
+)
+
+// In a test, Start(t, options) takes the place of New and Close.
+func Example() {
+	s, err := smbd.New(smbd.Options{Users: map[string]string{"joe": "secret"}, Tree: fstest.MapFS{"readme.txt": {Data: []byte("Read me.\n")}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	c := fetch.New(nil, smb.Load) // the client under test
+	defer c.Close()
+	text, err := c.ReadAll(context.Background(), "smb://joe:secret@"+s.Addr+"/share/readme.txt", 1<<20)
+	fmt.Printf("%q %v\n", text, err)
+	s.Fail(servers.Cut)
+	_, err = c.ReadAll(context.Background(), "smb://joe:secret@"+s.Addr+"/share/readme.txt", 1<<20)
+	fmt.Println(err != nil)
+	// Output:
+	// "Read me.\n" <nil>
+	// true
+}
