@@ -1,39 +1,71 @@
-// Package urlget has no code. It says where things are.
+// Package urlget is the root of the module and has no code. It lists the packages.
 //
-// The library that retrieves what a URL names, whatever its scheme, is
-// [github.com/urlget/urlget/fetch]. A program gives it the schemes that it wants: all of them by
+// The library that retrieves any URL, whatever its scheme, is [github.com/urlget/urlget/fetch].
+// A program gives it the schemes that it wants: all of them with
 // [github.com/urlget/urlget/protocols], or single drivers from the packages below that.
 //
 //	c := fetch.New(nil, protocols.All)
 //	defer c.Close()
 //	text, err := c.ReadAll(ctx, "gopher://gopher.example/0/about.txt", 1<<20)
 //
-// A scheme of one's own is a driver: [github.com/urlget/urlget/fetch/driver] has what it needs, and
-// [github.com/urlget/urlget/fetch/driver/wire] reads and writes lines.
+// # Use
 //
-// Other packages build on it:
+// One URL:
 //
-//   - [github.com/urlget/urlget/fetch/uri] takes URLs apart, resolves and writes them;
-//     [github.com/urlget/urlget/fetch/uri/find] finds them in text.
+//   - [github.com/urlget/urlget/fetch] gets, lists and describes resources, and opens sessions.
+//   - [github.com/urlget/urlget/protocols] loads the drivers.
+//   - [github.com/urlget/urlget/fetch/uri] parses, resolves and formats URLs.
+//   - [github.com/urlget/urlget/fetch/uri/find] finds URLs in text.
 //   - [github.com/urlget/urlget/fetch/download] saves files, with resume and retries.
 //   - [github.com/urlget/urlget/fetch/job] does with a URL what the command does.
-//   - [github.com/urlget/urlget/fetch/fetchfs] shows a tree of URLs as an fs.FS.
-//   - [github.com/urlget/urlget/fetch/fetchhttp] teaches an http.Client the schemes, and is a
-//     gateway for others.
-//   - [github.com/urlget/urlget/fetch/links] finds what pages lead to, and
-//     [github.com/urlget/urlget/fetch/message] reads mail and news.
-//   - [github.com/urlget/urlget/fetch/middleware] limits rates and connections, and
-//     [github.com/urlget/urlget/fetch/netrc] finds logins.
+//   - [github.com/urlget/urlget/fetch/retry] decides when a failed attempt is repeated.
+//   - [github.com/urlget/urlget/fetch/metalink] reads mirrors and checksums from Metalink documents.
+//   - [github.com/urlget/urlget/fetch/formdata] sends forms with files.
+//   - [github.com/urlget/urlget/fetch/cookies] keeps cookies in files.
+//   - [github.com/urlget/urlget/fetch/netrc] finds logins in .netrc files.
+//   - [github.com/urlget/urlget/fetch/links] finds the links of a page.
+//   - [github.com/urlget/urlget/fetch/message] reads mail and news.
 //   - [github.com/urlget/urlget/fetch/render] writes listings and events for people and programs.
-//   - [github.com/urlget/urlget/crawl] visits many URLs, and
-//     [github.com/urlget/urlget/crawl/mirror] keeps copies of trees.
-//   - [github.com/urlget/urlget/archive/warc] reads and writes WARC files,
-//     [github.com/urlget/urlget/archive/capture] records exchanges in them, and
-//     [github.com/urlget/urlget/archive/replay] answers requests from them.
-//   - [github.com/urlget/urlget/queue] retrieves URLs with many workers, and
-//     [github.com/urlget/urlget/serve] shows them in a browser.
-//   - [github.com/urlget/urlget/fetchtest] checks drivers, and has servers for tests.
+//   - [github.com/urlget/urlget/fetch/fetchfs] presents a tree of URLs as an fs.FS.
+//   - [github.com/urlget/urlget/fetch/fetchhttp] adds the schemes to an http.Client, and is a gateway.
 //
-// The command is [github.com/urlget/urlget/cmd/urlget]. docs/library.md is a guide to the library,
-// docs/architecture.md the plan of the whole.
+// Many URLs:
+//
+//   - [github.com/urlget/urlget/crawl] visits all pages that a URL leads to.
+//   - [github.com/urlget/urlget/crawl/mirror] keeps a copy of a tree in a directory.
+//   - [github.com/urlget/urlget/crawl/robots] reads robots.txt files.
+//   - [github.com/urlget/urlget/crawl/schedule] runs tasks in parallel, within limits for each host.
+//   - [github.com/urlget/urlget/queue] shares jobs among the workers of several machines.
+//   - [github.com/urlget/urlget/queue/jetstream] keeps a queue in NATS JetStream.
+//   - [github.com/urlget/urlget/queue/jetstream/embedded] runs a NATS server in the process.
+//   - [github.com/urlget/urlget/queue/s3] stores the contents in an S3 bucket.
+//   - [github.com/urlget/urlget/queue/otel] sends spans of jobs to OpenTelemetry.
+//
+// Archives and pages:
+//
+//   - [github.com/urlget/urlget/archive] imports mirrors, mailboxes and other archives, and extracts files.
+//   - [github.com/urlget/urlget/archive/warc] reads, writes and indexes WARC files.
+//   - [github.com/urlget/urlget/archive/wacz] reads and writes WACZ files.
+//   - [github.com/urlget/urlget/archive/capture] records in WARC files what a client does.
+//   - [github.com/urlget/urlget/archive/replay] answers requests from WARC files.
+//   - [github.com/urlget/urlget/serve] shows any URL in a browser.
+//
+// # Extend
+//
+//   - [github.com/urlget/urlget/fetch/driver] is the interface of drivers, and a kit for them.
+//   - [github.com/urlget/urlget/fetch/driver/wire] reads and writes the lines of text protocols.
+//   - [github.com/urlget/urlget/fetch/middleware] limits rates and connections.
+//   - [github.com/urlget/urlget/fetch/middleware/otel] reports exchanges to OpenTelemetry.
+//   - [github.com/urlget/urlget/protocols/ftp/listing] reads the directory listings of FTP servers.
+//
+// # Test
+//
+//   - [github.com/urlget/urlget/fetchtest] checks drivers and middleware.
+//   - [github.com/urlget/urlget/fetchtest/servers] helps to write test servers; the packages below it
+//     are servers, one for each protocol.
+//   - [github.com/urlget/urlget/queue/queuetest] checks engines and stores of queues.
+//
+// The packages below bench, cmd, examples and integration are programs and tests. Nothing is promised
+// about them. The command is [github.com/urlget/urlget/cmd/urlget]. docs/library.md is a guide to the
+// library, docs/architecture.md describes the design.
 package urlget

@@ -22,7 +22,6 @@ func ExampleRun() {
 		})
 	}
 	_ = testEngine // its name would be TestEngine, and that of its file ends with _test.go
-	// Output:
 }
 
 // A connection whose first submission is lost.

@@ -1,0 +1,61 @@
+package floorplan
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPublicPackagesHaveExamples holds the rule that a package is public only if an Example shows
+// what other programs use it for. The root page lists the packages, except single drivers and test
+// servers.
+func TestPublicPackagesHaveExamples(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	page, err := os.ReadFile(filepath.Join(root, "doc.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list(t) {
+		name, ours := local(p.ImportPath)
+		if !ours || !isPublic(name) {
+			continue
+		}
+		if !match("protocols/*", name) && !match("protocols/http/http3", name) && !match("fetchtest/servers/*", name) &&
+			!strings.Contains(string(page), "["+p.ImportPath+"]") {
+			t.Errorf("doc.go does not list %s", name)
+		}
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(name), "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !hasExample(t, files) {
+			t.Errorf("%s has no Example: add one, or move the package below internal", name)
+		}
+	}
+}
+
+// isPublic reports whether programs outside the module can import a package, and it is not a program.
+func isPublic(name string) bool {
+	for _, p := range public {
+		if match(p, name) {
+			return !strings.Contains("/"+name, "/internal/") && !strings.Contains(name, "/cmd/")
+		}
+	}
+	return false
+}
+
+func hasExample(t *testing.T, files []string) bool {
+	t.Helper()
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "\nfunc Example") {
+			return true
+		}
+	}
+	return false
+}
