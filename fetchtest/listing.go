@@ -212,12 +212,13 @@ func listSecrets(t *caseTest) {
 }
 
 // withLogin returns u with a login that the server accepts: that of u or, if it has none, the one
-// that the harness answers the driver's challenge with. A server without challenges accepts any.
+// that the harness answers the driver's challenge with. A server without challenges accepts any;
+// FTP servers accept any password of this user.
 func (t *caseTest) withLogin(u uri.URI) uri.URI {
 	t.Helper()
 	login := u.Userinfo()
 	if !login.HasPassword {
-		login = uri.Userinfo{Name: "someone", Password: secret, HasName: true, HasPassword: true}
+		login = uri.Userinfo{Name: "anonymous", Password: secret, HasName: true, HasPassword: true}
 		if o := t.options(); o.Credentials != nil {
 			known := o.Credentials
 			o.Credentials = fetch.CredentialsFunc(func(ctx context.Context, ch fetch.Challenge) (fetch.Credential, error) {

@@ -33,9 +33,10 @@ var conversations = map[string]map[string][]step{
 		{send: "USER labuser\r\n", want: "331 "}, {send: "PASS s3cret\r\n", want: "230 "}, {send: "MDTM dates/1994.txt\r\n", want: "213 19941220080000"}}},
 	"pyftpdlib": {"plain": {{want: "220 "}, {send: "AUTH TLS\r\n", want: "234 ", tls: true},
 		{send: "USER labuser\r\n", want: "331 "}, {send: "PASS s3cret\r\n", want: "230 "}, {send: "MDTM dates/1994.txt\r\n", want: "213 19941220080000"}}},
-	"openssh": {"ssh": {{want: "SSH-2.0-OpenSSH"}, {send: "SSH-2.0-lab\r\n", want: "ecdsa-sha2-nistp256"}}},
-	"ganesha": {"nfs": {{send: nfsNull, want: "x\x00\x00\x00\x01"}}, "mount": {{send: mountNull, want: "x\x00\x00\x00\x01"}}},
-	"samba":   {"smb": {{send: sambaHello, want: "\xfeSMB@"}}},
+	"openssh":        {"ssh": {{want: "SSH-2.0-OpenSSH"}, {send: "SSH-2.0-lab\r\n", want: "ecdsa-sha2-nistp256"}}},
+	"ganesha":        {"nfs": {{send: nfsNull, want: "x\x00\x00\x00\x01"}}, "mount": {{send: mountNull, want: "x\x00\x00\x00\x01"}}},
+	"samba":          {"smb": {{send: sambaHello, want: "\xfeSMB@"}}},
+	"samba-variants": {"SMB2_10": {{send: sambaHello, want: "\xfeSMB@"}}, "AES-128-CMAC": {{send: sambaHello, want: "\xfeSMB@"}}},
 	"nginx": {
 		"plain": {{send: "GET /hello.txt HTTP/1.1\r\nHost: x\r\nRange: bytes=0-4\r\n\r\n", want: "206 Partial Content"}},
 		"tls":   {{send: "GET /auth/hello.txt HTTP/1.0\r\n\r\n", want: "401 Unauthorized"}},
