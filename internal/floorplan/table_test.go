@@ -140,6 +140,7 @@ var layers = []layer{
 	// What only tests import, and what imports it: the tour visits test servers.
 	{"tests", []row{
 		{packages: "fetchtest", imports: append(core[:len(core):len(core)], "fetchtest/servers")},
+		{packages: "fetchtest/drive", imports: []string{"fetch"}},
 		{packages: "fetchtest/servers/sftpd", imports: []string{"fetchtest/servers", "internal/codec/filexfer"},
 			modules: []string{"golang.org/x/crypto"}},
 		{packages: "fetchtest/servers/...", imports: []string{"fetchtest/servers/...", "fetch/uri", "internal/codec/..."},

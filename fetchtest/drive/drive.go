@@ -1,0 +1,83 @@
+// Package drive makes requests in the tests of drivers and judges how they end.
+//
+//	c := drive.Client(t, nil, finger.Load)
+//	drive.Gets(t, c, s.URL+"/joe", "Joe\r\n")
+//	drive.Fails(t, c, s.URL+"/nobody", fetch.ErrNotFound)
+//
+// Requests have the context of the test; Read takes those that have one of their own.
+package drive
+
+import (
+	"io"
+	"testing"
+
+	"github.com/urlget/urlget/fetch"
+)
+
+// Client returns a client that is closed when the test ends. Nil options are the zero ones.
+func Client(t testing.TB, opts *fetch.Options, load ...fetch.Loader) *fetch.Client {
+	c := fetch.New(opts, load...)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// Read reads and closes the body of a response. It takes both results of a request, and returns the
+// error if there is one. With an error of the body it returns the bytes before it.
+func Read(resp *fetch.Response, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+// Do performs a request and reads the body. The response is nil if there was none.
+func Do(t testing.TB, c *fetch.Client, req *fetch.Request) (string, *fetch.Response, error) {
+	resp, err := c.Do(t.Context(), req)
+	body, err := Read(resp, err)
+	return body, resp, err
+}
+
+// Get returns the content of a URL.
+func Get(t testing.TB, c *fetch.Client, rawURL string) (string, error) {
+	return Read(c.Get(t.Context(), rawURL))
+}
+
+// MustGet returns the content of a URL and ends the test if it cannot be retrieved.
+func MustGet(t testing.TB, c *fetch.Client, rawURL string) string {
+	t.Helper()
+	body, err := Get(t, c, rawURL)
+	if err != nil {
+		t.Fatalf("%s: %v", rawURL, err)
+	}
+	return body
+}
+
+// Gets reports an error unless the URL is retrieved and has the content want.
+func Gets(t testing.TB, c *fetch.Client, rawURL, want string) {
+	t.Helper()
+	if got, err := Get(t, c, rawURL); got != want || err != nil {
+		t.Errorf("%s: %.1000q, error %v, want %.1000q", rawURL, got, err, want)
+	}
+}
+
+// Fails reports an error unless retrieving the URL fails with an error of this class.
+func Fails(t testing.TB, c *fetch.Client, rawURL string, code fetch.Code) {
+	t.Helper()
+	if got, err := Get(t, c, rawURL); err == nil || fetch.CodeOf(err) != code {
+		t.Errorf("%s: %.1000q, error %v, want one of class %q", rawURL, got, err, code)
+	}
+}
+
+// List returns the entries of a listing, with an error those before it.
+func List(t testing.TB, c *fetch.Client, rawURL string) ([]fetch.Entry, error) {
+	var entries []fetch.Entry
+	for e, err := range c.List(t.Context(), rawURL) {
+		if err != nil {
+			return entries, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
