@@ -14,19 +14,13 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/csod"
 	"github.com/urlget/urlget/internal/transcript"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func client(t testing.TB, opts *fetch.Options) *fetch.Client {
-	t.Helper()
-	c := fetch.New(opts, Load)
-	t.Cleanup(func() { c.Close() })
-	return c
-}
 
 // serve plays a transcript and returns the beginning of its URLs.
 func serve(t testing.TB, name string) string {
@@ -40,7 +34,7 @@ func serve(t testing.TB, name string) string {
 
 func TestASearchListsItsMatches(t *testing.T) {
 	t.Parallel()
-	c := client(t, nil)
+	c := drive.Client(t, nil, Load)
 	var got []string
 	for e, err := range c.List(t.Context(), serve(t, "match")+"name=smith") {
 		if err != nil {
@@ -60,16 +54,11 @@ func TestASearchListsItsMatches(t *testing.T) {
 
 func TestTheBodyIsTheRepliesAsTheyCame(t *testing.T) {
 	t.Parallel()
-	resp, err := client(t, nil).Get(t.Context(), serve(t, "match")+"name=smith")
+	body, resp, err := drive.Do(t, drive.Client(t, nil, Load), &fetch.Request{URL: uri.MustParse(serve(t, "match") + "name=smith")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := string(body); !strings.HasPrefix(text, "102:There were 2 matches to your request.\r\n-200:1:") || !strings.HasSuffix(text, "\r\n200:Ok.\r\n") {
+	if text := body; !strings.HasPrefix(text, "102:There were 2 matches to your request.\r\n-200:1:") || !strings.HasSuffix(text, "\r\n200:Ok.\r\n") {
 		t.Errorf("body %q", text)
 	}
 	if want := (fetch.Reply{Code: 102, Text: "There were 2 matches to your request."}); resp.Reply != want || resp.Kind != fetch.KindListing || resp.Framing != driver.FramedByProtocol {
@@ -95,7 +84,7 @@ func TestAnswersThatAreErrors(t *testing.T) {
 			t.Parallel()
 			var log []string
 			base := serve(t, name)
-			c := client(t, &fetch.Options{Recorder: fetch.RecordLines(func(sent bool, line string) { log = append(log, line) })})
+			c := drive.Client(t, &fetch.Options{Recorder: fetch.RecordLines(func(sent bool, line string) { log = append(log, line) })}, Load)
 			resp, err := c.Get(t.Context(), base+"smith")
 			if err == nil {
 				_, err = io.Copy(io.Discard, resp.Body)
@@ -131,7 +120,7 @@ func TestURLs(t *testing.T) {
 		{"cso://u:p@h.example/a", "", fetch.ErrURL},
 		{"cso:smith", "", fetch.ErrURL},
 	}
-	c := client(t, nil)
+	c := drive.Client(t, nil, Load)
 	for _, tt := range tests {
 		x, err := c.Explain(&fetch.Request{URL: uri.MustParse(tt.url)})
 		if code := fetch.CodeOf(err); code != tt.code {
@@ -145,7 +134,7 @@ func TestURLs(t *testing.T) {
 func TestAServerOfManyRecords(t *testing.T) {
 	t.Parallel()
 	s := csod.Start(t, csod.Options{Answers: map[string]string{"all": records(10000)}})
-	c := client(t, nil)
+	c := drive.Client(t, nil, Load)
 	count := func() (n int, last error) {
 		for _, err := range c.List(t.Context(), "cso://"+s.Addr+"/all") {
 			if err != nil {
@@ -167,7 +156,7 @@ func TestAServerOfManyRecords(t *testing.T) {
 		t.Errorf("Stat: %+v, %v", meta, err)
 	}
 	s.Fail(servers.Stall)
-	c = client(t, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 150 * time.Millisecond}})
+	c = drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 150 * time.Millisecond}}, Load)
 	if n, err := count(); !errors.Is(err, fetch.ErrNetwork) {
 		t.Errorf("after a stall: %d entries and error %v", n, err)
 	}
@@ -184,7 +173,7 @@ func records(n int) string {
 
 func TestAQueryThatIsWrongIsAnError(t *testing.T) {
 	t.Parallel()
-	resp, err := client(t, nil).Get(t.Context(), serve(t, "nofield")+"nofield=x")
+	resp, err := drive.Client(t, nil, Load).Get(t.Context(), serve(t, "nofield")+"nofield=x")
 	var e *fetch.Error
 	if !errors.As(err, &e) || e.Code != fetch.ErrRefused || e.Reply.String() != `507 nofield:Field does not exist.; x:not a field` {
 		t.Errorf("%v, %v", resp, err)

@@ -8,14 +8,9 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/data"
 )
-
-func newClient(t testing.TB) *fetch.Client {
-	c := fetch.New(nil, data.Load)
-	t.Cleanup(func() { c.Close() })
-	return c
-}
 
 func TestGet(t *testing.T) {
 	t.Parallel()
@@ -42,13 +37,11 @@ func TestGet(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			resp, err := newClient(t).Get(t.Context(), tt.url)
+			got, resp, err := drive.Do(t, drive.Client(t, nil, data.Load), &fetch.Request{URL: uri.MustParse(tt.url)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer resp.Body.Close()
-			got, err := io.ReadAll(resp.Body)
-			if err != nil || string(got) != tt.want {
+			if got != tt.want {
 				t.Errorf("got %q, %v; want %q", got, err, tt.want)
 			}
 			if resp.ContentType != tt.mediaType || resp.Size != int64(len(tt.want)) {
@@ -62,7 +55,7 @@ func TestMalformed(t *testing.T) {
 	t.Parallel()
 	for _, u := range []string{"data:", "data:text/plain", "data:;base64,a", "data:;base64,a*b=", "data:;base64,aGk==",
 		"data:nonsense,x", "data:text/plain;charset,x", "data://host/,x", "data:;base64,aGk=aGk="} {
-		if _, err := newClient(t).Get(t.Context(), u); !errors.Is(err, fetch.ErrURL) {
+		if _, err := drive.Client(t, nil, data.Load).Get(t.Context(), u); !errors.Is(err, fetch.ErrURL) {
 			t.Errorf("%s: %v, want ErrURL", u, err)
 		}
 	}
@@ -84,7 +77,7 @@ func TestRange(t *testing.T) {
 		{r: fetch.Range{Offset: -1, Length: 1}, code: fetch.ErrRange},
 	}
 	for _, tt := range tests {
-		resp, err := newClient(t).Do(t.Context(), &fetch.Request{URL: uri.MustParse("data:,abcdef"), Range: tt.r})
+		resp, err := drive.Client(t, nil, data.Load).Do(t.Context(), &fetch.Request{URL: uri.MustParse("data:,abcdef"), Range: tt.r})
 		if tt.code != nil {
 			if !errors.Is(err, tt.code) {
 				t.Errorf("%v: %v, want %v", tt.r, err, tt.code)
@@ -104,7 +97,7 @@ func TestRange(t *testing.T) {
 
 func TestStat(t *testing.T) {
 	t.Parallel()
-	m, err := newClient(t).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("data:text/csv,a%2Cb")})
+	m, err := drive.Client(t, nil, data.Load).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("data:text/csv,a%2Cb")})
 	if err != nil || m.Size != 3 || m.ContentType != "text/csv" {
 		t.Errorf("got %+v, %v", m, err)
 	}
@@ -112,12 +105,12 @@ func TestStat(t *testing.T) {
 
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
-	for _, err := range newClient(t).List(t.Context(), "data:,x") {
+	for _, err := range drive.Client(t, nil, data.Load).List(t.Context(), "data:,x") {
 		if !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("List: %v", err)
 		}
 	}
-	if _, err := newClient(t).Dial(t.Context(), "data:,x"); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := drive.Client(t, nil, data.Load).Dial(t.Context(), "data:,x"); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Dial: %v", err)
 	}
 }
@@ -126,7 +119,7 @@ func FuzzGet(f *testing.F) {
 	for _, s := range []string{"data:,x", "data:;base64,aGk=", "data:text/plain;charset=x;base64,a", "data:a/b;c=%22", "data:%2C,", "data://:1"} {
 		f.Add(s)
 	}
-	c := newClient(f)
+	c := drive.Client(f, nil, data.Load)
 	f.Fuzz(func(t *testing.T, s string) {
 		if !strings.HasPrefix(s, "data:") {
 			s = "data:" + s

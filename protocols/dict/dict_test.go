@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/dictd"
 	"github.com/urlget/urlget/internal/transcript"
 	"github.com/urlget/urlget/protocols/dict"
@@ -29,8 +29,7 @@ func client(t testing.TB, opts *fetch.Options) *fetch.Client {
 		opts = &fetch.Options{}
 	}
 	opts.Identity.UserAgent = "urlget-test"
-	c := fetch.New(opts, dict.Load)
-	t.Cleanup(func() { c.Close() })
+	c := drive.Client(t, opts, dict.Load)
 	return c
 }
 
@@ -51,26 +50,12 @@ func ask(command, reply string) string {
 	return name + "C: " + command + "\nC: QUIT\nS: 250 ok\n" + reply
 }
 
-func get(t testing.TB, c *fetch.Client, url string) (string, error) {
-	t.Helper()
-	resp, err := c.Get(t.Context(), url)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return string(body), err
-}
-
 func list(t testing.TB, c *fetch.Client, url string) (lines []string, err error) {
-	t.Helper()
-	for e, err := range c.List(t.Context(), url) {
-		if err != nil {
-			return lines, err
-		}
+	entries, err := drive.List(t, c, url)
+	for _, e := range entries {
 		lines = append(lines, fmt.Sprintf("%v %s %+v %s", e.Kind, e.Name, e.Sys, e.URL.URLPath()))
 	}
-	return lines, nil
+	return lines, err
 }
 
 const two = `S: 150 2 definitions retrieved
@@ -99,8 +84,7 @@ func TestDefinitionsAreTextUnderTheNameOfTheirDatabase(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			c := client(t, nil)
-			got, err := get(t, c, "dict://"+play(t, ask(tt.command, two))+"/"+path)
-			if err != nil || tt.want != "" && got != tt.want {
+			if got, err := drive.Get(t, c, "dict://"+play(t, ask(tt.command, two))+"/"+path); err != nil || tt.want != "" && got != tt.want {
 				t.Errorf("got %q, %v; want %q", got, err, tt.want)
 			}
 		})
@@ -140,13 +124,11 @@ func TestListings(t *testing.T) {
 func TestTheBodyOfAMatchIsItsLines(t *testing.T) {
 	t.Parallel()
 	addr := play(t, ask(`MATCH ! . "do"`, "S: 152 1 matches\nS: one \"dot\"\nS: .\nS: 250 ok\n"))
-	resp, err := client(t, nil).Get(t.Context(), "dict://"+addr+"/m:do")
+	body, resp, err := drive.Do(t, client(t, nil), &fetch.Request{URL: uri.MustParse("dict://" + addr + "/m:do")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || string(body) != "one \"dot\"\r\n" || resp.Kind != fetch.KindListing || resp.Reply.Code != 152 {
+	if body != "one \"dot\"\r\n" || resp.Kind != fetch.KindListing || resp.Reply.Code != 152 {
 		t.Errorf("got %q, %v, %+v", body, err, resp.Meta)
 	}
 }
@@ -182,7 +164,7 @@ func TestRepliesAreErrors(t *testing.T) {
 		t.Run(reply, func(t *testing.T) {
 			t.Parallel()
 			c := client(t, nil)
-			_, err := get(t, c, "dict://"+play(t, ask(define, reply+"\n"))+"/d:x")
+			_, err := drive.Get(t, c, "dict://"+play(t, ask(define, reply+"\n"))+"/d:x")
 			var e *fetch.Error
 			if tt.code == "" {
 				if err != nil {
@@ -202,9 +184,7 @@ func TestNumbersBeyondTheAnswersAreNotFound(t *testing.T) {
 		"m:dot:*:.:2": ask(`MATCH * . "dot"`, "S: 152 1\nS: one dot\nS: .\nS: 250 ok\n"),
 	} {
 		c := client(t, nil)
-		if _, err := get(t, c, "dict://"+play(t, conversation)+"/"+path); !errors.Is(err, fetch.ErrNotFound) {
-			t.Errorf("%s: %v", path, err)
-		}
+		drive.Fails(t, c, "dict://"+play(t, conversation)+"/"+path, fetch.ErrNotFound)
 	}
 }
 
@@ -218,7 +198,7 @@ func TestLogin(t *testing.T) {
 		c := client(t, &fetch.Options{Recorder: fetch.JoinRecorders(rec.Recorder,
 			fetch.RecordLines(func(_ bool, line string) { trace = append(trace, line) }))})
 		addr := play(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>secret")+"\nS: 250 ok\nS: 230 welcome\n"+found)
-		if _, err := get(t, c, "dict://joe;AUTH:secret@"+addr+"/d:dot"); err != nil {
+		if _, err := drive.Get(t, c, "dict://joe;AUTH:secret@"+addr+"/d:dot"); err != nil {
 			t.Error(err)
 		}
 		if all := strings.Join(trace, "\n"); rec.Shows(digest("<1.2@lab>secret")) || strings.Contains(all, digest("<1.2@lab>secret")) || !strings.Contains(all, `AUTH "joe" ****`) {
@@ -235,16 +215,14 @@ func TestLogin(t *testing.T) {
 		})})
 		addr := play(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>1")+"\nS: 250 ok\nS: 531 no\n"+
 			"C: AUTH \"joe\" "+digest("<1.2@lab>2")+"\nS: 230 yes\n"+found)
-		if _, err := get(t, c, "dict://joe@"+addr+"/d:dot"); err != nil {
+		if _, err := drive.Get(t, c, "dict://joe@"+addr+"/d:dot"); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
 		addr := play(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>secret")+"\nS: 250 ok\nS: 531 no\n")
-		if _, err := get(t, client(t, nil), "dict://joe:secret@"+addr+"/d:dot"); !errors.Is(err, fetch.ErrAuth) {
-			t.Error(err)
-		}
+		drive.Fails(t, client(t, nil), "dict://joe:secret@"+addr+"/d:dot", fetch.ErrAuth)
 	})
 	t.Run("not possible", func(t *testing.T) {
 		t.Parallel()
@@ -252,9 +230,7 @@ func TestLogin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := get(t, client(t, nil), "dict://joe:secret@"+transcript.Server(t, conv)+"/d:dot"); !errors.Is(err, fetch.ErrAuth) {
-			t.Error(err)
-		}
+		drive.Fails(t, client(t, nil), "dict://joe:secret@"+transcript.Server(t, conv)+"/d:dot", fetch.ErrAuth)
 	})
 }
 
@@ -275,9 +251,7 @@ func TestBadURLs(t *testing.T) {
 		"dict://u;KERBEROS_V4@127.0.0.1:1025/d:x":              fetch.ErrAuth,
 		"dict://127.0.0.1:1025/d:" + strings.Repeat("x", 1100): fetch.ErrURL,
 	} {
-		if _, err := get(t, c, url); !errors.Is(err, code) {
-			t.Errorf("%s: %v, want %v", url, err, code)
-		}
+		drive.Fails(t, c, url, code)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/fingerd"
 )
 
@@ -53,8 +54,7 @@ func TestConformance(t *testing.T) {
 
 func TestURLs(t *testing.T) {
 	t.Parallel()
-	c := fetch.New(nil, Load)
-	defer c.Close()
+	c := drive.Client(t, nil, Load)
 	fetchtest.RunExplain(t, c, map[string]string{
 		"finger://h.example/joe":               `send "joe"`,
 		"finger://joe@h.example/":              `send "joe"`,
@@ -80,15 +80,12 @@ func TestLineEndsStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	const answer = "Login: joe\nPlan:\r\n.\r\nlast\r"
 	s := fingerd.Start(t, fingerd.Options{Answers: map[string]string{"joe": answer}})
-	c := fetch.New(nil, Load)
-	defer c.Close()
-	resp, err := c.Get(t.Context(), "finger://joe@"+s.Addr+"/")
+	c := drive.Client(t, nil, Load)
+	got, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse("finger://joe@" + s.Addr + "/")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	got, err := io.ReadAll(resp.Body)
-	if string(got) != answer || err != nil || resp.Framing != driver.FramedByClose || resp.Name != "joe" {
+	if got != answer || resp.Framing != driver.FramedByClose || resp.Name != "joe" {
 		t.Errorf("got %q, %v, %+v", got, err, resp.Meta)
 	}
 }
@@ -100,8 +97,7 @@ func TestALineWithoutEndIsRefused(t *testing.T) {
 		"more": "ok\n" + strings.Repeat("x", maxLine+1) + "\nok\n",
 		"rest": "ok\n" + strings.Repeat("x", 2*maxLine),
 	}})
-	c := fetch.New(nil, Load)
-	defer c.Close()
+	c := drive.Client(t, nil, Load)
 	for user, want := range map[string]error{"long": nil, "more": fetch.ErrProtocol, "rest": fetch.ErrProtocol} {
 		resp, err := c.Get(t.Context(), "finger://"+s.Addr+"/"+user)
 		if err != nil {

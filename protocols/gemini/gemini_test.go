@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
-	"io"
 	"io/fs"
 	"math/big"
 	"os"
@@ -25,6 +24,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/geminid"
 	"github.com/urlget/urlget/protocols/internal/smallnet"
@@ -78,25 +78,10 @@ func fileURL(s *geminid.Server, tree fs.FS, name string) string {
 	return u
 }
 
-func newClient(t *testing.T, opts *fetch.Options, load fetch.Loader) *fetch.Client {
-	c := fetch.New(opts, load)
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func read(resp *fetch.Response, err error) (string, error) {
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	content, err := io.ReadAll(resp.Body)
-	return string(content), err
-}
-
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", maxURL-len("gemini://h.example/"))
-	c := newClient(t, nil, Load)
+	c := drive.Client(t, nil, Load)
 	requests := map[string]string{
 		"gemini://h.example":                 "gemini://h.example/",
 		"gemini://h.example?q":               "gemini://h.example/?q",
@@ -157,7 +142,7 @@ func TestStatuses(t *testing.T) {
 		t.Run(header[:min(len(header), 20)], func(t *testing.T) {
 			t.Parallel()
 			s := geminid.Start(t, geminid.Options{Replies: map[string]string{"/": header}})
-			_, err := read(newClient(t, nil, Load).Get(t.Context(), s.URL+"/"))
+			_, err := drive.Get(t, drive.Client(t, nil, Load), s.URL+"/")
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != want.Code || e.Reply != want.Reply || e.Retry != want.Retry ||
 				e.RetryAfter != want.RetryAfter || e.Hint != strings.ReplaceAll(want.Hint, "$URL", s.URL+"/") {
@@ -177,13 +162,13 @@ func TestMediaTypes(t *testing.T) {
 		"20 image/png":               "image/png",
 	} {
 		s := geminid.Start(t, geminid.Options{Replies: map[string]string{"/a%20b.gmi": header + "\r\nbody"}})
-		c := newClient(t, nil, Load)
+		c := drive.Client(t, nil, Load)
 		resp, err := c.Get(t.Context(), s.URL+"/a%20b.gmi")
 		if err != nil {
 			t.Errorf("%q: %v", header, err)
 			continue
 		}
-		body, err := read(resp, nil)
+		body, err := drive.Read(resp, nil)
 		if body != "body" || err != nil || resp.ContentType != want || resp.Name != "a b.gmi" || resp.Framing != driver.FramedByProtocol {
 			t.Errorf("%q: %q, %v, %+v", header, body, err, resp.Meta)
 		}
@@ -198,12 +183,12 @@ func TestRedirects(t *testing.T) {
 	s := geminid.Start(t, geminid.Options{Replies: map[string]string{
 		"/a/old": "31 ../b/new?x", "/b/new?x": "20 text/plain\r\nnew", "/away": "30 gopher://h.example/",
 	}})
-	c := newClient(t, nil, Load)
+	c := drive.Client(t, nil, Load)
 	resp, err := c.Get(t.Context(), s.URL+"/a/old")
-	if got, err := read(resp, err); got != "new" || err != nil || resp.URL.String() != s.URL+"/b/new?x" {
+	if got, err := drive.Read(resp, err); got != "new" || err != nil || resp.URL.String() != s.URL+"/b/new?x" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if _, err := read(c.Get(t.Context(), s.URL+"/away")); fetch.CodeOf(err) != fetch.ErrScheme && fetch.CodeOf(err) != fetch.ErrPolicy {
+	if _, err := drive.Get(t, c, s.URL+"/away"); fetch.CodeOf(err) != fetch.ErrScheme && fetch.CodeOf(err) != fetch.ErrPolicy {
 		t.Errorf("a redirect to another protocol: %v", err)
 	}
 }
@@ -215,10 +200,8 @@ func TestInput(t *testing.T) {
 		"/secret": "11 Word?", "/secret?open%20sesame": "30 /inside", "/inside": "20 text/plain\r\ntreasure",
 	}})
 	var seen strings.Builder
-	c := newClient(t, &fetch.Options{Recorder: fetch.RecordLines(func(_ bool, line string) { seen.WriteString(line + "\n") })}, Load)
-	if got, err := read(c.Get(t.Context(), s.URL+"/search?two%20words")); got != "found" || err != nil {
-		t.Errorf("words in the URL: %q, %v", got, err)
-	}
+	c := drive.Client(t, &fetch.Options{Recorder: fetch.RecordLines(func(_ bool, line string) { seen.WriteString(line + "\n") })}, Load)
+	drive.Gets(t, c, s.URL+"/search?two%20words", "found") // words in the URL
 	for url, tt := range map[string]struct {
 		form map[string][]string
 		want string
@@ -226,7 +209,7 @@ func TestInput(t *testing.T) {
 		"/search": {map[string][]string{"For what?": {"two words"}}, "found"},
 		"/secret": {map[string][]string{"Word?": {"open sesame"}}, "treasure"},
 	} {
-		got, err := read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + url), Form: tt.form}))
+		got, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + url), Form: tt.form}))
 		if got != tt.want || err != nil {
 			t.Errorf("%s: %q, %v", url, got, err)
 		}
@@ -235,12 +218,12 @@ func TestInput(t *testing.T) {
 		t.Errorf("the trace is %q", seen.String())
 	}
 	var form *fetch.FormError
-	_, err := read(c.Get(t.Context(), s.URL+"/secret"))
+	_, err := drive.Get(t, c, s.URL+"/secret")
 	if !errors.As(err, &form) || len(form.Form.Fields) != 1 || form.Form.Fields[0].Name != "Word?" || form.Form.Fields[0].Kind != fetch.FieldSecret {
 		t.Errorf("a question for a secret: %v", err)
 	}
 	long := map[string][]string{"Word?": {strings.Repeat("x", maxURL)}}
-	if _, err := read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/secret"), Form: long})); fetch.CodeOf(err) != fetch.ErrURL {
+	if _, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/secret"), Form: long})); fetch.CodeOf(err) != fetch.ErrURL {
 		t.Errorf("an answer that is too long: %v", err)
 	}
 }
@@ -248,11 +231,9 @@ func TestInput(t *testing.T) {
 func TestAnEndWithoutFarewellIsATruncation(t *testing.T) {
 	t.Parallel()
 	s := geminid.Start(t, geminid.Options{Tree: fstest.MapFS{"f": {Data: []byte("0123456789")}}})
-	c := newClient(t, nil, Load)
+	c := drive.Client(t, nil, Load)
 	s.Arm(servers.Failure{Fault: servers.Cut, After: 10}) // all of it, but no close_notify
-	if got, err := read(c.Get(t.Context(), s.URL+"/f")); fetch.CodeOf(err) != fetch.ErrTruncated {
-		t.Errorf("got %q, %v, want an error of class %q", got, err, fetch.ErrTruncated)
-	}
+	drive.Fails(t, c, s.URL+"/f", fetch.ErrTruncated)
 }
 
 // certificate makes a certificate that is valid for so long.
@@ -292,7 +273,7 @@ func TestTheFirstCertificateIsKept(t *testing.T) {
 	get := func() error {
 		c := fetch.New(nil, With(Options{Certificates: file})) // a program of its own
 		defer c.Close()
-		_, err := read(c.Get(t.Context(), s.URL+"/"))
+		_, err := drive.Get(t, c, s.URL+"/")
 		return err
 	}
 	for range 2 {
@@ -336,15 +317,14 @@ func TestACertificateMayChangeOnceItHasExpired(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{"file": filepath.Join(t.TempDir(), "known"), "memory": ""} {
 		s, use := changing(t, certificate(t, -time.Hour))
-		c := newClient(t, nil, With(Options{Certificates: file}))
+		c := drive.Client(t, nil, With(Options{Certificates: file}))
 		for i, next := range []time.Duration{-time.Hour, time.Hour, time.Hour} {
-			_, err := read(c.Get(t.Context(), s.URL+"/"))
-			if err != nil {
+			if _, err := drive.Get(t, c, s.URL+"/"); err != nil {
 				t.Errorf("%s, certificate %d: %v", name, i, err)
 			}
 			use(certificate(t, next))
 		}
-		if _, err := read(c.Get(t.Context(), s.URL+"/")); fetch.CodeOf(err) != fetch.ErrTLS {
+		if _, err := drive.Get(t, c, s.URL+"/"); fetch.CodeOf(err) != fetch.ErrTLS {
 			t.Errorf("%s: a valid certificate has changed: %v", name, err)
 		}
 	}
@@ -366,8 +346,8 @@ func TestAFileOfCertificatesThatCannotBeRead(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c := newClient(t, nil, With(Options{Certificates: file}))
-		if _, err := read(c.Get(t.Context(), s.URL+"/")); fetch.CodeOf(err) != want {
+		c := drive.Client(t, nil, With(Options{Certificates: file}))
+		if _, err := drive.Get(t, c, s.URL+"/"); fetch.CodeOf(err) != want {
 			t.Errorf("%q: error %v, want class %q", text, err, want)
 		}
 		if after, _ := os.ReadFile(file); want == "" && (!strings.HasSuffix(string(after), "\n") || !strings.Contains(string(after), "\n"+s.Addr) && !strings.HasPrefix(string(after), s.Addr)) {
@@ -380,7 +360,7 @@ func TestAFileOfCertificatesThatCannotBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, use := changing(t, certificate(t, time.Hour))
-		c := newClient(t, nil, Load)
+		c := drive.Client(t, nil, Load)
 		k := &known{file: filepath.Join(filepath.Dir(file), "none", "known")}
 		if err := os.WriteFile(filepath.Dir(k.file), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -391,28 +371,24 @@ func TestAFileOfCertificatesThatCannotBeRead(t *testing.T) {
 		if _, ok := k.pins["h:1"]; ok && k.check("h:1", other) == nil {
 			t.Error("what could not be written was forgotten")
 		}
-		read(c.Get(t.Context(), s.URL+"/"))
+		drive.Get(t, c, s.URL+"/")
 		use(certificate(t, time.Hour))
-		if _, err := read(c.Get(t.Context(), s.URL+"/")); fetch.CodeOf(err) != fetch.ErrTLS {
-			t.Errorf("without a file: %v", err)
-		}
+		drive.Fails(t, c, s.URL+"/", fetch.ErrTLS) // without a file
 	})
 }
 
 func TestNothingIsRememberedIfNothingIsChecked(t *testing.T) {
 	t.Parallel()
 	s, use := changing(t, certificate(t, time.Hour))
-	c := newClient(t, &fetch.Options{TLS: &tls.Config{InsecureSkipVerify: true}}, Load)
+	c := drive.Client(t, &fetch.Options{TLS: &tls.Config{InsecureSkipVerify: true}}, Load)
 	for range 2 {
-		if _, err := read(c.Get(t.Context(), s.URL+"/")); err != nil {
+		if _, err := drive.Get(t, c, s.URL+"/"); err != nil {
 			t.Error(err)
 		}
 		use(certificate(t, time.Hour))
 	}
-	strict := newClient(t, &fetch.Options{TLS: &tls.Config{RootCAs: x509.NewCertPool()}}, Load)
-	if _, err := read(strict.Get(t.Context(), s.URL+"/")); fetch.CodeOf(err) != fetch.ErrTLS {
-		t.Errorf("authorities that do not know the certificate: %v", err)
-	}
+	strict := drive.Client(t, &fetch.Options{TLS: &tls.Config{RootCAs: x509.NewCertPool()}}, Load)
+	drive.Fails(t, strict, s.URL+"/", fetch.ErrTLS) // authorities that do not know the certificate
 }
 
 func TestClientCertificatesAreForWhatTheUserNamed(t *testing.T) {
@@ -422,13 +398,13 @@ func TestClientCertificatesAreForWhatTheUserNamed(t *testing.T) {
 	cert.ClientAuth = tls.RequestClientCert
 	s := geminid.Start(t, geminid.Options{Replies: map[string]string{"/": "20 text/plain\r\nhello"}, TLS: cert,
 		Seen: func(state tls.ConnectionState) { shown <- len(state.PeerCertificates) }})
-	c := newClient(t, &fetch.Options{TLS: &tls.Config{Certificates: []tls.Certificate{certificate(t, time.Hour)}}}, Load)
+	c := drive.Client(t, &fetch.Options{TLS: &tls.Config{Certificates: []tls.Certificate{certificate(t, time.Hour)}}}, Load)
 	for from, want := range map[string]int{"": 1, "gemini://127.0.0.1:1/": 0} {
 		req := &fetch.Request{URL: uri.MustParse(s.URL + "/")}
 		if from != "" {
 			req.From = uri.MustParse(from)
 		}
-		if _, err := read(c.Do(t.Context(), req)); err != nil {
+		if _, err := drive.Read(c.Do(t.Context(), req)); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-shown; got != want {
@@ -442,7 +418,7 @@ func TestLinksOfAPage(t *testing.T) {
 	t.Parallel()
 	const page = "# Title\n=> a.gmi A page\n=: /post A prompt is one of Spartan alone\n=> ../"
 	s := geminid.Start(t, geminid.Options{Replies: map[string]string{"/d/p": "20 text/gemini\r\n" + page, "/text": "20 text/plain\r\n" + page}})
-	c := newClient(t, nil, Load)
+	c := drive.Client(t, nil, Load)
 	var got []string
 	for e, err := range c.List(t.Context(), s.URL+"/d/p") {
 		if err != nil {
@@ -459,7 +435,7 @@ func TestLinksOfAPage(t *testing.T) {
 		}
 	}
 	resp, err := c.Get(t.Context(), s.URL+"/d/p")
-	if got, err := read(resp, err); got != page || err != nil || resp.Kind != fetch.KindObject {
+	if got, err := drive.Read(resp, err); got != page || err != nil || resp.Kind != fetch.KindObject {
 		t.Errorf("the page: %q, %v", got, err)
 	}
 }

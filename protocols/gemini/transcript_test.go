@@ -10,6 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/internal/transcript"
 )
@@ -39,7 +40,7 @@ func TestTranscripts(t *testing.T) {
 			}
 			front := overTLS(t, transcript.Server(t, conv))
 			_, trusting := servers.Certificate()
-			c := newClient(t, &fetch.Options{TLS: trusting, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			c := drive.Client(t, &fetch.Options{TLS: trusting, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return new(net.Dialer).DialContext(ctx, network, front)
 			}}, Load)
 			const root = "gemini://localhost"

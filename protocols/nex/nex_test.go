@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/nexd"
 	"github.com/urlget/urlget/internal/transcript"
 )
@@ -50,15 +51,9 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func newClient(t testing.TB) *fetch.Client {
-	c := fetch.New(nil, Load)
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
 func TestRequests(t *testing.T) {
 	t.Parallel()
-	c := newClient(t)
+	c := drive.Client(t, nil, Load)
 	fetchtest.RunExplain(t, c, map[string]string{
 		"nex://h.example":           `send ""`,
 		"nex://h.example/":          `send ""`,
@@ -80,7 +75,7 @@ func TestRequests(t *testing.T) {
 func TestTheNameTellsTheType(t *testing.T) {
 	t.Parallel()
 	s := nexd.Start(t, nexd.Options{Tree: fstest.MapFS{"a.html": {}, "a.png": {Data: []byte("\x89PNG")}, "README": {Data: []byte("x\r\ny\n")}, "d/x": {}}})
-	c := newClient(t)
+	c := drive.Client(t, nil, Load)
 	for path, want := range map[string]string{"/a.html": "text/html", "/a.png": "image/png", "/README": "text/plain", "/d/": "text/plain", "/": "text/plain", "": "text/plain"} {
 		resp, err := c.Get(t.Context(), s.URL+path)
 		if err != nil {
@@ -109,7 +104,7 @@ func TestDirectories(t *testing.T) {
 		}
 		root := "nex://" + transcript.Server(t, conv)
 		var got []string
-		for e, err := range newClient(t).List(t.Context(), root+path) {
+		for e, err := range drive.Client(t, nil, Load).List(t.Context(), root+path) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +124,7 @@ func TestADocumentOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := newClient(t).Get(t.Context(), "nex://"+transcript.Server(t, conv)+"/empty.txt")
+	resp, err := drive.Client(t, nil, Load).Get(t.Context(), "nex://"+transcript.Server(t, conv)+"/empty.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

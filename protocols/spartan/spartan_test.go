@@ -2,7 +2,6 @@ package spartan
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/spartand"
 	"github.com/urlget/urlget/internal/transcript"
 	"github.com/urlget/urlget/protocols/internal/smallnet"
@@ -49,25 +49,10 @@ func fileURL(s *spartand.Server, tree fs.FS, name string) string {
 	return u
 }
 
-func newClient(t testing.TB, opts *fetch.Options) *fetch.Client {
-	c := fetch.New(opts, Load)
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func read(resp *fetch.Response, err error) (string, error) {
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	content, err := io.ReadAll(resp.Body)
-	return string(content), err
-}
-
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", maxLine-len("h.example / 0"))
-	c := newClient(t, nil)
+	c := drive.Client(t, nil, Load)
 	fetchtest.RunExplain(t, c, map[string]string{
 		"spartan://h.example":                `send "h.example / 0"`,
 		"spartan://h.example/?":              `send "h.example / 0"`,
@@ -116,7 +101,7 @@ func TestStatuses(t *testing.T) {
 		t.Run(header[:min(len(header), 20)], func(t *testing.T) {
 			t.Parallel()
 			s := spartand.Start(t, spartand.Options{Replies: map[string]string{"/": header}})
-			_, err := read(newClient(t, nil).Get(t.Context(), s.URL+"/"))
+			_, err := drive.Get(t, drive.Client(t, nil, Load), s.URL+"/")
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != want.Code || e.Reply != want.Reply || e.Retry != want.Retry {
 				t.Errorf("got %#v, want %#v", e, want)
@@ -134,13 +119,13 @@ func TestMediaTypes(t *testing.T) {
 		"2 application/octet-stream": "application/octet-stream",
 	} {
 		s := spartand.Start(t, spartand.Options{Replies: map[string]string{"/a%20b.gmi": header + "\r\nbody"}})
-		c := newClient(t, nil)
+		c := drive.Client(t, nil, Load)
 		resp, err := c.Get(t.Context(), s.URL+"/a%20b.gmi")
 		if err != nil {
 			t.Errorf("%q: %v", header, err)
 			continue
 		}
-		body, err := read(resp, nil)
+		body, err := drive.Read(resp, nil)
 		if body != "body" || err != nil || resp.ContentType != want || resp.Name != "a b.gmi" || resp.Framing != driver.FramedByClose {
 			t.Errorf("%q: %q, %v, %+v", header, body, err, resp.Meta)
 		}
@@ -156,14 +141,12 @@ func TestData(t *testing.T) {
 	s := spartand.Start(t, spartand.Options{Replies: map[string]string{
 		"/post?two words\r\nin two lines": "3 /thanks", "/thanks": "2 text/plain\r\nthanks", "/again": "3 /thanks?more", "/thanks?more": "2 text/plain\r\nmore",
 	}})
-	c := newClient(t, nil)
+	c := drive.Client(t, nil, Load)
 	resp, err := c.Get(t.Context(), s.URL+"/post?two%20words%0D%0Ain%20two%20lines")
-	if got, err := read(resp, err); got != "thanks" || err != nil || resp.URL.String() != s.URL+"/thanks" {
+	if got, err := drive.Read(resp, err); got != "thanks" || err != nil || resp.URL.String() != s.URL+"/thanks" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if got, err := read(c.Get(t.Context(), s.URL+"/again")); got != "more" || err != nil {
-		t.Errorf("a redirect with a text: %q, %v", got, err)
-	}
+	drive.Gets(t, c, s.URL+"/again", "more") // a redirect with a text
 }
 
 // TestOthersMaySendNoLines: a page that leads to the port of another protocol would have them obeyed
@@ -171,11 +154,11 @@ func TestData(t *testing.T) {
 func TestOthersMaySendNoLines(t *testing.T) {
 	t.Parallel()
 	s := spartand.Start(t, spartand.Options{Replies: map[string]string{"/?one line": "2 text/plain\r\nok"}})
-	c := newClient(t, nil)
+	c := drive.Client(t, nil, Load)
 	for query, want := range map[string]fetch.Code{"one%20line": "", "a%0D%0ADELE%201": fetch.ErrPolicy, "a%0Ab": fetch.ErrPolicy, "%00": fetch.ErrPolicy} {
 		req := &fetch.Request{URL: uri.MustParse(s.URL + "/?" + query), From: uri.MustParse("spartan://127.0.0.1:1/")}
 		before := len(s.Log())
-		if _, err := read(c.Do(t.Context(), req)); fetch.CodeOf(err) != want {
+		if _, err := drive.Read(c.Do(t.Context(), req)); fetch.CodeOf(err) != want {
 			t.Errorf("%s: error %v, want class %q", query, err, want)
 		}
 		if sent := len(s.Log()) - before; (sent == 0) != (want != "") {
@@ -206,7 +189,7 @@ func TestTranscripts(t *testing.T) {
 			}
 			root := "spartan://" + transcript.Server(t, conv)
 			req := &fetch.Request{URL: uri.MustParse(root + "/" + tt.path), Op: tt.op}
-			fetchtest.CheckOutline(t, newClient(t, nil), req, root, tt.want, tt.code)
+			fetchtest.CheckOutline(t, drive.Client(t, nil, Load), req, root, tt.want, tt.code)
 		})
 	}
 }

@@ -1,8 +1,6 @@
 package whois_test
 
 import (
-	"errors"
-	"io"
 	"io/fs"
 	"net"
 	"strings"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/whoisd"
 	"github.com/urlget/urlget/protocols/whois"
 )
@@ -26,16 +25,6 @@ func start(t testing.TB, answer func() string) *whoisd.Server {
 }
 
 func say(text string) func() string { return func() string { return text } }
-
-func get(t *testing.T, c *fetch.Client, url string) (string, error) {
-	resp, err := c.Get(t.Context(), url)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return string(body), err
-}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
@@ -92,10 +81,8 @@ func TestReferralsAreFollowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, say(line+"\n"))
-			c := fetch.New(nil, whois.Load)
-			defer c.Close()
-			got, err := get(t, c, "whois://"+s.Addr+"/example.org")
-			if err != nil || !strings.HasPrefix(got, "domain: EXAMPLE") {
+			c := drive.Client(t, nil, whois.Load)
+			if got, err := drive.Get(t, c, "whois://"+s.Addr+"/example.org"); err != nil || !strings.HasPrefix(got, "domain: EXAMPLE") {
 				t.Errorf("%q, %v", got, err)
 			}
 		})
@@ -119,7 +106,7 @@ func TestAnAnswerSurvivesABadReferral(t *testing.T) {
 			addr = start(t, say(text)).Addr
 		}
 		c := fetch.New(nil, whois.Load)
-		got, err := get(t, c, "whois://"+addr+"/x")
+		got, err := drive.Get(t, c, "whois://"+addr+"/x")
 		c.Close()
 		if err != nil || !strings.Contains(got, "the record") {
 			t.Errorf("%s: %q, %v", name, got, err)
@@ -134,9 +121,8 @@ func TestReferralsInACircleEnd(t *testing.T) {
 	a = start(t, func() string { <-ready; return "refer: " + b.Addr + "\n" })
 	b = start(t, func() string { <-ready; return "refer: " + a.Addr + "\n" })
 	close(ready)
-	c := fetch.New(&fetch.Options{MaxRedirects: 4}, whois.Load)
-	defer c.Close()
-	if _, err := get(t, c, "whois://"+a.Addr+"/x"); err != nil {
+	c := drive.Client(t, &fetch.Options{MaxRedirects: 4}, whois.Load)
+	if _, err := drive.Get(t, c, "whois://"+a.Addr+"/x"); err != nil {
 		t.Error(err)
 	}
 	if n := len(a.Log()) + len(b.Log()); n != 5 {
@@ -146,16 +132,13 @@ func TestReferralsInACircleEnd(t *testing.T) {
 
 func TestBadURLs(t *testing.T) {
 	t.Parallel()
-	c := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Connect: time.Second}}, whois.Load)
-	defer c.Close()
+	c := drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Connect: time.Second}}, whois.Load)
 	for url, code := range map[string]fetch.Code{
 		"whois://127.0.0.1/":           fetch.ErrNeedSearch,
 		"whois:example.org":            fetch.ErrURL,
 		"whois://127.0.0.1:1025/a%0Ab": fetch.ErrURL,
 	} {
-		if _, err := get(t, c, url); !errors.Is(err, code) {
-			t.Errorf("%s: %v, want %v", url, err, code)
-		}
+		drive.Fails(t, c, url, code)
 	}
 }
 
@@ -173,8 +156,7 @@ func TestErrorsOfRWhois(t *testing.T) {
 	} {
 		s := start(t, say(answer))
 		c := fetch.New(nil, whois.Load)
-		text, err := get(t, c, s.URL+"/x")
-		if fetch.CodeOf(err) != want || want == "" && text != answer {
+		if text, err := drive.Get(t, c, s.URL+"/x"); fetch.CodeOf(err) != want || want == "" && text != answer {
 			t.Errorf("%q: %q, %v, want class %q", answer, text, err, want)
 		}
 		c.Close()
