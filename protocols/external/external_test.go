@@ -19,6 +19,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/external"
 )
 
@@ -142,15 +143,9 @@ func TestWhatAProgramMaySay(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := fetch.New(nil, script(t, tt.commands))
-			defer c.Close()
-			var body []byte
-			resp, err := c.Get(t.Context(), "x-foo:a?b")
-			if err == nil {
-				body, err = io.ReadAll(resp.Body)
-				resp.Body.Close()
-			}
-			if string(body) != tt.want || !errors.Is(err, tt.err) {
+			c := drive.Client(t, nil, script(t, tt.commands))
+			body, err := drive.Get(t, c, "x-foo:a?b")
+			if body != tt.want || !errors.Is(err, tt.err) {
 				t.Errorf("%q, %v; want %q, %v", body, err, tt.want, tt.err)
 			}
 		})
@@ -158,8 +153,7 @@ func TestWhatAProgramMaySay(t *testing.T) {
 }
 
 func TestAProgramSaysWhatWentWrong(t *testing.T) {
-	c := fetch.New(nil, script(t, `printf 'first\nlast\033[2J\n' >&2; exit 8`))
-	defer c.Close()
+	c := drive.Client(t, nil, script(t, `printf 'first\nlast\033[2J\n' >&2; exit 8`))
 	_, err := c.Get(t.Context(), "x-foo:a")
 	if err == nil || !strings.Contains(err.Error(), `(last\x1b[2J)`) {
 		t.Errorf("error %v", err)
@@ -169,8 +163,7 @@ func TestAProgramSaysWhatWentWrong(t *testing.T) {
 func TestASilentProgramIsKilledWithItsChildren(t *testing.T) {
 	children := filepath.Join(t.TempDir(), "pid")
 	load := script(t, "sleep 1000 & echo $! >"+children+"; printf '\\nhello'; wait")
-	c := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Idle: 3 * time.Second}}, load)
-	defer c.Close()
+	c := drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 3 * time.Second}}, load)
 	resp, err := c.Get(t.Context(), "x-foo:a")
 	if err != nil {
 		t.Fatal(err)
@@ -191,8 +184,7 @@ func TestASilentProgramIsKilledWithItsChildren(t *testing.T) {
 }
 
 func TestOnlyExperimentalSchemesAreServed(t *testing.T) {
-	c := fetch.New(nil, script(t, `printf '\nhello'`))
-	defer c.Close()
+	c := drive.Client(t, nil, script(t, `printf '\nhello'`))
 	for _, url := range []string{"foo:a", "x-unknown:a"} {
 		if _, err := c.Get(t.Context(), url); !errors.Is(err, fetch.ErrScheme) {
 			t.Errorf("%s: %v", url, err)
@@ -204,8 +196,7 @@ func TestARemotePartyCannotStartAProgram(t *testing.T) {
 	remote := driver.Use("remote", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		return &driver.Response{Location: []uri.URI{uri.MustParse("x-foo:a")}, Body: driver.NoBody}, nil
 	}))
-	c := fetch.New(nil, script(t, `printf '\nhello'`), remote)
-	defer c.Close()
+	c := drive.Client(t, nil, script(t, `printf '\nhello'`), remote)
 	if _, err := c.Get(t.Context(), "remote://h/"); !errors.Is(err, fetch.ErrPolicy) {
 		t.Errorf("error %v", err)
 	}
@@ -213,8 +204,7 @@ func TestARemotePartyCannotStartAProgram(t *testing.T) {
 
 func TestThePasswordIsNoArgument(t *testing.T) {
 	var rec fetchtest.Recording
-	c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, script(t, `printf 'X-A: 1\n\n%s %s' "$2" "$URLGET_PASSWORD"`))
-	defer c.Close()
+	c := drive.Client(t, &fetch.Options{Recorder: rec.Recorder}, script(t, `printf 'X-A: 1\n\n%s %s' "$2" "$URLGET_PASSWORD"`))
 	resp, err := c.Get(t.Context(), "x-foo://u:s3cret@h/a")
 	if err != nil {
 		t.Fatal(err)

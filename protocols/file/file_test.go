@@ -18,6 +18,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/file"
 )
 
@@ -66,12 +67,6 @@ func fileURL(name string) string {
 	return uri.Must(uri.File{Path: name}.URI()).String()
 }
 
-func newClient(t testing.TB, opts file.Options) *fetch.Client {
-	c := fetch.New(nil, file.With(opts))
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
 func write(t testing.TB, content string, elem ...string) string {
 	t.Helper()
 	name := filepath.Join(elem...)
@@ -88,7 +83,7 @@ func TestHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newClient(t, file.Options{})
+	c := drive.Client(t, nil, file.Load)
 	for _, host := range []string{"", "localhost", "LOCALHOST", here, strings.ToUpper(here)} {
 		resp, err := c.Get(t.Context(), strings.Replace(fileURL(name), "file://", "file://"+host, 1))
 		if err != nil {
@@ -108,7 +103,7 @@ func TestHost(t *testing.T) {
 func TestForms(t *testing.T) {
 	t.Parallel()
 	name := filepath.ToSlash(write(t, "x", t.TempDir(), "a?b"))
-	c := newClient(t, file.Options{})
+	c := drive.Client(t, nil, file.Load)
 	tests := []struct {
 		url  string
 		code fetch.Code
@@ -146,7 +141,7 @@ func TestMeta(t *testing.T) {
 		{"image.unknown", "\x89PNG\x0d\x0a\x1a\x0a", "image/png"},
 		{"empty", "", ""},
 	}
-	c := newClient(t, file.Options{})
+	c := drive.Client(t, nil, file.Load)
 	for _, tt := range tests {
 		name := write(t, tt.content, dir, tt.name)
 		if err := os.Chtimes(name, when, when); err != nil {
@@ -170,13 +165,11 @@ func TestMadeUpFiles(t *testing.T) {
 	if _, err := os.Stat(name); err != nil {
 		t.Skip("no /proc here")
 	}
-	resp, err := newClient(t, file.Options{}).Get(t.Context(), "file://"+name)
+	got, resp, err := drive.Do(t, drive.Client(t, nil, file.Load), &fetch.Request{URL: uri.MustParse("file://" + name)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	got, err := io.ReadAll(resp.Body)
-	if err != nil || resp.Size != -1 || !bytes.Contains(got, []byte("VmHWM")) {
+	if resp.Size != -1 || !strings.Contains(got, "VmHWM") {
 		t.Errorf("size %d, %d bytes, %v", resp.Size, len(got), err)
 	}
 }
@@ -184,7 +177,7 @@ func TestMadeUpFiles(t *testing.T) {
 func TestIfChanged(t *testing.T) {
 	t.Parallel()
 	name := write(t, "0123456789", t.TempDir(), "a")
-	c := newClient(t, file.Options{})
+	c := drive.Client(t, nil, file.Load)
 	now, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(fileURL(name))})
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +224,7 @@ func TestRangeBeyondTheEnd(t *testing.T) {
 	t.Parallel()
 	name := write(t, "0123", t.TempDir(), "a")
 	for _, r := range []fetch.Range{{Offset: 4}, {Offset: 100, Length: 1}, {Offset: -1, Length: 1}, {Offset: 1, Length: -1}} {
-		_, err := newClient(t, file.Options{}).Do(t.Context(), &fetch.Request{URL: uri.MustParse(fileURL(name)), Range: r})
+		_, err := drive.Client(t, nil, file.Load).Do(t.Context(), &fetch.Request{URL: uri.MustParse(fileURL(name)), Range: r})
 		if !errors.Is(err, fetch.ErrRange) {
 			t.Errorf("%+v: %v, want ErrRange", r, err)
 		}
@@ -252,7 +245,7 @@ func TestChangingFile(t *testing.T) {
 	for way, read := range ways {
 		for _, size := range []int64{1, 100} {
 			name := write(t, "0123456789", t.TempDir(), "a")
-			resp, err := newClient(t, file.Options{}).Get(t.Context(), fileURL(name))
+			resp, err := drive.Client(t, nil, file.Load).Get(t.Context(), fileURL(name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -284,7 +277,7 @@ func TestCopyToFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	resp, err := newClient(t, file.Options{}).Do(t.Context(), &fetch.Request{URL: uri.MustParse(fileURL(name)),
+	resp, err := drive.Client(t, nil, file.Load).Do(t.Context(), &fetch.Request{URL: uri.MustParse(fileURL(name)),
 		Range: fetch.Range{Offset: 5, Length: 18 << 20}})
 	if err != nil {
 		t.Fatal(err)
@@ -304,7 +297,7 @@ func TestCanceledBody(t *testing.T) {
 	t.Parallel()
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	resp, err := newClient(t, file.Options{}).Get(ctx, fileURL(write(t, "0123", t.TempDir(), "a")))
+	resp, err := drive.Client(t, nil, file.Load).Get(ctx, fileURL(write(t, "0123", t.TempDir(), "a")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +315,7 @@ func TestListing(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c := newClient(t, file.Options{})
+	c := drive.Client(t, nil, file.Load)
 	base := fileURL(dir) + "/"
 	got := map[string]fetch.Entry{}
 	for e, err := range c.List(t.Context(), fileURL(dir)) {
@@ -340,14 +333,12 @@ func TestListing(t *testing.T) {
 	if e := got[base+"sub/"]; e.Name != "sub" || e.Kind != fetch.EntryListing || e.Size != -1 {
 		t.Errorf("directory: %+v", e)
 	}
-	resp, err := c.Get(t.Context(), fileURL(dir))
+	body, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(fileURL(dir))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	lines := strings.SplitAfter(string(body), "\r\n")
-	if err != nil || len(lines) != 3 || got[strings.TrimSpace(lines[0])].Name == "" || got[strings.TrimSpace(lines[1])].Name == "" {
+	lines := strings.SplitAfter(body, "\r\n")
+	if len(lines) != 3 || got[strings.TrimSpace(lines[0])].Name == "" || got[strings.TrimSpace(lines[1])].Name == "" {
 		t.Errorf("body %q, %v", body, err)
 	}
 	if resp.Kind != fetch.KindListing || resp.ContentType != "text/uri-list" || resp.URL.String() != base {
@@ -361,7 +352,7 @@ func TestListing(t *testing.T) {
 
 func TestListOfFile(t *testing.T) {
 	t.Parallel()
-	for _, err := range newClient(t, file.Options{}).List(t.Context(), fileURL(write(t, "", t.TempDir(), "a"))) {
+	for _, err := range drive.Client(t, nil, file.Load).List(t.Context(), fileURL(write(t, "", t.TempDir(), "a"))) {
 		if !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%v, want ErrUnsupported", err)
 		}
@@ -378,7 +369,7 @@ func TestLongListing(t *testing.T) {
 		write(t, "", dir, name)
 		want[name] = true
 	}
-	for e, err := range newClient(t, file.Options{}).List(t.Context(), fileURL(dir)) {
+	for e, err := range drive.Client(t, nil, file.Load).List(t.Context(), fileURL(dir)) {
 		if err != nil || !want[e.Name] {
 			t.Fatalf("entry %q, %v", e.Name, err)
 		}
@@ -391,11 +382,11 @@ func TestLongListing(t *testing.T) {
 
 func TestExplainSteps(t *testing.T) {
 	t.Parallel()
-	_, err := newClient(t, file.Options{}).Explain(&fetch.Request{URL: uri.MustParse("file://localhost/a%20b%0Ac")})
+	_, err := drive.Client(t, nil, file.Load).Explain(&fetch.Request{URL: uri.MustParse("file://localhost/a%20b%0Ac")})
 	if err == nil || fetch.CodeOf(err) != fetch.ErrURL {
 		t.Errorf("a line end in a name: %v", err)
 	}
-	x, err := newClient(t, file.Options{}).Explain(&fetch.Request{URL: uri.MustParse("file:///C:/a%20b")})
+	x, err := drive.Client(t, nil, file.Load).Explain(&fetch.Request{URL: uri.MustParse("file:///C:/a%20b")})
 	if err != nil || len(x.Steps) != 1 || !strings.HasSuffix(x.Steps[0], "a b") {
 		t.Errorf("%+v, %v", x, err)
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/file"
 )
 
@@ -41,18 +43,18 @@ func TestSpecialFilesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{mkfifo(t), socket, "/dev/zero", "/dev/null", link} {
-		if _, err := newClient(t, file.Options{}).Get(t.Context(), fileURL(name)); !errors.Is(err, fetch.ErrRefused) {
+		if _, err := drive.Client(t, nil, file.Load).Get(t.Context(), fileURL(name)); !errors.Is(err, fetch.ErrRefused) {
 			t.Errorf("%s: %v, want ErrRefused", name, err)
 		}
 	}
-	if _, err := newClient(t, file.Options{Devices: true}).Get(t.Context(), fileURL(socket)); !errors.Is(err, fetch.ErrRefused) {
+	if _, err := drive.Client(t, nil, file.With(file.Options{Devices: true})).Get(t.Context(), fileURL(socket)); !errors.Is(err, fetch.ErrRefused) {
 		t.Errorf("a socket among devices: %v, want ErrRefused", err)
 	}
 }
 
 func TestDevices(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, file.Options{Devices: true})
+	c := drive.Client(t, nil, file.With(file.Options{Devices: true}))
 	resp, err := c.Get(t.Context(), "file:///dev/zero")
 	if err != nil {
 		t.Fatal(err)
@@ -76,13 +78,11 @@ func TestPipe(t *testing.T) {
 		}
 		wrote <- err
 	}()
-	resp, err := newClient(t, file.Options{Devices: true}).Get(t.Context(), fileURL(name))
+	got, resp, err := drive.Do(t, drive.Client(t, nil, file.With(file.Options{Devices: true})), &fetch.Request{URL: uri.MustParse(fileURL(name))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	got, err := io.ReadAll(resp.Body)
-	if err != nil || string(got) != "through the pipe" || resp.Framing != driver.FramedByClose {
+	if got != "through the pipe" || resp.Framing != driver.FramedByClose {
 		t.Errorf("%q, %v, framing %v", got, err, resp.Framing)
 	}
 	if err := <-wrote; err != nil {
@@ -94,7 +94,7 @@ func TestPipe(t *testing.T) {
 func TestPipeWaits(t *testing.T) {
 	t.Parallel()
 	why := errors.New("enough")
-	c := newClient(t, file.Options{Devices: true})
+	c := drive.Client(t, nil, file.With(file.Options{Devices: true}))
 	name := mkfifo(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	opened := make(chan error)
@@ -135,7 +135,7 @@ func TestPermission(t *testing.T) {
 	if err := os.Chmod(name, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newClient(t, file.Options{}).Get(t.Context(), fileURL(name)); !errors.Is(err, fetch.ErrRefused) {
+	if _, err := drive.Client(t, nil, file.Load).Get(t.Context(), fileURL(name)); !errors.Is(err, fetch.ErrRefused) {
 		t.Errorf("%v, want ErrRefused", err)
 	}
 }
@@ -154,7 +154,7 @@ func TestRootConfines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := newClient(t, file.Options{Root: openRoot(t, inside)})
+	c := drive.Client(t, nil, file.With(file.Options{Root: openRoot(t, inside)}))
 	for u, code := range map[string]fetch.Code{
 		"file:///a.txt":                "",
 		"file:///ok":                   "",
@@ -195,7 +195,7 @@ func TestDanglingLinkIsListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for e, err := range newClient(t, file.Options{}).List(t.Context(), fileURL(dir)) {
+	for e, err := range drive.Client(t, nil, file.Load).List(t.Context(), fileURL(dir)) {
 		if err != nil || e.Name != "l" || e.Size != -1 {
 			t.Errorf("%+v, %v", e, err)
 		}
@@ -223,7 +223,7 @@ func TestEntriesHaveTheModesAndTargetsThatLsShows(t *testing.T) {
 	}
 	want["sub"], want["link"], want["pipe"] = file.Member{Mode: "drwxrwxrwt"}, file.Member{Mode: "lrwxrwxrwx", Target: "sub"}, file.Member{Mode: "prw-------"}
 	got := map[string]file.Member{}
-	for e, err := range newClient(t, file.Options{}).List(t.Context(), fileURL(dir)) {
+	for e, err := range drive.Client(t, nil, file.Load).List(t.Context(), fileURL(dir)) {
 		if err != nil {
 			t.Fatal(err)
 		}

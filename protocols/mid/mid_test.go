@@ -2,7 +2,6 @@ package mid_test
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/protocols/mid"
 	"github.com/urlget/urlget/protocols/nntp"
@@ -35,9 +35,8 @@ func setUp(t *testing.T, server string) (*fetch.Client, string) {
 	if err := os.WriteFile(mbox, []byte(fromLine+plain+"\n"+fromLine+related), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := fetch.New(nil, mid.With(mid.Options{Mailboxes: []string{mbox}, CacheDir: filepath.Join(dir, "cache")}),
+	c := drive.Client(t, nil, mid.With(mid.Options{Mailboxes: []string{mbox}, CacheDir: filepath.Join(dir, "cache")}),
 		nntp.With(nntp.Options{Server: server}))
-	t.Cleanup(func() { c.Close() })
 	return c, mbox
 }
 
@@ -47,19 +46,13 @@ func newsServer(t *testing.T) *nntpd.Server {
 	}}}})
 }
 
-func do(t *testing.T, c *fetch.Client, url, from string) (*fetch.Response, string, error) {
+func do(t *testing.T, c *fetch.Client, url, from string) (string, *fetch.Response, error) {
 	t.Helper()
 	req := &fetch.Request{URL: parse(t, url)}
 	if from != "" {
 		req.From = parse(t, from)
 	}
-	resp, err := c.Do(t.Context(), req)
-	if err != nil {
-		return nil, "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return resp, string(body), err
+	return drive.Do(t, c, req)
 }
 
 func parse(t *testing.T, s string) uri.URI {
@@ -88,7 +81,7 @@ func TestMessagesAndParts(t *testing.T) {
 		{"mid:news@x", "", newsText, "message/rfc822"},
 		{"mid:news@x/pic@x", "", "hello", "image/png; name=x"},
 	} {
-		resp, body, err := do(t, c, tt.url, tt.from)
+		body, resp, err := do(t, c, tt.url, tt.from)
 		if err != nil {
 			t.Errorf("%s from %q: %v", tt.url, tt.from, err)
 			continue
@@ -150,9 +143,8 @@ func TestUntrustedRequestsDoNotGetAtTheMail(t *testing.T) {
 	if err := os.WriteFile(mbox, []byte(fromLine+related), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := fetch.New(&fetch.Options{Policy: &fetch.Policy{Untrusted: true}},
+	c := drive.Client(t, &fetch.Options{Policy: &fetch.Policy{Untrusted: true}},
 		mid.With(mid.Options{Mailboxes: []string{mbox}, CacheDir: filepath.Join(dir, "cache")}), nntp.Load)
-	defer c.Close()
 	for _, tt := range []struct{ url, from string }{
 		{"cid:pic@x", ""},
 		{"cid:none@x", ""},
@@ -161,7 +153,7 @@ func TestUntrustedRequestsDoNotGetAtTheMail(t *testing.T) {
 		{"mid:related@x", "mid:related@x"},
 		{"mid:none@x/pic@x", ""},
 	} {
-		_, body, err := do(t, c, tt.url, tt.from)
+		body, _, err := do(t, c, tt.url, tt.from)
 		if !errors.Is(err, fetch.ErrPolicy) || strings.Contains(err.Error(), dir) || body != "" {
 			t.Errorf("%s from %q: %q, %v", tt.url, tt.from, body, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/file"
 	"github.com/urlget/urlget/protocols/mounted"
 )
@@ -50,7 +51,7 @@ func TestWhatIsMountedIsReadIfTheServerIsOfNoHelp(t *testing.T) {
 		}))
 		c := fetch.New(&fetch.Options{Policy: &fetch.Policy{AllowRedirects: []string{"nfs"}}},
 			client, file.Load, mounted.With(mounted.Options{Mounts: mounts}), lure)
-		got, err := get(t, c, tt.url)
+		got, err := drive.Get(t, c, tt.url)
 		switch {
 		case tt.want != "" && (got != tt.want || err != nil):
 			t.Errorf("%s with %q: %q, %v, want %q", tt.url, tt.fail, got, err, tt.want)

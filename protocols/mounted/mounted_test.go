@@ -3,7 +3,6 @@ package mounted_test
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/file"
 	"github.com/urlget/urlget/protocols/mounted"
 )
@@ -37,17 +37,6 @@ func both(opts mounted.Options) fetch.Loader {
 	}
 }
 
-func get(t testing.TB, c *fetch.Client, url string) (string, error) {
-	t.Helper()
-	resp, err := c.Get(t.Context(), url)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return string(body), err
-}
-
 func TestWhatIsMountedIsRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -64,8 +53,7 @@ server.example:/local DIR ext4 rw 0 0
 short line
 relative:path DIR nfs rw 0 0
 `, "DIR", dir))
-	c := fetch.New(nil, both(mounted.Options{AFS: filepath.Join(dir, "afs"), Mounts: mounts}))
-	defer c.Close()
+	c := drive.Client(t, nil, both(mounted.Options{AFS: filepath.Join(dir, "afs"), Mounts: mounts}))
 	for url, want := range map[string]struct {
 		text string
 		code fetch.Code
@@ -92,8 +80,7 @@ relative:path DIR nfs rw 0 0
 		"nfs://other.example/export/home/x":              {"", fetch.ErrNotRetrievable},
 		"nfs://server.example/%0A":                       {"", fetch.ErrURL},
 	} {
-		got, err := get(t, c, url)
-		if got != want.text || want.code == "" && err != nil || want.code != "" && !errors.Is(err, want.code) {
+		if got, err := drive.Get(t, c, url); got != want.text || want.code == "" && err != nil || want.code != "" && !errors.Is(err, want.code) {
 			t.Errorf("%s: %q, %v; want %q, %q", url, got, err, want.text, want.code)
 		}
 	}
@@ -102,10 +89,9 @@ relative:path DIR nfs rw 0 0
 func TestAMachineWithoutMountsSaysWhy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := fetch.New(nil, both(mounted.Options{AFS: filepath.Join(dir, "afs"), Mounts: filepath.Join(dir, "mounts")}))
-	defer c.Close()
+	c := drive.Client(t, nil, both(mounted.Options{AFS: filepath.Join(dir, "afs"), Mounts: filepath.Join(dir, "mounts")}))
 	for _, url := range []string{"afs://cell.example/a", "nfs://server.example/a"} {
-		_, err := get(t, c, url)
+		_, err := drive.Get(t, c, url)
 		var e *fetch.Error
 		if !errors.As(err, &e) || e.Code != fetch.ErrNotRetrievable || e.Hint == "" || e.Err == nil {
 			t.Errorf("%s: %v", url, err)
@@ -120,17 +106,13 @@ func TestRemotePartiesMayNotLeadToMounts(t *testing.T) {
 	lure := driver.Use("x-lure", driver.DriverFunc(func(context.Context, *fetch.Request) (*driver.Response, error) {
 		return &driver.Response{Location: []uri.URI{uri.MustParse("afs://cell.example/a")}, Body: driver.NoBody}, nil
 	}))
-	c := fetch.New(nil, both(mounted.Options{AFS: dir}), lure)
-	defer c.Close()
-	if _, err := get(t, c, "x-lure://h/"); !errors.Is(err, fetch.ErrPolicy) {
-		t.Error(err)
-	}
+	c := drive.Client(t, nil, both(mounted.Options{AFS: dir}), lure)
+	drive.Fails(t, c, "x-lure://h/", fetch.ErrPolicy)
 }
 
 func TestExplainNamesTheFile(t *testing.T) {
 	t.Parallel()
-	c := fetch.New(nil, both(mounted.Options{}))
-	defer c.Close()
+	c := drive.Client(t, nil, both(mounted.Options{}))
 	x, err := c.Explain(&fetch.Request{URL: uri.MustParse("afs://cell.example/a%20b/../c")})
 	if err != nil || len(x.Steps) != 1 || x.Steps[0] != "open file:///afs/cell.example/c" {
 		t.Errorf("%+v, %v", x, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,8 +58,7 @@ func TestContentIsCheckedAgainstTheDigest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := fetch.New(nil, Load, web(map[string]string{tt.at: tt.text}))
-			defer c.Close()
+			c := drive.Client(t, nil, Load, web(map[string]string{tt.at: tt.text}))
 			resp, err := c.Get(t.Context(), tt.url)
 			if err == nil {
 				defer resp.Body.Close()
@@ -77,8 +77,7 @@ func TestContentIsCheckedAgainstTheDigest(t *testing.T) {
 
 func TestStatAndList(t *testing.T) {
 	t.Parallel()
-	c := fetch.New(nil, Load, web(map[string]string{"https://example.com/.well-known/ni/sha-256-32/f4OxZQ": "Hello World!"}))
-	defer c.Close()
+	c := drive.Client(t, nil, Load, web(map[string]string{"https://example.com/.well-known/ni/sha-256-32/f4OxZQ": "Hello World!"}))
 	meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("ni://example.com/sha-256-32;f4OxZQ")})
 	if err != nil || meta.ETag != "7f83b165" {
 		t.Errorf("%+v, %v", meta, err)

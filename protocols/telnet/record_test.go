@@ -6,6 +6,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 )
 
@@ -43,8 +44,7 @@ func TestRecord(t *testing.T) {
 			t.Parallel()
 			server := telnetd.Start(t, telnetd.Options{Script: tt.script})
 			var rec fetchtest.Recording
-			c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, With(Options{TermType: "vt100"}))
-			defer c.Close()
+			c := drive.Client(t, &fetch.Options{Recorder: rec.Recorder}, With(Options{TermType: "vt100"}))
 			s, err := c.Dial(t.Context(), tt.scheme+"://joe@"+server.Addr+"/")
 			if err != nil {
 				t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 )
 
@@ -25,8 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func dial(t *testing.T, ctx context.Context, scheme string, opts Options, script func(*telnetd.Conn)) io.ReadWriteCloser {
 	t.Helper()
 	server := telnetd.Start(t, telnetd.Options{Script: script})
-	client := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Idle: -1}}, With(opts))
-	t.Cleanup(func() { client.Close() })
+	client := drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Idle: -1}}, With(opts))
 	s, err := client.Dial(ctx, scheme+"://joe:secret@"+server.Addr+"/")
 	if err != nil {
 		t.Fatal(err)
@@ -230,8 +230,7 @@ func TestContextEndsReadAndWrite(t *testing.T) {
 
 func TestOtherOperations(t *testing.T) {
 	t.Parallel()
-	client := fetch.New(nil, Load)
-	defer client.Close()
+	client := drive.Client(t, nil, Load)
 	if _, err := client.Get(t.Context(), "telnet://127.0.0.1/"); fetch.CodeOf(err) != fetch.ErrInteractive {
 		t.Errorf("get: %v", err)
 	}

@@ -8,13 +8,13 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/unsupported"
 )
 
 func TestEveryNameAnswersInOneLineWithAHint(t *testing.T) {
 	t.Parallel()
-	c := fetch.New(nil, unsupported.Load)
-	defer c.Close()
+	c := drive.Client(t, nil, unsupported.Load)
 	for _, s := range c.Schemes() {
 		if s.State() != driver.StateNamesOnly || s.Summary == "" || strings.HasSuffix(s.Summary, ".") {
 			t.Errorf("%s: state %q, summary %q", s.Name, s.State(), s.Summary)
@@ -44,8 +44,7 @@ func TestAGatewayStandsForAName(t *testing.T) {
 	echo := driver.Use("echo", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		return &driver.Response{Body: driver.NoBody}, nil
 	}))
-	c := fetch.New(&fetch.Options{Gateways: map[string]string{"doi": "echo://resolver/", "urn:ietf": "echo://ietf/{}.txt"}}, unsupported.Load, echo)
-	defer c.Close()
+	c := drive.Client(t, &fetch.Options{Gateways: map[string]string{"doi": "echo://resolver/", "urn:ietf": "echo://ietf/{}.txt"}}, unsupported.Load, echo)
 	for url, want := range map[string]string{
 		"doi:10.1000/182":   "echo://resolver/10.1000/182",
 		"urn:ietf:rfc:1738": "echo://ietf/rfc:1738.txt",
