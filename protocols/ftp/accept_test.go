@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/drive"
 )
 
 // activeServer answers clients in active mode. What RETR is answered with is up to do, which gets the
@@ -106,8 +107,8 @@ func TestActiveServers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			address := activeServer(t, tt.do)
-			c := newClient(t, Options{Active: true}, &fetch.Options{Timeouts: fetch.Timeouts{Connect: 5 * time.Minute, Reply: 5 * time.Minute}})
-			body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+address+"/motd"))
+			c := drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Connect: 5 * time.Minute, Reply: 5 * time.Minute}}, With(Options{Active: true}))
+			body, err := drive.Get(t, c, "ftp://"+address+"/motd")
 			if fetch.CodeOf(err) != tt.err || err == nil && body != tt.want {
 				t.Errorf("%q, %v (%s)", body, err, fetch.CodeOf(err))
 			}
@@ -128,9 +129,8 @@ func TestActiveServerDoesNotConnect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := activeServer(t, func(c net.Conn, _ string) { io.WriteString(c, "150 here\r\n") })
-			c := newClient(t, Options{Active: true}, &fetch.Options{Timeouts: limits})
-			_, _, err := do(t, c, request(fetch.OpGet, "ftp://"+address+"/motd"))
-			if fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(fmt.Sprint(err), "did not connect within") {
+			c := drive.Client(t, &fetch.Options{Timeouts: limits}, With(Options{Active: true}))
+			if _, err := drive.Get(t, c, "ftp://"+address+"/motd"); fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(fmt.Sprint(err), "did not connect within") {
 				t.Error(err)
 			}
 		})

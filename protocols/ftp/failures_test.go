@@ -6,6 +6,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 	"github.com/urlget/urlget/internal/transcript"
 )
@@ -27,7 +28,7 @@ func TestConversationsOverAFailingNetwork(t *testing.T) {
 					opts.Pipelining = PipeliningOn
 					c := fetch.New(o, With(opts))
 					defer c.Close()
-					body, _, err := do(t, c, tt.request(addr))
+					body, _, err := drive.Do(t, c, tt.request(addr))
 					return []byte(body), err
 				},
 			}
@@ -80,10 +81,10 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 				defer c.Close()
 				req := request(tt.op, "ftp://"+s.Addr+tt.path)
 				req.Range = tt.part
-				body, _, err := do(t, c, req)
+				body, _, err := drive.Do(t, c, req)
 				if tt.again && err == nil {
 					var more string
-					more, _, err = do(t, c, req)
+					more, _, err = drive.Do(t, c, req)
 					body += more
 				}
 				return []byte(body), err

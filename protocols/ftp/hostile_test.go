@@ -12,6 +12,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
@@ -22,10 +23,10 @@ func TestSilence(t *testing.T) {
 		t.Run("at "+verb, func(t *testing.T) {
 			t.Parallel()
 			s := ftpd.Start(t, ftpd.Options{Tree: small, Replies: map[string]string{verb: ""}})
-			c := newClient(t, Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 100 * time.Millisecond}})
+			c := drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 100 * time.Millisecond}}, Load)
 			req := request(fetch.OpGet, "ftp://"+s.Addr+"/etc/motd")
 			req.Range.Offset = 3
-			_, _, err := do(t, c, req)
+			_, _, err := drive.Do(t, c, req)
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != fetch.ErrNetwork || !e.Retry {
 				t.Errorf("%v, want a network failure that may be retried", err)
@@ -38,15 +39,15 @@ func TestSilence(t *testing.T) {
 func TestPassiveElsewhere(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small, Unknown: []string{"EPSV"}, Elsewhere: "192,0,2,1"})
-	c := newClient(t, Options{}, &fetch.Options{
+	c := drive.Client(t, &fetch.Options{
 		Policy: &fetch.Policy{CheckAddr: func(_ uri.URI, a netip.AddrPort) error {
 			if !a.Addr().IsLoopback() {
 				return fmt.Errorf("%v is not where the server is", a)
 			}
 			return nil
 		}},
-	})
-	if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd")); body != welcome {
+	}, Load)
+	if body, err := drive.Get(t, c, "ftp://"+s.Addr+"/motd"); body != welcome {
 		t.Errorf("%q, %v", body, err)
 	}
 }
@@ -59,9 +60,8 @@ func TestNoLineEnd(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"", "USER", "CWD", "RETR"} {
 		s := ftpd.Start(t, ftpd.Options{Tree: small, Replies: map[string]string{verb: endless}})
-		c := newClient(t, Options{}, nil)
-		_, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/etc/motd"))
-		if !errors.Is(err, fetch.ErrProtocol) {
+		c := drive.Client(t, nil, Load)
+		if _, err := drive.Get(t, c, "ftp://"+s.Addr+"/etc/motd"); !errors.Is(err, fetch.ErrProtocol) {
 			t.Errorf("after %q: %v", verb, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestNoLineEndInListings(t *testing.T) {
 func TestUnsafe(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
-	c := newClient(t, Options{}, nil)
+	c := drive.Client(t, nil, Load)
 	for _, bad := range []string{"%0D", "%0A", "%00", "%0D%0ADELE%20motd"} {
 		for _, form := range []string{"ftp://u%s:p@%s/motd", "ftp://u:p%s@%s/motd", "ftp://%[2]s/d%[1]s/motd",
 			"ftp://%[2]s/motd%[1]s", "ftp://%[2]s/%[1]s;type=d", "ftp://%[2]s/*%[1]s", "ftp://%[2]s/motd;type=a%[1]s"} {
@@ -120,8 +120,8 @@ func TestCredentialsUnsafe(t *testing.T) {
 	s := ftpd.Start(t, ftpd.Options{Tree: small, Account: "a"})
 	for _, cred := range []fetch.Credential{{User: "u\r\nDELE motd", Password: "p"}, {User: "u", Password: "p\nDELE motd"},
 		{User: "u", Password: "p", Account: "a\r\nDELE motd"}} {
-		c := newClient(t, Options{}, &fetch.Options{Credentials: asks(cred)})
-		if _, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd")); !errors.Is(err, fetch.ErrURL) {
+		c := drive.Client(t, &fetch.Options{Credentials: asks(cred)}, Load)
+		if _, err := drive.Get(t, c, "ftp://"+s.Addr+"/motd"); !errors.Is(err, fetch.ErrURL) {
 			t.Errorf("%q: %v", cred, err)
 		}
 	}

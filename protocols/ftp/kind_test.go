@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
@@ -41,8 +42,8 @@ func TestTheOtherKind(t *testing.T) {
 			t.Parallel()
 			tt.server.Tree = small
 			s := ftpd.Start(t, tt.server)
-			c := newClient(t, Options{}, nil)
-			_, _, err := do(t, c, request(tt.op, "ftp://me:secret@"+s.Addr+tt.path))
+			c := drive.Client(t, nil, Load)
+			_, _, err := drive.Do(t, c, request(tt.op, "ftp://me:secret@"+s.Addr+tt.path))
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != tt.code || e.Reply.IsZero() {
 				t.Fatalf("%v, want one of class %q with the server's reply", err, tt.code)
@@ -55,7 +56,7 @@ func TestTheOtherKind(t *testing.T) {
 				t.Errorf("the error has the password: %v", err)
 			}
 			// What was asked in between must not harm what comes next.
-			if body, _, err := do(t, c, request(fetch.OpGet, "ftp://me:secret@"+s.Addr+"/motd;type=i")); tt.server.Replies == nil && (body != welcome || err != nil) {
+			if body, err := drive.Get(t, c, "ftp://me:secret@"+s.Addr+"/motd;type=i"); tt.server.Replies == nil && (body != welcome || err != nil) {
 				t.Errorf("then: %q, %v", body, err)
 			}
 			if n := s.Logins(); n != 1 && !strings.Contains(tt.name, "below") {
@@ -70,9 +71,9 @@ func TestTheOtherKind(t *testing.T) {
 func TestTypeAfterAFailure(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
-	c := newClient(t, Options{Pipelining: PipeliningOn}, nil)
+	c := drive.Client(t, nil, With(Options{Pipelining: PipeliningOn}))
 	for _, path := range []string{"/motd", "/none/motd;type=a", "/motd"} {
-		do(t, c, request(fetch.OpStat, "ftp://"+s.Addr+path))
+		drive.Do(t, c, request(fetch.OpStat, "ftp://"+s.Addr+path))
 	}
 	types := slices.DeleteFunc(s.Log(), func(line string) bool { return !strings.HasPrefix(line, "TYPE") })
 	if want := []string{"TYPE I", "TYPE A", "TYPE I"}; !slices.Equal(types, want) {
@@ -112,10 +113,10 @@ func TestAnnouncedSize(t *testing.T) {
 			addr := play(t, "-- control --\nS: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\nC: TYPE I\nS: 200 ok\n"+
 				"C: SIZE motd\nS: 500 ?\nC: MDTM motd\nS: 500 ?\nC: EPSV\nS: 229 ok ($EPSV{data})\n"+rest+
 				"C: RETR motd\nS: "+tt.begin+"\nS!wait data\nS: 226 Done\nC? QUIT\n-- data --\nS"+strconv.Quote(tt.content)+"\nS!close\n")
-			c := newClient(t, Options{Pipelining: PipeliningOff}, nil)
+			c := drive.Client(t, nil, With(Options{Pipelining: PipeliningOff}))
 			req := request(fetch.OpGet, "ftp://"+addr+"/motd")
 			req.Range.Offset = tt.offset
-			body, resp, err := do(t, c, req)
+			body, resp, err := drive.Do(t, c, req)
 			if fetch.CodeOf(err) != tt.err || err == nil && body != tt.content {
 				t.Errorf("%q, %v; want one of class %q", body, err, tt.err)
 			}
@@ -139,8 +140,8 @@ func TestSizesOfListings(t *testing.T) {
 	addr := play(t, "-- control --\nS: 220 Ready\nC: USER anonymous\nS: 331 ?\nC: PASS urlget@\nS: 230 in\n"+
 		"C: FEAT\nS: 500 ?\nC: EPSV\nS: 229 ok ($EPSV{data})\nC: LIST\nS: 150 Opening for / (4096 bytes)\nS!wait data\nS: 226 Done\nC? QUIT\n"+
 		"-- data --\nS: total 0\nS!close\n")
-	c := newClient(t, Options{Pipelining: PipeliningOff}, nil)
-	if body, resp, err := do(t, c, request(fetch.OpGet, "ftp://"+addr+"/")); err != nil || resp.Size != -1 || body != "total 0\r\n" {
+	c := drive.Client(t, nil, With(Options{Pipelining: PipeliningOff}))
+	if body, resp, err := drive.Do(t, c, request(fetch.OpGet, "ftp://"+addr+"/")); err != nil || resp.Size != -1 || body != "total 0\r\n" {
 		t.Errorf("%q, %+v, %v", body, resp, err)
 	}
 	c.Close()

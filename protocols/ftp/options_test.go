@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
@@ -37,10 +38,8 @@ func TestText(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := ftpd.Start(t, ftpd.Options{Tree: small})
-			c := newClient(t, tt.opts, &fetch.Options{TextLineEnds: tt.ends})
-			if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+tt.url)); body != tt.want || err != nil {
-				t.Errorf("%q, %v, want %q", body, err, tt.want)
-			}
+			c := drive.Client(t, &fetch.Options{TextLineEnds: tt.ends}, With(tt.opts))
+			drive.Gets(t, c, "ftp://"+s.Addr+tt.url, tt.want)
 		})
 	}
 }
@@ -49,27 +48,25 @@ func TestText(t *testing.T) {
 func TestGuessDir(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
-	if _, _, err := do(t, newClient(t, Options{}, nil), request(fetch.OpGet, "ftp://"+s.Addr+"/pub/sub")); err == nil {
+	if _, err := drive.Get(t, drive.Client(t, nil, Load), "ftp://"+s.Addr+"/pub/sub"); err == nil {
 		t.Error("a directory was retrieved")
 	}
-	c := newClient(t, Options{GuessDir: true}, nil)
-	_, resp, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/pub/sub"))
+	c := drive.Client(t, nil, With(Options{GuessDir: true}))
+	_, resp, err := drive.Do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/pub/sub"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if resp.Kind != fetch.KindListing || resp.URL.String() != "ftp://"+s.Addr+"/pub/sub/" {
 		t.Errorf("%v at %s", resp.Kind, resp.URL)
 	}
-	if _, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/pub/none")); !errors.Is(err, fetch.ErrNotFound) {
-		t.Errorf("what is not there: %v", err)
-	}
+	drive.Fails(t, c, "ftp://"+s.Addr+"/pub/none", fetch.ErrNotFound) // what is not there
 }
 
 // TestPattern shows what an asterisk selects, and that each URL it leads to names one file.
 func TestPattern(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
-	c := newClient(t, Options{}, nil)
+	c := drive.Client(t, nil, Load)
 	root := "ftp://" + s.Addr
 	for _, tt := range []struct {
 		url  string
@@ -94,7 +91,7 @@ func TestPattern(t *testing.T) {
 		if !slices.Equal(got, tt.want) || (failed != nil) != (tt.want == nil) {
 			t.Errorf("%s leads to %q, %v, want %q", tt.url, got, failed, tt.want)
 		}
-		body, _, err := do(t, c, request(fetch.OpGet, root+tt.url))
+		body, err := drive.Get(t, c, root+tt.url)
 		var list strings.Builder
 		for _, u := range tt.want {
 			list.WriteString(root + u + "\r\n")
@@ -113,10 +110,10 @@ func TestPattern(t *testing.T) {
 			resp.Body.Close()
 		}
 	}
-	if _, _, err := do(t, c, request(fetch.OpGet, root+"/pub/c%2A.bin")); err != nil {
+	if _, err := drive.Get(t, c, root+"/pub/c%2A.bin"); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := do(t, c, request(fetch.OpStat, root+"/pub/*")); !errors.Is(err, fetch.ErrNotRetrievable) {
+	if _, _, err := drive.Do(t, c, request(fetch.OpStat, root+"/pub/*")); !errors.Is(err, fetch.ErrNotRetrievable) {
 		t.Errorf("stat of a pattern: %v", err)
 	}
 }
@@ -140,9 +137,9 @@ func TestMatches(t *testing.T) {
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
-	c := newClient(t, Options{}, nil)
+	c := drive.Client(t, nil, Load)
 	u := "ftp://" + s.Addr + "/motd"
-	_, resp, err := do(t, c, request(fetch.OpGet, u))
+	_, resp, err := drive.Do(t, c, request(fetch.OpGet, u))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +169,7 @@ func TestConditions(t *testing.T) {
 	} {
 		req := request(fetch.OpGet, u)
 		req.IfChanged, req.Range = tt.known, tt.part
-		body, resp, err := do(t, c, req)
+		body, resp, err := drive.Do(t, c, req)
 		if body != tt.body || fetch.CodeOf(err) != tt.err {
 			t.Errorf("%s: %q, %v", tt.name, body, err)
 		}
@@ -186,12 +183,12 @@ func TestConditions(t *testing.T) {
 func TestMediaType(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
-	c := newClient(t, Options{}, nil)
+	c := drive.Client(t, nil, Load)
 	for path, want := range map[string]string{
 		"/pub/a.txt": "text/plain", "/pub/c%2A.bin": "", "/motd": "", "/motd;type=a": "text/plain",
 	} {
 		for _, op := range []fetch.Op{fetch.OpGet, fetch.OpStat} {
-			_, resp, err := do(t, c, request(op, "ftp://"+s.Addr+path))
+			_, resp, err := drive.Do(t, c, request(op, "ftp://"+s.Addr+path))
 			if err != nil || resp.ContentType != want {
 				t.Errorf("%s %s: %+v, %v", op, path, resp, err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
@@ -37,12 +38,12 @@ func TestServersThatLoseCommands(t *testing.T) {
 		run(t, &all, tt.name, func(t *testing.T) {
 			tt.server.Tree, tt.server.OneByOne = small, true
 			s := ftpd.Start(t, tt.server)
-			c := newClient(t, Options{}, nil)
+			c := drive.Client(t, nil, Load)
 			req := request(tt.op, "ftp://"+s.Addr+tt.path)
 			req.Range = tt.part
 			begun := time.Now()
 			for range 2 {
-				body, _, err := do(t, c, req)
+				body, _, err := drive.Do(t, c, req)
 				if want := strings.ReplaceAll(tt.want, "$", s.Addr); err != nil || body != want {
 					t.Fatalf("%q, %v; want %q", body, err, want)
 				}
@@ -51,7 +52,7 @@ func TestServersThatLoseCommands(t *testing.T) {
 				t.Errorf("it took %v to find out", took)
 			}
 			c.Close() // what comes next is a new connection
-			if _, _, err := do(t, c, req); err != nil {
+			if _, _, err := drive.Do(t, c, req); err != nil {
 				t.Error(err)
 			}
 			if n := s.Logins(); n != 3 {
@@ -65,13 +66,11 @@ func TestServersThatLoseCommands(t *testing.T) {
 func TestManyMeetAServerThatLosesCommands(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small, OneByOne: true})
-	c := newClient(t, Options{}, nil)
+	c := drive.Client(t, nil, Load)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/etc/motd")); err != nil || body != "Welcome to etc.\n" {
-				t.Errorf("%q, %v", body, err)
-			}
+			drive.Gets(t, c, "ftp://"+s.Addr+"/etc/motd", "Welcome to etc.\n")
 		})
 	}
 	wg.Wait()
@@ -108,8 +107,8 @@ func TestWhatTravelsTogether(t *testing.T) {
 			}
 			script.WriteString("C? QUIT\n")
 			addr := play(t, script.String())
-			c := newClient(t, Options{Pipelining: tt.mode}, nil)
-			if _, _, err := do(t, c, request(fetch.OpStat, "ftp://"+addr+"/pub/motd")); err != nil {
+			c := drive.Client(t, nil, With(Options{Pipelining: tt.mode}))
+			if _, _, err := drive.Do(t, c, request(fetch.OpStat, "ftp://"+addr+"/pub/motd")); err != nil {
 				t.Error(err)
 			}
 			c.Close()
@@ -130,8 +129,8 @@ func TestHangingUpOnCommands(t *testing.T) {
 			t.Parallel()
 			addr := play(t, "-- first --\n"+login+"C: PWD\nC: CWD pub\n"+end+
 				"-- second --\n"+login+"C: PWD\nS: 257 \"/\"\nC: CWD pub\nS: 250 ok\nC? QUIT\n")
-			c := newClient(t, Options{}, nil)
-			if _, _, err := do(t, c, request(fetch.OpStat, "ftp://"+addr+"/pub/")); err != nil {
+			c := drive.Client(t, nil, Load)
+			if _, _, err := drive.Do(t, c, request(fetch.OpStat, "ftp://"+addr+"/pub/")); err != nil {
 				t.Error(err)
 			}
 			c.Close()
@@ -187,10 +186,10 @@ func TestAStrayReply(t *testing.T) {
 	t.Parallel()
 	for _, stray := range []string{"226 Done, as I said.\r\n", "226-Done,\r\n226 as I said.\r\n", "220 Ready.\r\n", "\r\n", "2"} {
 		s := ftpd.Start(t, ftpd.Options{Tree: small, Stray: stray})
-		c := newClient(t, Options{}, nil)
+		c := drive.Client(t, nil, Load)
 		for range 3 {
 			for path, want := range map[string]string{"/motd": welcome, "/etc/motd": "Welcome to etc.\n", "/pub/b.txt": "bee\n"} {
-				if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+path)); body != want || err != nil {
+				if body, err := drive.Get(t, c, "ftp://"+s.Addr+path); body != want || err != nil {
 					t.Errorf("behind %q: %q, %v; want %q", stray, body, err, want)
 				}
 			}
@@ -205,7 +204,7 @@ func TestALateStrayReply(t *testing.T) {
 	addr := play(t, "-- first --\n"+begin+"C: SIZE a\nS: 213 9\nC: MDTM a\nS: 500 ?\n"+
 		"C: SIZE b\nS: 226 Done\nC? MDTM b\nC? QUIT\n"+
 		"-- second --\n"+begin+"C: SIZE b\nS: 213 9\nC: MDTM b\nS: 500 ?\nC? QUIT\n")
-	c := newClient(t, Options{Pipelining: PipeliningOff}, nil)
+	c := drive.Client(t, nil, With(Options{Pipelining: PipeliningOff}))
 	for _, name := range []string{"/a", "/b"} {
 		if m, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("ftp://" + addr + name)}); err != nil || m.Size != 9 {
 			t.Errorf("%s: %+v, %v", name, m, err)
@@ -220,19 +219,19 @@ func TestScope(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
 	var asked []fetch.Challenge
-	c := newClient(t, Options{}, &fetch.Options{Credentials: provider(func(ch fetch.Challenge) (fetch.Credential, error) {
+	c := drive.Client(t, &fetch.Options{Credentials: provider(func(ch fetch.Challenge) (fetch.Credential, error) {
 		asked = append(asked, ch)
 		if !ch.From.IsZero() {
 			return fetch.Credential{}, fetch.ErrAuth
 		}
 		return fetch.Credential{User: "joe", Password: "secret"}, nil
-	})})
+	})}, With(Options{}))
 	for _, from := range []string{"", "http://127.0.0.1/page.html", "", "http://127.0.0.1/page.html"} {
 		req := request(fetch.OpGet, "ftp://"+s.Addr+"/motd")
 		if from != "" {
 			req.From = uri.MustParse(from)
 		}
-		if _, _, err := do(t, c, req); err != nil {
+		if _, _, err := drive.Do(t, c, req); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
@@ -107,11 +108,11 @@ func TestEveryReplyIsBounded(t *testing.T) {
 						t.Fatal(err)
 					}
 					t.Cleanup(s.Close)
-					c := newClient(t, Options{TLS: TLSTry, Account: "a"}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: reply, Idle: reply}})
+					c := drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: reply, Idle: reply}}, With(Options{TLS: TLSTry, Account: "a"}))
 					req := request(op, s.URL+path)
 					req.Range = part
 					begun := time.Now()
-					body, _, err := do(t, c, req)
+					body, _, err := drive.Do(t, c, req)
 					took := time.Since(begun)
 					switch code := fetch.CodeOf(err); {
 					case name == "preliminary" && at == "RETR" || name == "preliminary" && at == "LIST":

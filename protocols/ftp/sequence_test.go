@@ -1,9 +1,7 @@
 package ftp
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net"
 	"slices"
 	"strings"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
@@ -28,28 +27,6 @@ var small = fstest.MapFS{
 }
 
 var modTime = time.Date(1999, time.December, 31, 23, 59, 58, 0, time.UTC)
-
-// newClient makes a client that ends with the test.
-func newClient(t testing.TB, opts Options, o *fetch.Options) *fetch.Client {
-	t.Helper()
-	c := fetch.New(o, With(opts))
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-// do performs op and reads what comes. The URL's host is the server.
-func do(t testing.TB, c *fetch.Client, req *fetch.Request) (body string, resp *fetch.Response, err error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	resp, err = c.Do(ctx, req)
-	if err != nil {
-		return "", nil, err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	return string(b), resp, err
-}
 
 func request(op fetch.Op, rawURL string) *fetch.Request {
 	return &fetch.Request{Op: op, URL: uri.MustParse(rawURL)}
@@ -96,10 +73,10 @@ func TestSequence(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := ftpd.Start(t, ftpd.Options{Tree: small})
-			c := newClient(t, tt.opts, nil)
+			c := drive.Client(t, nil, With(tt.opts))
 			req := tt.req
 			req.Op, req.URL = tt.op, uri.MustParse("ftp://"+s.Addr+tt.url)
-			if _, _, err := do(t, c, &req); err != nil {
+			if _, _, err := drive.Do(t, c, &req); err != nil {
 				t.Fatal(err)
 			}
 			got := masked(s.Log())
@@ -144,8 +121,8 @@ func TestActiveSequence(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := ftpd.Start(t, ftpd.Options{Tree: small, Unknown: tt.unknown})
-			c := newClient(t, Options{Active: true}, nil)
-			body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd"))
+			c := drive.Client(t, nil, With(Options{Active: true}))
+			body, err := drive.Get(t, c, "ftp://"+s.Addr+"/motd")
 			if err != nil || body != "Welcome.\n" {
 				t.Fatalf("%q, %v", body, err)
 			}
@@ -184,9 +161,8 @@ func TestIPv6(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := ftpd.Start(t, ftpd.Options{Tree: small, Listen: "[::1]:0", Unknown: tt.lacks})
-			c := newClient(t, Options{Active: tt.active}, nil)
-			body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd"))
-			if fetch.CodeOf(err) != tt.code || err == nil && body != "Welcome.\n" {
+			c := drive.Client(t, nil, With(Options{Active: tt.active}))
+			if body, err := drive.Get(t, c, "ftp://"+s.Addr+"/motd"); fetch.CodeOf(err) != tt.code || err == nil && body != "Welcome.\n" {
 				t.Errorf("%q, %v", body, err)
 			}
 			if got := s.Log()[5:]; !slices.EqualFunc(got, tt.want, strings.HasPrefix) {
@@ -223,9 +199,9 @@ func TestReuse(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := ftpd.Start(t, ftpd.Options{Tree: small, Replies: tt.unlike})
-			c := newClient(t, Options{}, nil)
+			c := drive.Client(t, nil, Load)
 			for _, u := range tt.urls {
-				if _, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+u)); err != nil && !errors.Is(err, fetch.ErrNotFound) {
+				if _, err := drive.Get(t, c, "ftp://"+s.Addr+u); err != nil && !errors.Is(err, fetch.ErrNotFound) {
 					t.Fatal(err)
 				}
 			}
@@ -246,11 +222,9 @@ func TestReuse(t *testing.T) {
 func TestStaleConnection(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
-	c := newClient(t, Options{}, nil)
+	c := drive.Client(t, nil, Load)
 	for range 3 {
-		if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd")); err != nil || body != "Welcome.\n" {
-			t.Fatalf("%q, %v", body, err)
-		}
+		drive.Gets(t, c, "ftp://"+s.Addr+"/motd", "Welcome.\n")
 		s.CloseClientConnections()
 	}
 	if s.Logins() != 3 {
@@ -262,11 +236,9 @@ func TestStaleConnection(t *testing.T) {
 func TestOneByOne(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small, OneByOne: true})
-	c := newClient(t, Options{}, nil)
+	c := drive.Client(t, nil, Load)
 	for range 2 {
-		if body, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/etc/motd")); err != nil || body != "Welcome to etc.\n" {
-			t.Fatalf("%q, %v", body, err)
-		}
+		drive.Gets(t, c, "ftp://"+s.Addr+"/etc/motd", "Welcome to etc.\n")
 	}
 	if s.Logins() != 2 {
 		t.Errorf("%d logins, want 2: one with commands sent together, one without", s.Logins())

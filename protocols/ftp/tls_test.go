@@ -2,7 +2,6 @@ package ftp
 
 import (
 	"crypto/tls"
-	"errors"
 	"io/fs"
 	"slices"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
@@ -62,9 +62,9 @@ func TestTLSSequence(t *testing.T) {
 		{"ftps", TLSOff, []string{"USER anonymous", "PASS ****", "PBSZ 0", "PROT P", "TYPE I", "SIZE motd", "MDTM motd", "EPSV", "RETR motd"}},
 	} {
 		s := ftpd.Start(t, ftpd.Options{Tree: small, TLS: serverTLS(0), Implicit: tt.scheme == "ftps"})
-		c := newClient(t, Options{TLS: tt.mode}, trusting())
+		c := drive.Client(t, trusting(), With(Options{TLS: tt.mode}))
 		req := request(fetch.OpGet, tt.scheme+"://"+s.Addr+"/motd")
-		if body, _, err := do(t, c, req); body != welcome {
+		if body, _, err := drive.Do(t, c, req); body != welcome {
 			t.Errorf("%s: %q, %v", tt.scheme, body, err)
 		}
 		if got := masked(s.Log()); !slices.Equal(got, tt.want) {
@@ -100,10 +100,8 @@ func TestTLSFailures(t *testing.T) {
 				o = *tt.client
 			}
 			o.Timeouts = fetch.Timeouts{Connect: 20 * time.Second, Reply: 5 * time.Second}
-			c := newClient(t, Options{TLS: tt.mode}, &o)
-			if _, _, err := do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/motd")); !errors.Is(err, fetch.ErrTLS) {
-				t.Errorf("%v, want a failure of TLS", err)
-			}
+			c := drive.Client(t, &o, With(Options{TLS: tt.mode}))
+			drive.Fails(t, c, "ftp://"+s.Addr+"/motd", fetch.ErrTLS)
 			if slices.Contains(s.Log(), "RETR motd") {
 				t.Error("the file was asked for")
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/internal/transcript"
 )
 
@@ -112,13 +113,13 @@ func (tt transcriptTest) run(t *testing.T) {
 	var log bytes.Buffer
 	var rec fetchtest.Recording
 	tt.opts.Pipelining = PipeliningOn // as the transcripts have it
-	c := newClient(t, tt.opts, &fetch.Options{
+	c := drive.Client(t, &fetch.Options{
 		Recorder:    rec.Recorder,
 		Credentials: tt.creds,
 		Timeouts:    fetch.Timeouts{Reply: 2 * time.Second, Idle: 2 * time.Second},
 		Logger:      slog.New(slog.NewTextHandler(&log, nil)),
-	})
-	body, resp, err := do(t, c, tt.request(addr))
+	}, With(tt.opts))
+	body, resp, err := drive.Do(t, c, tt.request(addr))
 	if body != tt.body {
 		t.Errorf("body %q, want %q", body, tt.body)
 	}

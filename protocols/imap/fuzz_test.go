@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
@@ -80,9 +80,8 @@ func FuzzMessage(f *testing.F) {
 			t.Skip(err)
 		}
 		defer s.Close()
-		c := fetch.New(nil, Load)
-		defer c.Close()
-		body, err := read(t.Context(), c, fetch.OpGet, "imap://"+s.Addr+"/b/;UID=1")
+		c := drive.Client(t, nil, Load)
+		body, err := drive.Get(t, c, "imap://"+s.Addr+"/b/;UID=1")
 		text := strings.ReplaceAll(strings.ReplaceAll(string(answer), `\\`, `\`), `\"`, `"`)
 		if err == nil && !strings.Contains(text, body) && !strings.Contains(string(answer), `\`) {
 			t.Errorf("got %q of %q", body, answer)

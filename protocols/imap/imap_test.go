@@ -12,6 +12,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/imapd"
 	"github.com/urlget/urlget/internal/transcript"
@@ -26,21 +27,6 @@ const (
 var boxes = map[string][]imapd.Message{
 	"INBOX":            {{Text: []byte(hello), Date: time.Date(2020, 2, 29, 12, 34, 56, 0, time.UTC)}, {Text: []byte(other)}},
 	"Archive/Gr&APw-n": {{Text: []byte(other)}},
-}
-
-// read performs one request and reads what comes.
-func read(ctx context.Context, c *fetch.Client, op fetch.Op, rawURL string) (string, error) {
-	u, err := uri.Parse(rawURL)
-	if err != nil {
-		return "", err
-	}
-	resp, err := c.Do(ctx, &fetch.Request{URL: u, Op: op})
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return string(text), err
 }
 
 // credentials answers with one user and password, once.
@@ -113,8 +99,7 @@ func TestNamesOfMailboxes(t *testing.T) {
 func TestListings(t *testing.T) {
 	t.Parallel()
 	s := imapd.Start(t, imapd.Options{Mailboxes: boxes})
-	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
-	defer c.Close()
+	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
 	base := "imap://joe;AUTH=*:secret@" + s.Addr
 	for path, want := range map[string]string{
 		"":                             "listing Archive/Grün /Archive/Gr%C3%BCn, listing INBOX /INBOX",
@@ -136,7 +121,7 @@ func TestListings(t *testing.T) {
 			if e.Kind != fetch.EntryObject {
 				continue
 			}
-			if text, err := read(t.Context(), c, fetch.OpGet, e.URL.String()); err != nil || int64(len(text)) != e.Size {
+			if text, err := drive.Get(t, c, e.URL.String()); err != nil || int64(len(text)) != e.Size {
 				t.Errorf("%s: %d bytes, %v; the listing says %d", e.URL, len(text), err, e.Size)
 			}
 		}
@@ -154,8 +139,7 @@ func TestListings(t *testing.T) {
 func TestParts(t *testing.T) {
 	t.Parallel()
 	s := imapd.Start(t, imapd.Options{Mailboxes: boxes})
-	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
-	defer c.Close()
+	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
 	base := "imap://joe:secret@" + s.Addr + "/INBOX/;UID=1"
 	for path, want := range map[string]string{
 		"":                                   hello,
@@ -244,13 +228,11 @@ func TestLogins(t *testing.T) {
 				o.Credentials = credentials("joe\r\n2 DELETE x", "secret")
 			}
 			s := imapd.Start(t, tt.server)
-			c := fetch.New(o, With(tt.client))
-			defer c.Close()
+			c := drive.Client(t, o, With(tt.client))
 			if tt.url == "" {
 				tt.url = "imap://$/INBOX/;UID=2"
 			}
-			text, err := read(t.Context(), c, fetch.OpGet, strings.ReplaceAll(tt.url, "$", s.Addr))
-			if fetch.CodeOf(err) != tt.code || (err == nil) != (tt.code == "") || err == nil && text != other {
+			if text, err := drive.Get(t, c, strings.ReplaceAll(tt.url, "$", s.Addr)); fetch.CodeOf(err) != tt.code || (err == nil) != (tt.code == "") || err == nil && text != other {
 				t.Errorf("%q, %v; want class %q", text, err, tt.code)
 			}
 			var verbs []string
@@ -274,11 +256,8 @@ func TestPasswordsAreTriedThreeTimes(t *testing.T) {
 	stubborn := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 		return fetch.Credential{User: "joe", Password: "wrong"}, nil
 	})
-	c := fetch.New(&fetch.Options{Credentials: stubborn}, With(Options{AllowPlaintext: true}))
-	defer c.Close()
-	if _, err := read(t.Context(), c, fetch.OpGet, "imap://"+s.Addr+"/x"); fetch.CodeOf(err) != fetch.ErrAuth {
-		t.Errorf("%v", err)
-	}
+	c := drive.Client(t, &fetch.Options{Credentials: stubborn}, With(Options{AllowPlaintext: true}))
+	drive.Fails(t, c, "imap://"+s.Addr+"/x", fetch.ErrAuth)
 	if n := strings.Count(strings.Join(s.Log(), "\n"), "LOGIN"); n != mailsession.MaxLogins {
 		t.Errorf("tried %d times", n)
 	}
@@ -325,9 +304,8 @@ func TestConversations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := fetch.New(nil, Load)
-			defer c.Close()
-			text, err := read(t.Context(), c, tt.op, "imap://"+transcript.Server(t, conv)+tt.path)
+			c := drive.Client(t, nil, Load)
+			text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("imap://" + transcript.Server(t, conv) + tt.path), Op: tt.op}))
 			if fetch.CodeOf(err) != tt.code && !(tt.code == fetch.ErrTruncated && fetch.CodeOf(err) == fetch.ErrNetwork) || text != tt.want {
 				t.Errorf("%q, %v; want %q and class %q", text, err, tt.want, tt.code)
 			}
@@ -367,8 +345,7 @@ func TestPartsAreThoseAskedFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := fetch.New(nil, Load)
-			defer c.Close()
+			c := drive.Client(t, nil, Load)
 			resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("imap://" + transcript.Server(t, conv) + "/b/;UID=1" + tt.path), Range: tt.want})
 			if err != nil {
 				if !tt.fails || fetch.CodeOf(err) != fetch.ErrProtocol {
@@ -396,9 +373,8 @@ func TestAnswersAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := imapd.Start(t, imapd.Options{Mailboxes: boxes, Replies: replies})
-			c := fetch.New(nil, With(Options{AllowPlaintext: true}))
-			defer c.Close()
-			_, err := read(t.Context(), c, fetch.OpList, "imap://joe:x@"+s.Addr+"/INBOX?ALL")
+			c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
+			_, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("imap://joe:x@" + s.Addr + "/INBOX?ALL"), Op: fetch.OpList}))
 			if code := fetch.CodeOf(err); code != fetch.ErrProtocol && code != fetch.ErrTooLarge {
 				t.Errorf("%v", err)
 			}
@@ -433,7 +409,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 				defer c.Close()
 				var all strings.Builder
 				for _, url := range tt.urls {
-					text, err := read(t.Context(), c, tt.op, strings.ReplaceAll(url, "$", s.Addr))
+					text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(strings.ReplaceAll(url, "$", s.Addr)), Op: tt.op}))
 					all.WriteString(text)
 					if err != nil {
 						return []byte(all.String()), err

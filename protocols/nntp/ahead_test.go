@@ -13,6 +13,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
@@ -102,7 +103,7 @@ func TestArticlesTravelTogether(t *testing.T) {
 		for _, cfg := range []nntpd.Options{{Groups: groups(300)}, {Groups: groups(300), Legacy: true}} {
 			s := nntpd.Start(t, cfg)
 			opts, writes := counting()
-			c := client(t, Options{MaxConns: 1}, opts)
+			c := drive.Client(t, opts, With(Options{MaxConns: 1}))
 			got := outcomes(t, c, requests(t, articles(form, s.Addr, 1, 300)...))
 			if !slices.Equal(got, repeated("ok", 300)) {
 				t.Errorf("%s: %q", form, got)
@@ -110,7 +111,7 @@ func TestArticlesTravelTogether(t *testing.T) {
 			if n := writes.Load(); n > 25 || s.Accepted() != 1 {
 				t.Errorf("%s: 300 articles took %d writes on %d connections", form, n, s.Accepted())
 			}
-			if _, _, err := get(t, c, fmt.Sprintf(form, s.Addr, 1)); err != nil || s.Accepted() != 1 {
+			if _, err := drive.Get(t, c, fmt.Sprintf(form, s.Addr, 1)); err != nil || s.Accepted() != 1 {
 				t.Errorf("%s: after it: %v, %d connections", form, err, s.Accepted())
 			}
 		}
@@ -129,7 +130,7 @@ func TestMissingArticlesAmongOthers(t *testing.T) {
 			want[i] = string(fetch.ErrNotFound)
 		}
 		opts, writes := counting()
-		got := outcomes(t, client(t, Options{MaxConns: 1}, opts), requests(t, urls...))
+		got := outcomes(t, drive.Client(t, opts, With(Options{MaxConns: 1})), requests(t, urls...))
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q", form, got)
 		}
@@ -146,7 +147,7 @@ func TestBrokenPipelines(t *testing.T) {
 		for _, after := range []int64{-1, 0, 100} {
 			for _, at := range []int{1, 2, 30} {
 				s := nntpd.Start(t, nntpd.Options{Groups: groups(40)})
-				c := client(t, Options{MaxConns: 1}, nil)
+				c := drive.Client(t, nil, With(Options{MaxConns: 1}))
 				// The failure is armed when the article before it has been read.
 				reqs := requests(t, articles(byID, s.Addr, 1, 40)...)
 				var failed []int
@@ -183,7 +184,7 @@ func TestPipelineOfOtherRequests(t *testing.T) {
 	opts := &fetch.Options{Credentials: credentialFunc(func() (fetch.Credential, error) {
 		return fetch.Credential{User: "u", Password: "p"}, nil
 	})}
-	c := client(t, Options{MaxConns: 1, AllowPlaintext: true}, opts)
+	c := drive.Client(t, opts, With(Options{MaxConns: 1, AllowPlaintext: true}))
 	expected := requests(t, articles(byID, s.Addr, 1, 100)...)
 	at := 0
 	ctx, end := c.Pipeline(t.Context(), func() []*fetch.Request { return expected[at+1:] })
@@ -253,12 +254,12 @@ func TestNothingIsSentAheadThatMayNotBe(t *testing.T) {
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(20)})
 	urls := articles(byID, s.Addr, 1, 20)
 	refused := errors.New("refused")
-	c := client(t, Options{}, &fetch.Options{Policy: &fetch.Policy{CheckURL: func(u, _ uri.URI) error {
+	c := drive.Client(t, &fetch.Options{Policy: &fetch.Policy{CheckURL: func(u, _ uri.URI) error {
 		if u.String() == urls[9] {
 			return refused
 		}
 		return nil
-	}}})
+	}}}, Load)
 	want := repeated("ok", 20)
 	want[9] = string(fetch.ErrPolicy)
 	if got := outcomes(t, c, requests(t, urls...)); !slices.Equal(got, want) {
@@ -269,7 +270,7 @@ func TestNothingIsSentAheadThatMayNotBe(t *testing.T) {
 	}
 	opts, writes := counting()
 	opts.Recorder = fetch.RecordLines(func(bool, string) {})
-	c = client(t, Options{}, opts)
+	c = drive.Client(t, opts, Load)
 	if got := outcomes(t, c, requests(t, urls...)); !slices.Equal(got, repeated("ok", 20)) || writes.Load() < 20 {
 		t.Errorf("%q in %d writes", got, writes.Load())
 	}

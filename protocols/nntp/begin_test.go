@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/internal/transcript"
 )
 
@@ -51,8 +52,8 @@ func TestBegin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cl := client(t, Options{}, nil)
-			_, body, err := get(t, cl, "news://"+transcript.Server(t, conv)+"/a@b")
+			cl := drive.Client(t, nil, Load)
+			body, err := drive.Get(t, cl, "news://"+transcript.Server(t, conv)+"/a@b")
 			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}

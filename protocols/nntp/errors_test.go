@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/internal/transcript"
 )
@@ -27,8 +28,8 @@ func TestReplyClasses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := client(t, Options{}, nil)
-			_, _, err = get(t, c, "news://"+transcript.Server(t, conv)+"/a@b")
+			c := drive.Client(t, nil, Load)
+			_, err = drive.Get(t, c, "news://"+transcript.Server(t, conv)+"/a@b")
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != want || e.Retry != (want == fetch.ErrBusy || code[:1] == "4" && want == fetch.ErrServer) {
 				t.Errorf("got %v", err)
@@ -44,8 +45,7 @@ func TestGreetings(t *testing.T) {
 		"201 no posting": nil, "400 too many": fetch.ErrBusy, "502 go away": fetch.ErrRefused, "SSH-2.0-x": fetch.ErrProtocol,
 	} {
 		s := nntpd.Start(t, nntpd.Options{Groups: groups(1), Replies: map[string]string{"": greeting + "\r\n"}})
-		_, _, err := get(t, client(t, Options{Server: s.Addr}, nil), "news:1@x.invalid")
-		if !errors.Is(err, want) {
+		if _, err := drive.Get(t, drive.Client(t, nil, With(Options{Server: s.Addr})), "news:1@x.invalid"); !errors.Is(err, want) {
 			t.Errorf("%s: %v", greeting, err)
 		}
 	}
@@ -54,15 +54,13 @@ func TestGreetings(t *testing.T) {
 func TestUnsafeNamesAreNotSent(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(1)})
-	c := client(t, Options{Server: s.Addr}, nil)
+	c := drive.Client(t, nil, With(Options{Server: s.Addr}))
 	for _, url := range []string{
 		"news:a%0D%0AQUIT@b", "news:a%0AQUIT", "news:a%00@b", "news:a%3Cb@c", "news:a%3E%3Cb@c", "news:a%20b@c", "news:a%20b",
 		"news:%3Cgroup", "nntp:a%0Db/1", "nntp:a/1%0D%0A", "news:" + strings.Repeat("a", 250) + "@b", "news:" + strings.Repeat("a", 500),
 		"nntp:a%09b/1",
 	} {
-		if _, _, err := get(t, c, url); !errors.Is(err, fetch.ErrURL) {
-			t.Errorf("%s: %v", url, err)
-		}
+		drive.Fails(t, c, url, fetch.ErrURL)
 	}
 	if n := s.Accepted(); n > 0 {
 		t.Errorf("%d connections", n)
@@ -72,11 +70,9 @@ func TestUnsafeNamesAreNotSent(t *testing.T) {
 func TestIdleConnectionsThatDiedAreReplaced(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(1)})
-	c := client(t, Options{Server: s.Addr}, nil)
+	c := drive.Client(t, nil, With(Options{Server: s.Addr}))
 	for range 3 {
-		if _, _, err := get(t, c, "news:1@x.invalid"); err != nil {
-			t.Fatal(err)
-		}
+		drive.MustGet(t, c, "news:1@x.invalid")
 		s.CloseClientConnections()
 	}
 }
@@ -89,7 +85,7 @@ func TestDefaultServer(t *testing.T) {
 	defer func() { serverFile = old }()
 	t.Setenv("NNTPSERVER", "")
 
-	_, _, err := get(t, client(t, Options{}, nil), "news:1@x.invalid")
+	_, err := drive.Get(t, drive.Client(t, nil, Load), "news:1@x.invalid")
 	var e *fetch.Error
 	if !errors.As(err, &e) || e.Code != fetch.ErrNoServer || e.Reason.Kind != driver.ReasonNewsServer || !strings.Contains(e.Hint, "$NNTPSERVER") {
 		t.Errorf("with no server: %v", err)
@@ -98,18 +94,16 @@ func TestDefaultServer(t *testing.T) {
 	if err := os.WriteFile(file, []byte("# ours\n\n"+s.Addr+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := get(t, client(t, Options{}, nil), "news:1@x.invalid"); err != nil {
+	if _, err := drive.Get(t, drive.Client(t, nil, Load), "news:1@x.invalid"); err != nil {
 		t.Errorf("from the file: %v", err)
 	}
 	t.Setenv("NNTPSERVER", "127.0.0.1:1")
-	if _, _, err := get(t, client(t, Options{}, nil), "news:1@x.invalid"); !errors.Is(err, fetch.ErrNetwork) {
-		t.Errorf("the variable goes before the file: %v", err)
-	}
-	if _, _, err := get(t, client(t, Options{Server: "nntp://" + s.Addr + "/"}, nil), "news:1@x.invalid"); err != nil {
+	drive.Fails(t, drive.Client(t, nil, Load), "news:1@x.invalid", fetch.ErrNetwork) // the variable goes before the file
+	if _, err := drive.Get(t, drive.Client(t, nil, With(Options{Server: "nntp://" + s.Addr + "/"})), "news:1@x.invalid"); err != nil {
 		t.Errorf("the setting goes before the variable: %v", err)
 	}
 	for _, bad := range []string{"http://h/", "a b", "nntp://"} {
-		if _, _, err := get(t, client(t, Options{Server: bad}, nil), "news:1@x.invalid"); !errors.Is(err, fetch.ErrURL) {
+		if _, err := drive.Get(t, drive.Client(t, nil, With(Options{Server: bad})), "news:1@x.invalid"); !errors.Is(err, fetch.ErrURL) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

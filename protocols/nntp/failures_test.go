@@ -6,6 +6,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/internal/transcript"
@@ -61,7 +62,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 				defer c.Close()
 				var all strings.Builder
 				for _, url := range tt.urls {
-					body, err := read(t.Context(), c, &fetch.Request{URL: mustParse(t, strings.ReplaceAll(url, "$", s.Addr)), Op: tt.op})
+					body, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: mustParse(t, strings.ReplaceAll(url, "$", s.Addr)), Op: tt.op}))
 					all.WriteString(body)
 					if err != nil {
 						return []byte(all.String()), err
@@ -88,7 +89,7 @@ func TestBeginOverAFailingNetwork(t *testing.T) {
 				defer stop()
 				c := fetch.New(o, Load)
 				defer c.Close()
-				body, err := read(t.Context(), c, &fetch.Request{URL: mustParse(t, "news://"+addr+"/a@b")})
+				body, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: mustParse(t, "news://"+addr+"/a@b")}))
 				return []byte(body), err
 			}})
 		})

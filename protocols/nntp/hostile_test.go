@@ -15,6 +15,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 	"github.com/urlget/urlget/internal/transcript"
@@ -30,17 +31,6 @@ func play(t *testing.T, script string) (addr string) {
 	return transcript.Server(t, conv)
 }
 
-// read performs req and reads what comes.
-func read(ctx context.Context, c *fetch.Client, req *fetch.Request) (string, error) {
-	resp, err := c.Do(ctx, req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return string(body), err
-}
-
 const old = "S: 200 hi\nC: CAPABILITIES\nS: 500 ?\nC: MODE READER\nS: 500 ?\n"
 
 // TestBytesBehindTheDot has servers that send more than the answer. It must not be taken for the
@@ -51,11 +41,11 @@ func TestBytesBehindTheDot(t *testing.T) {
 		"220 0 <2@x.invalid>\r\nSubject: planted\r\n\r\nplanted\r\n.\r\n", "211 3 1 3 test.a\r\n", "430 no\r\n", "\r\n", "2",
 	} {
 		s := nntpd.Start(t, nntpd.Options{Groups: groups(3), Trailing: trailing})
-		c := client(t, Options{Server: s.Addr}, nil)
+		c := drive.Client(t, nil, With(Options{Server: s.Addr}))
 		for _, url := range []string{"news:1@x.invalid", "news:2@x.invalid", "nntp:test.a/3", "news:2@x.invalid", "nntp:test.a/1"} {
 			n := url[strings.IndexAny(url, "123"):][:1]
 			want := crlf(strings.ReplaceAll(sample, "<1@x.invalid>", "<"+n+"@x.invalid>"))
-			if _, body, err := get(t, c, url); err != nil || body != want {
+			if body, err := drive.Get(t, c, url); err != nil || body != want {
 				t.Errorf("behind %q, %s: %q, %v", trailing, url, body, err)
 			}
 		}
@@ -67,9 +57,9 @@ func TestBytesBehindTheDot(t *testing.T) {
 func TestAnotherArticle(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(2), WrongID: "<other@x.invalid>"})
-	c := client(t, Options{Server: s.Addr}, nil)
+	c := drive.Client(t, nil, With(Options{Server: s.Addr}))
 	for _, op := range []fetch.Op{fetch.OpGet, fetch.OpStat} {
-		_, err := read(t.Context(), c, &fetch.Request{URL: mustParse(t, "news:1@x.invalid"), Op: op})
+		_, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: mustParse(t, "news:1@x.invalid"), Op: op}))
 		if !errors.Is(err, fetch.ErrProtocol) || !strings.Contains(err.Error(), "<other@x.invalid>") {
 			t.Errorf("%s: %v", op, err)
 		}
@@ -104,11 +94,9 @@ func TestAnotherArticle(t *testing.T) {
 				first += "-- second --\n" + old + "C: " + tt.ask + "\nS: 220 0 <2@b>\n" + article
 			}
 			addr := play(t, first+"C? QUIT\n")
-			c := client(t, Options{}, nil)
-			if _, _, err := get(t, c, "news://"+addr+"/1@b"); err != nil {
-				t.Fatal(err)
-			}
-			_, body, err := get(t, c, "news://"+addr+tt.url)
+			c := drive.Client(t, nil, Load)
+			drive.MustGet(t, c, "news://"+addr+"/1@b")
+			body, err := drive.Get(t, c, "news://"+addr+tt.url)
 			if tt.ok && refused {
 				if !errors.Is(err, fetch.ErrNotFound) {
 					t.Errorf("%v", err)
@@ -133,9 +121,8 @@ func TestAnotherNumber(t *testing.T) {
 			if ok {
 				script += "S: A: b\nS: .\n"
 			}
-			c := client(t, Options{}, nil)
-			_, _, err := get(t, c, "nntp://"+play(t, script+"C? QUIT\n")+"/a.b/7")
-			if (err == nil) != ok || !ok && !errors.Is(err, fetch.ErrProtocol) {
+			c := drive.Client(t, nil, Load)
+			if _, err := drive.Get(t, c, "nntp://"+play(t, script+"C? QUIT\n")+"/a.b/7"); (err == nil) != ok || !ok && !errors.Is(err, fetch.ErrProtocol) {
 				t.Errorf("%v", err)
 			}
 			c.Close()
@@ -148,11 +135,9 @@ func TestAnotherNumber(t *testing.T) {
 func TestAServerThatKnowsNoReaders(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(2), Legacy: true, NoModeReader: true})
-	c := client(t, Options{}, nil)
-	if _, body, err := get(t, c, "nntp://"+s.Addr+"/test.a/1"); err != nil || body != crlf(sample) {
-		t.Errorf("%q, %v", body, err)
-	}
-	if entries, err := list(t, c, "news://"+s.Addr+"/test.a"); err != nil || len(entries) != 2 {
+	c := drive.Client(t, nil, Load)
+	drive.Gets(t, c, "nntp://"+s.Addr+"/test.a/1", crlf(sample))
+	if entries, err := drive.List(t, c, "news://"+s.Addr+"/test.a"); err != nil || len(entries) != 2 {
 		t.Errorf("%d entries, %v", len(entries), err)
 	}
 }
@@ -187,7 +172,7 @@ func TestPlaintextLogin(t *testing.T) {
 			s := nntpd.Start(t, nntpd.Options{Groups: groups(2), User: "joe", Password: secret})
 			var log bytes.Buffer
 			tt.opts.Server = strings.ReplaceAll(tt.opts.Server, "$", s.Addr)
-			c := client(t, tt.opts, &fetch.Options{Credentials: tt.creds, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			c := drive.Client(t, &fetch.Options{Credentials: tt.creds, Logger: slog.New(slog.NewTextHandler(&log, nil))}, With(tt.opts))
 			url := "news://" + tt.login + s.Addr + "/1@x.invalid"
 			if tt.opts.Server != "" {
 				url = "news:1@x.invalid"
@@ -197,7 +182,7 @@ func TestPlaintextLogin(t *testing.T) {
 				if tt.from != "" {
 					req.From = mustParse(t, strings.ReplaceAll(tt.from, "$", s.Addr))
 				}
-				body, err := read(t.Context(), c, req)
+				body, err := drive.Read(c.Do(t.Context(), req))
 				if !errors.Is(err, tt.want) || err == nil && body != crlf(sample) {
 					t.Errorf("%q, %v, want %v", body, err, tt.want)
 				}
@@ -244,7 +229,7 @@ func TestPlaintextBeforeTLS(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(s.Close)
-			_, _, err = get(t, client(t, opts, nil), s.URL+"/a@b")
+			_, err = drive.Get(t, drive.Client(t, nil, With(opts)), s.URL+"/a@b")
 			if !errors.Is(err, fetch.ErrTLS) {
 				t.Errorf("%v", err)
 			}
@@ -259,13 +244,13 @@ func TestDatesThatCannotBe(t *testing.T) {
 		g := groups(1)
 		g[0].Articles[0].Text = strings.ReplaceAll(sample, "29 Feb 2020", "28 Feb "+year)
 		s := nntpd.Start(t, nntpd.Options{Groups: g})
-		c := client(t, Options{Server: s.Addr, Since: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)}, nil)
+		c := drive.Client(t, nil, With(Options{Server: s.Addr, Since: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)}))
 		m, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse("news:1@x.invalid")})
 		if err != nil || m.ModTime.IsZero() == want {
 			t.Errorf("%s: %+v, %v", year, m, err)
 		}
 		// Articles without a readable date are listed.
-		if entries, err := list(t, c, "news:test.a"); err != nil || len(entries) != 1 || entries[0].ModTime.IsZero() == want {
+		if entries, err := drive.List(t, c, "news:test.a"); err != nil || len(entries) != 1 || entries[0].ModTime.IsZero() == want {
 			t.Errorf("%s: %+v, %v", year, entries, err)
 		}
 	}
@@ -366,13 +351,13 @@ func TestEveryReplyIsBounded(t *testing.T) {
 					if w.path == "/*" {
 						url = strings.Replace(url, "nntp", "news", 1)
 					}
-					c := client(t, Options{Newest: 2}, &fetch.Options{
+					c := drive.Client(t, &fetch.Options{
 						Timeouts: fetch.Timeouts{Reply: reply, Idle: reply},
 						Policy:   &fetch.Policy{MaxSize: 1 << 20}, // the text of an article has no other bound
-					})
+					}, With(Options{Newest: 2}))
 					ctx, cancel := context.WithTimeout(t.Context(), most)
 					defer cancel()
-					body, err := read(ctx, c, &fetch.Request{URL: mustParse(t, url+w.path), Op: w.op})
+					body, err := drive.Read(c.Do(ctx, &fetch.Request{URL: mustParse(t, url+w.path), Op: w.op}))
 					switch code := fetch.CodeOf(err); {
 					case at == "LIST NEWSGROUPS" && err == nil && body == "a.b 9 1 y\r\n": // without them
 					case at == "ARTICLE\n" && code == fetch.ErrTooLarge:
@@ -422,8 +407,8 @@ func TestDescriptionsAreBounded(t *testing.T) {
 			}
 			t.Cleanup(s.Close)
 			var log bytes.Buffer
-			c := client(t, Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: tt.reply}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			entries, err := list(t, c, s.URL+"/*")
+			c := drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: tt.reply}, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Load)
+			entries, err := drive.List(t, c, s.URL+"/*")
 			if err != nil || len(entries) != 1 || entries[0].Name != "a.b" {
 				t.Errorf("%+v, %v", entries, err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
@@ -65,12 +66,12 @@ func TestLogin(t *testing.T) {
 			var mu sync.Mutex
 			var trace strings.Builder
 			var rec fetchtest.Recording
-			cl := client(t, c.opts, &fetch.Options{TLS: clientTLS, Credentials: credentials(c.creds...), Recorder: fetch.JoinRecorders(rec.Recorder, fetch.RecordLines(func(_ bool, line string) {
+			cl := drive.Client(t, &fetch.Options{TLS: clientTLS, Credentials: credentials(c.creds...), Recorder: fetch.JoinRecorders(rec.Recorder, fetch.RecordLines(func(_ bool, line string) {
 				mu.Lock()
 				defer mu.Unlock()
 				trace.WriteString(line + "\n")
-			}))})
-			_, body, err := get(t, cl, strings.ReplaceAll(c.url, "$", s.Addr))
+			}))}, With(c.opts))
+			body, err := drive.Get(t, cl, strings.ReplaceAll(c.url, "$", s.Addr))
 			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 				t.Fatalf("got %v, want %v", err, c.want)
 			}
@@ -107,13 +108,9 @@ func TestLogin(t *testing.T) {
 func TestConnectionsAreKeptApart(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(1), User: "u", Password: "s3cret"})
-	c := client(t, Options{AllowPlaintext: true}, nil)
-	if _, _, err := get(t, c, "news://u:s3cret@"+s.Addr+"/1@x.invalid"); err != nil {
-		t.Fatal(err)
-	}
+	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
+	drive.MustGet(t, c, "news://u:s3cret@"+s.Addr+"/1@x.invalid")
 	for _, url := range []string{"news://" + s.Addr + "/1@x.invalid", "news://u:wrong@" + s.Addr + "/1@x.invalid"} {
-		if _, _, err := get(t, c, url); !errors.Is(err, fetch.ErrAuth) {
-			t.Errorf("%s used the connection of another: %v", url, err)
-		}
+		drive.Fails(t, c, url, fetch.ErrAuth)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestListingMemory(t *testing.T) {
 	const articles, most = 100_000, 48 << 20
 	s := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "big", Synthetic: articles}}})
-	c := client(t, Options{Server: s.Addr}, nil)
+	c := drive.Client(t, nil, With(Options{Server: s.Addr}))
 	n, peak := 0, uint64(0)
 	var last fetch.Entry
 	for e, err := range c.List(t.Context(), "news:big") {

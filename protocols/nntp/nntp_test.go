@@ -14,6 +14,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nntpd"
 )
@@ -42,47 +43,16 @@ func longGroups() []nntpd.Group {
 	return g
 }
 
-// client returns a client for a server, whose certificate it trusts.
-func client(t testing.TB, opts Options, fopts *fetch.Options) *fetch.Client {
-	t.Helper()
-	c := fetch.New(fopts, With(opts))
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func get(t testing.TB, c *fetch.Client, url string) (*fetch.Response, string, error) {
-	t.Helper()
-	resp, err := c.Get(t.Context(), url)
-	if err != nil {
-		return nil, "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return resp, string(body), err
-}
-
-func list(t testing.TB, c *fetch.Client, url string) ([]fetch.Entry, error) {
-	t.Helper()
-	var entries []fetch.Entry
-	for e, err := range c.List(t.Context(), url) {
-		if err != nil {
-			return entries, err
-		}
-		entries = append(entries, e)
-	}
-	return entries, nil
-}
-
 func TestArticleIsExact(t *testing.T) {
 	t.Parallel()
 	for _, cfg := range []nntpd.Options{{Groups: groups(2)}, {Groups: groups(2), Legacy: true}} {
 		s := nntpd.Start(t, cfg)
-		c := client(t, Options{Server: s.Addr}, nil)
+		c := drive.Client(t, nil, With(Options{Server: s.Addr}))
 		for _, url := range []string{
 			"news:1@x.invalid", "news:%3C1@x.invalid%3E", "news://" + s.Addr + "/1@x.invalid",
 			"nntp://" + s.Addr + "/test.a/1", "nntp:test.a/1",
 		} {
-			resp, body, err := get(t, c, url)
+			body, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(url)})
 			if err != nil {
 				t.Fatalf("%s: %v", url, err)
 			}
@@ -103,7 +73,7 @@ func TestArticleIsExact(t *testing.T) {
 func TestStatReadsTheHeaderOnly(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(1)})
-	c := client(t, Options{Server: s.Addr}, nil)
+	c := drive.Client(t, nil, With(Options{Server: s.Addr}))
 	for _, url := range []string{"news:1@x.invalid", "news:test.a", "news:*"} {
 		m, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(url)})
 		if err != nil {
@@ -125,7 +95,7 @@ func TestUnixLines(t *testing.T) {
 	g := groups(1)
 	g[0].Articles[0].Text += "a\rb\r\n\rend"
 	s := nntpd.Start(t, nntpd.Options{Groups: g})
-	_, body, err := get(t, client(t, Options{Server: s.Addr}, &fetch.Options{TextLineEnds: fetch.LineEndsLF}), "news:1@x.invalid")
+	body, err := drive.Get(t, drive.Client(t, &fetch.Options{TextLineEnds: fetch.LineEndsLF}, With(Options{Server: s.Addr})), "news:1@x.invalid")
 	if want := sample + "a\rb\n\rend\n"; err != nil || body != want {
 		t.Errorf("got %q, %v; want %q", body, err, want)
 	}
@@ -134,8 +104,8 @@ func TestUnixLines(t *testing.T) {
 func TestUnchangedArticleIsNotFetched(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: groups(2)})
-	c := client(t, Options{Server: s.Addr}, nil)
-	resp, _, err := get(t, c, "nntp:test.a/1")
+	c := drive.Client(t, nil, With(Options{Server: s.Addr}))
+	_, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse("nntp:test.a/1")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +125,8 @@ func TestGroupListing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := nntpd.Start(t, cfg)
-			c := client(t, Options{Server: s.Addr}, nil)
-			entries, err := list(t, c, "news:test.a")
+			c := drive.Client(t, nil, With(Options{Server: s.Addr}))
+			entries, err := drive.List(t, c, "news:test.a")
 			if err != nil || len(entries) != 3 {
 				t.Fatalf("%d entries, %v", len(entries), err)
 			}
@@ -166,14 +136,14 @@ func TestGroupListing(t *testing.T) {
 				o.Number != 2 || o.From != "A <a@x.invalid>" || !slices.Equal(o.References, []string{"<0@x.invalid>"}) {
 				t.Errorf("got %+v", e)
 			}
-			if _, body, err := get(t, c, "news:test.a"); err != nil || strings.Count(body, "\r\n") != 3 || !strings.HasPrefix(body, "1\tDots") {
+			if body, err := drive.Get(t, c, "news:test.a"); err != nil || strings.Count(body, "\r\n") != 3 || !strings.HasPrefix(body, "1\tDots") {
 				t.Errorf("body %q, %v", body, err)
 			}
-			entries, err = list(t, c, "nntp://"+s.Addr+"/test.a")
+			entries, err = drive.List(t, c, "nntp://"+s.Addr+"/test.a")
 			if err != nil || len(entries) != 3 || entries[2].URL.String() != "nntp://"+s.Addr+"/test.a/3" {
 				t.Errorf("got %v, %v", entries, err)
 			}
-			if entries, err = list(t, c, "news:test.empty"); err != nil || len(entries) != 0 {
+			if entries, err = drive.List(t, c, "news:test.empty"); err != nil || len(entries) != 0 {
 				t.Errorf("empty group: %v, %v", entries, err)
 			}
 		})
@@ -184,7 +154,7 @@ func TestGroupListingSpansRanges(t *testing.T) {
 	t.Parallel()
 	const n = 3*rangeSize + 17
 	s := nntpd.Start(t, nntpd.Options{Groups: []nntpd.Group{{Name: "big", First: 101, Synthetic: n}}})
-	entries, err := list(t, client(t, Options{Server: s.Addr}, nil), "news:big")
+	entries, err := drive.List(t, drive.Client(t, nil, With(Options{Server: s.Addr})), "news:big")
 	if err != nil || len(entries) != n {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}
@@ -206,7 +176,7 @@ func TestNewest(t *testing.T) {
 		want   []uint64
 	}{{3, []uint64{38, 39, 40}}, {7, []uint64{4, 5, 36, 37, 38, 39, 40}}, {100, nil}} {
 		s := nntpd.Start(t, nntpd.Options{Groups: g})
-		entries, err := list(t, client(t, Options{Server: s.Addr, Newest: c.newest}, nil), "news:test.a")
+		entries, err := drive.List(t, drive.Client(t, nil, With(Options{Server: s.Addr, Newest: c.newest})), "news:test.a")
 		var got []uint64
 		for _, e := range entries {
 			got = append(got, e.Sys.(Overview).Number)
@@ -227,8 +197,8 @@ func TestSince(t *testing.T) {
 	g[0].Articles[1].Text = strings.Replace(sample, "29 Feb 2020", "29 Feb 2024", 1)
 	g[0].Articles[2].Text = strings.Replace(sample, "29 Feb 2020", "32 Foo", 1)
 	s := nntpd.Start(t, nntpd.Options{Groups: g})
-	c := client(t, Options{Server: s.Addr, Since: time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC)}, nil)
-	entries, err := list(t, c, "news:test.a")
+	c := drive.Client(t, nil, With(Options{Server: s.Addr, Since: time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC)}))
+	entries, err := drive.List(t, c, "news:test.a")
 	if err != nil || len(entries) != 2 {
 		t.Errorf("got %v, %v", entries, err)
 	}
@@ -238,14 +208,14 @@ func TestGroups(t *testing.T) {
 	t.Parallel()
 	for _, legacy := range []bool{false, true} {
 		s := nntpd.Start(t, nntpd.Options{Groups: groups(3), Legacy: legacy})
-		c := client(t, Options{}, nil)
+		c := drive.Client(t, nil, Load)
 		for pattern, want := range map[string][]string{
 			"*":      {"test.a", "test.empty", "other.b"},
 			"":       {"test.a", "test.empty", "other.b"},
 			"test.*": {"test.a", "test.empty"},
 			"*.?":    {"test.a", "other.b"},
 		} {
-			entries, err := list(t, c, "news://"+s.Addr+"/"+pattern)
+			entries, err := drive.List(t, c, "news://"+s.Addr+"/"+pattern)
 			var got []string
 			for _, e := range entries {
 				got = append(got, e.Name)
@@ -257,7 +227,7 @@ func TestGroups(t *testing.T) {
 				t.Errorf("legacy %v, %q: got %v, %v", legacy, pattern, got, err)
 			}
 		}
-		entries, _ := list(t, c, "news://"+s.Addr+"/*")
+		entries, _ := drive.List(t, c, "news://"+s.Addr+"/*")
 		want := Group{Name: "test.a", Low: 1, High: 3, Count: 3, Status: "y", Description: "Tests"}
 		if got := entries[0].Sys; got != want {
 			t.Errorf("got %+v", got)
@@ -274,13 +244,13 @@ func TestTruncatedAndStalled(t *testing.T) {
 		if fault == servers.Stall {
 			o.Timeouts.Idle = 50 * time.Millisecond
 		}
-		c := client(t, Options{Server: s.Addr}, o)
+		c := drive.Client(t, o, With(Options{Server: s.Addr}))
 		for _, url := range []string{"news:1@x.invalid", "news:test.a"} {
-			if _, _, err := get(t, c, url); !errors.Is(err, want) {
+			if _, err := drive.Get(t, c, url); !errors.Is(err, want) {
 				t.Errorf("%v, %s: %v", fault, url, err)
 			}
 		}
-		if _, err := list(t, c, "news:test.a"); !errors.Is(err, want) {
+		if _, err := drive.List(t, c, "news:test.a"); !errors.Is(err, want) {
 			t.Errorf("%v: %v", fault, err)
 		}
 	}
@@ -290,7 +260,7 @@ func TestCancelledAndClosedBodies(t *testing.T) {
 	t.Parallel()
 	s := nntpd.Start(t, nntpd.Options{Groups: longGroups()})
 	s.Arm(servers.Failure{Fault: servers.Stall, After: 250, Times: -1})
-	c := client(t, Options{Server: s.Addr, MaxConns: 1}, nil)
+	c := drive.Client(t, nil, With(Options{Server: s.Addr, MaxConns: 1}))
 	for _, url := range []string{"news:1@x.invalid", "news:test.a"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		resp, err := c.Do(ctx, &fetch.Request{URL: mustParse(t, url)})

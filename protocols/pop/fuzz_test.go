@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
@@ -29,9 +29,8 @@ func FuzzMessage(f *testing.F) {
 			t.Skip(err)
 		}
 		defer s.Close()
-		c := fetch.New(nil, With(Options{AllowPlaintext: true}))
-		defer c.Close()
-		body, err := read(t.Context(), c, fetch.OpGet, "pop://joe:x@"+s.Addr+"/1")
+		c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
+		body, err := drive.Get(t, c, "pop://joe:x@"+s.Addr+"/1")
 		if err != nil {
 			return
 		}

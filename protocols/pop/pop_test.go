@@ -3,13 +3,13 @@ package pop
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/popd"
 	"github.com/urlget/urlget/internal/transcript"
@@ -22,21 +22,6 @@ const (
 )
 
 var messages = []popd.Message{{UID: "u/1", Text: hello}, {UID: "u2", Text: other}}
-
-// read performs one request, whose URL has $ for the address, and reads what comes.
-func read(ctx context.Context, c *fetch.Client, op fetch.Op, rawURL string) (string, error) {
-	u, err := uri.Parse(rawURL)
-	if err != nil {
-		return "", err
-	}
-	resp, err := c.Do(ctx, &fetch.Request{URL: u, Op: op})
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return string(text), err
-}
 
 // credentials answers with one user and password, once.
 func credentials(user, password string) fetch.Credentials {
@@ -96,10 +81,9 @@ func TestMaildrop(t *testing.T) {
 			t.Parallel()
 			tt.server.Messages = messages
 			s := popd.Start(t, tt.server)
-			c := fetch.New(nil, With(Options{AllowPlaintext: true}))
-			defer c.Close()
+			c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
 			base := "pop://joe;AUTH=*:secret@" + s.Addr
-			if text, err := read(t.Context(), c, fetch.OpList, base); err != nil || text != tt.want {
+			if text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(base), Op: fetch.OpList})); err != nil || text != tt.want {
 				t.Errorf("%q, %v; want %q", text, err, tt.want)
 			}
 			if meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(base)}); err != nil || meta.Kind != fetch.KindListing {
@@ -110,7 +94,7 @@ func TestMaildrop(t *testing.T) {
 				if err != nil || e.URL.String() != base+tt.urls[i] || e.Size != int64(len(crlf(messages[i].Text))) {
 					t.Fatalf("%+v, %v; want %s", e, err, tt.urls[i])
 				}
-				if text, err := read(t.Context(), c, fetch.OpGet, e.URL.String()); err != nil || text != crlf(messages[i].Text) {
+				if text, err := drive.Get(t, c, e.URL.String()); err != nil || text != crlf(messages[i].Text) {
 					t.Errorf("%s: %q, %v", e.URL, text, err)
 				}
 				i++
@@ -142,8 +126,7 @@ func TestStatTellsTheHeader(t *testing.T) {
 func TestAMessageThatIsHadIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	s := popd.Start(t, popd.Options{Messages: messages})
-	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
-	defer c.Close()
+	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
 	for _, path := range []string{"/;UID=u2", "/2"} {
 		req := &fetch.Request{URL: uri.MustParse("pop://joe:secret@" + s.Addr + path), IfChanged: fetch.Validator{ETag: "u2"}}
 		if _, err := c.Do(t.Context(), req); !errors.Is(err, fetch.ErrNotModified) {
@@ -208,12 +191,11 @@ func TestLogins(t *testing.T) {
 				o.Credentials = credentials("joe", "wrong")
 			}
 			s := popd.Start(t, tt.server)
-			c := fetch.New(o, With(tt.client))
-			defer c.Close()
+			c := drive.Client(t, o, With(tt.client))
 			if tt.url == "" {
 				tt.url = "pop://$/2"
 			}
-			text, err := read(t.Context(), c, fetch.OpGet, strings.ReplaceAll(tt.url, "$", s.Addr))
+			text, err := drive.Get(t, c, strings.ReplaceAll(tt.url, "$", s.Addr))
 			if fetch.CodeOf(err) != tt.code || (err == nil) != (tt.code == "") || err == nil && text != crlf(other) {
 				t.Errorf("%q, %v; want class %q", text, err, tt.code)
 			}
@@ -241,11 +223,8 @@ func TestPasswordsAreTriedThreeTimes(t *testing.T) {
 	stubborn := fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 		return fetch.Credential{User: "joe", Password: "wrong"}, nil
 	})
-	c := fetch.New(&fetch.Options{Credentials: stubborn}, With(Options{AllowPlaintext: true}))
-	defer c.Close()
-	if _, err := read(t.Context(), c, fetch.OpGet, "pop://"+s.Addr+"/1"); fetch.CodeOf(err) != fetch.ErrAuth {
-		t.Errorf("%v", err)
-	}
+	c := drive.Client(t, &fetch.Options{Credentials: stubborn}, With(Options{AllowPlaintext: true}))
+	drive.Fails(t, c, "pop://"+s.Addr+"/1", fetch.ErrAuth)
 	if n := strings.Count(strings.Join(s.Log(), "\n"), "PASS wrong"); n != mailsession.MaxLogins {
 		t.Errorf("tried %d times", n)
 	}
@@ -283,9 +262,8 @@ func TestConversations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := fetch.New(nil, With(Options{AllowPlaintext: true}))
-			defer c.Close()
-			text, err := read(t.Context(), c, tt.op, "pop://joe:secret@"+transcript.Server(t, conv)+tt.path)
+			c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
+			text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse("pop://joe:secret@" + transcript.Server(t, conv) + tt.path), Op: tt.op}))
 			if fetch.CodeOf(err) != tt.code && !(tt.code == fetch.ErrNetwork && fetch.CodeOf(err) == fetch.ErrTruncated) || text != tt.want {
 				t.Errorf("%q, %v; want %q and class %q", text, err, tt.want, tt.code)
 			}
@@ -298,16 +276,13 @@ func TestConversations(t *testing.T) {
 func TestBytesBehindTheDot(t *testing.T) {
 	t.Parallel()
 	s := popd.Start(t, popd.Options{Messages: messages, Trailing: "+OK planted\r\nplanted\r\n.\r\n"})
-	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
-	defer c.Close()
+	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
 	for _, path := range []string{"/1", "/2", "/;UID=u2", "/1"} {
 		want := crlf(other)
 		if path == "/1" {
 			want = crlf(hello)
 		}
-		if text, err := read(t.Context(), c, fetch.OpGet, "pop://joe:secret@"+s.Addr+path); err != nil || text != want {
-			t.Errorf("%s: %q, %v", path, text, err)
-		}
+		drive.Gets(t, c, "pop://joe:secret@"+s.Addr+path, want)
 	}
 }
 
@@ -320,37 +295,26 @@ func TestNewMailIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
-	defer c.Close()
+	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
 	addr := transcript.Server(t, conv)
 	for uid, want := range map[string]string{"a": "\r\n"} {
-		if text, err := read(t.Context(), c, fetch.OpGet, "pop://joe:x@"+addr+"/;UID="+uid); err != nil || text != want {
-			t.Errorf("%s: %q, %v", uid, text, err)
-		}
+		drive.Gets(t, c, "pop://joe:x@"+addr+"/;UID="+uid, want)
 	}
-	if text, err := read(t.Context(), c, fetch.OpGet, "pop://joe:x@"+addr+"/;UID=b"); err != nil || text != "\r\nnew\r\n" {
-		t.Errorf("%q, %v", text, err)
-	}
+	drive.Gets(t, c, "pop://joe:x@"+addr+"/;UID=b", "\r\nnew\r\n")
 }
 
 func TestCapabilitiesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := popd.Start(t, popd.Options{Replies: map[string]string{"CAPA": "+OK\r\n" + strings.Repeat(strings.Repeat("X", 1000)+"\r\n", 70) + ".\r\n"}})
-	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
-	defer c.Close()
-	if _, err := read(t.Context(), c, fetch.OpGet, "pop://joe:x@"+s.Addr+"/1"); fetch.CodeOf(err) != fetch.ErrProtocol {
-		t.Errorf("%v", err)
-	}
+	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
+	drive.Fails(t, c, "pop://joe:x@"+s.Addr+"/1", fetch.ErrProtocol)
 }
 
 func TestMaildropsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := popd.Start(t, popd.Options{Replies: map[string]string{"UIDL": "+OK\r\n" + strings.Repeat("1 x\r\n", maxMessages+1) + ".\r\n"}})
-	c := fetch.New(nil, With(Options{AllowPlaintext: true}))
-	defer c.Close()
-	if _, err := read(t.Context(), c, fetch.OpGet, "pop://joe:x@"+s.Addr+"/;UID=x"); fetch.CodeOf(err) != fetch.ErrTooLarge {
-		t.Errorf("%v", err)
-	}
+	c := drive.Client(t, nil, With(Options{AllowPlaintext: true}))
+	drive.Fails(t, c, "pop://joe:x@"+s.Addr+"/;UID=x", fetch.ErrTooLarge)
 }
 
 // TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals.
@@ -380,7 +344,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 				defer c.Close()
 				var all strings.Builder
 				for _, url := range tt.urls {
-					text, err := read(t.Context(), c, tt.op, strings.ReplaceAll(url, "$", s.Addr))
+					text, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(strings.ReplaceAll(url, "$", s.Addr)), Op: tt.op}))
 					all.WriteString(text)
 					if err != nil {
 						return []byte(all.String()), err
