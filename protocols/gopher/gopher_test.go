@@ -15,17 +15,11 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/internal/transcript"
 	"github.com/urlget/urlget/protocols/gopher"
 )
-
-func client(t testing.TB, opts gopher.Options, fopts *fetch.Options) *fetch.Client {
-	t.Helper()
-	c := fetch.New(fopts, gopher.With(opts))
-	t.Cleanup(func() { c.Close() })
-	return c
-}
 
 // serve plays a transcript and returns the beginning of its URLs.
 func serve(t testing.TB, name string) string {
@@ -58,21 +52,14 @@ func reply(t testing.TB, request, answer string) string {
 }
 
 // do performs req on a URL and reads the body.
-func do(t testing.TB, c *fetch.Client, rawURL string, req fetch.Request) (*fetch.Response, string, error) {
+func do(t testing.TB, c *fetch.Client, rawURL string, req fetch.Request) (string, *fetch.Response, error) {
 	t.Helper()
 	req.URL = uri.MustParse(rawURL)
-	resp, err := c.Do(t.Context(), &req)
-	if err != nil {
-		return nil, "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return resp, string(body), err
+	return drive.Do(t, c, &req)
 }
 
-func get(t testing.TB, rawURL string) (*fetch.Response, string, error) {
-	t.Helper()
-	return do(t, client(t, gopher.Options{}, nil), rawURL, fetch.Request{})
+func get(t testing.TB, rawURL string) (string, *fetch.Response, error) {
+	return do(t, drive.Client(t, nil, gopher.Load), rawURL, fetch.Request{})
 }
 
 // TestExchanges replays what real servers have answered.
@@ -92,7 +79,7 @@ func TestExchanges(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			resp, body, err := get(t, serve(t, tt.name)+tt.path)
+			body, resp, err := get(t, serve(t, tt.name)+tt.path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,11 +144,11 @@ func TestTheFinalDot(t *testing.T) {
 		{"a\r.\r\n", "a\r.\r\n"},
 		{strings.Repeat(".\n", 70000), strings.Repeat(".\n", 69999)},
 	} {
-		_, body, err := get(t, reply(t, "/x", tt.sent)+"0/x")
+		body, _, err := get(t, reply(t, "/x", tt.sent)+"0/x")
 		if err != nil || body != tt.text {
 			t.Errorf("%.40q came as %.40q, %v", tt.sent, body, err)
 		}
-		if _, body, err = get(t, reply(t, "/x", tt.sent)+"9/x"); err != nil || body != tt.sent {
+		if body, _, err = get(t, reply(t, "/x", tt.sent)+"9/x"); err != nil || body != tt.sent {
 			t.Errorf("as a binary, %.40q came as %.40q, %v", tt.sent, body, err)
 		}
 	}
@@ -185,20 +172,20 @@ func TestHeaders(t *testing.T) {
 		{"plain", "plain"},
 		{"", ""},
 	} {
-		_, body, err := get(t, reply(t, "/x\t+", tt.sent)+"0/x%09%09+")
+		body, _, err := get(t, reply(t, "/x\t+", tt.sent)+"0/x%09%09+")
 		if err != nil || body != tt.body {
 			t.Errorf("%q came as %q, %v, want %q", tt.sent, body, err, tt.body)
 		}
 	}
 	// A header that was cut off is no document.
 	for _, sent := range []string{"+", "-", "+-", "+-1", "+3", "+3\r", "-12"} {
-		if _, body, err := get(t, reply(t, "/x\t+", sent)+"0/x%09%09+"); !errors.Is(err, fetch.ErrTruncated) {
+		if body, _, err := get(t, reply(t, "/x\t+", sent)+"0/x%09%09+"); !errors.Is(err, fetch.ErrTruncated) {
 			t.Errorf("%q came as %q, %v", sent, body, err)
 		}
 	}
 	// A number that no reply can have is not the beginning of a document.
 	for _, sent := range []string{"+99999999999999999999\r\nabc", "+" + strings.Repeat("0", 100) + "\r\n", "-" + strings.Repeat("9", 30) + "\r\nx"} {
-		if _, body, err := get(t, reply(t, "/x\t+", sent)+"0/x%09%09+"); !errors.Is(err, fetch.ErrProtocol) {
+		if body, _, err := get(t, reply(t, "/x\t+", sent)+"0/x%09%09+"); !errors.Is(err, fetch.ErrProtocol) {
 			t.Errorf("%q came as %q, %v", sent, body, err)
 		}
 	}
@@ -229,7 +216,7 @@ func TestMediaTypes(t *testing.T) {
 		{"4", "(This file", "application/mac-binhex40"},
 		{"w", "what?", "application/octet-stream"},
 	} {
-		resp, _, err := get(t, reply(t, "/x", tt.sent)+tt.typ+"/x")
+		_, resp, err := get(t, reply(t, "/x", tt.sent)+tt.typ+"/x")
 		if err != nil || resp.ContentType != tt.media {
 			t.Errorf("type %s, %q: %v, %v, want %s", tt.typ, tt.sent, resp, err, tt.media)
 		}
@@ -269,7 +256,7 @@ func TestErrorLines(t *testing.T) {
 func TestASearchSendsItsWords(t *testing.T) {
 	t.Parallel()
 	base := serve(t, "search")
-	c := client(t, gopher.Options{}, nil)
+	c := drive.Client(t, nil, gopher.Load)
 	for _, path := range []string{"7/find%09some%20words", "7/find%09some%20words%09+", "7/find%09%09!"} {
 		if _, _, err := do(t, c, base+path, fetch.Request{}); err != nil {
 			t.Errorf("%s: %v", path, err)
@@ -292,10 +279,9 @@ func TestItemsThatAreElsewhere(t *testing.T) {
 		return &driver.Response{Body: io.NopCloser(strings.NewReader("")), Meta: fetch.Meta{Size: -1}}, nil
 	})
 	allow := &fetch.Policy{AllowPorts: []uint16{23, 1105}}
-	c := fetch.New(&fetch.Options{Policy: allow}, gopher.Load, driver.Use("cso", other), func(_ driver.Env, reg *driver.Registry) {
+	c := drive.Client(t, &fetch.Options{Policy: allow}, gopher.Load, driver.Use("cso", other), func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "http", Ops: []fetch.Op{fetch.OpGet}, Traits: fetch.Traits{RedirectTarget: true}, Driver: other})
 	})
-	defer c.Close()
 	for path, want := range map[string]string{
 		"gopher://h.example:105/2%09joe%20smith":         "cso://h.example/joe%20smith",
 		"gopher://h.example/2%09joe":                     "cso://h.example/joe",
@@ -331,7 +317,7 @@ func TestAMenuDoesNotLeadToOtherServices(t *testing.T) {
 	t.Parallel()
 	menu := "0Mail\tHELO x\t127.0.0.1\t25\r\n0News\tx\t127.0.0.1\t119\r\nhFile\tURL:file:///etc/passwd\t127.0.0.1\t70\r\n"
 	base := reply(t, "", menu)
-	c := client(t, gopher.Options{}, nil)
+	c := drive.Client(t, nil, gopher.Load)
 	n := 0
 	for e, err := range c.List(t.Context(), base) {
 		if err != nil {
@@ -353,7 +339,7 @@ func TestAMenuDoesNotLeadToOtherServices(t *testing.T) {
 
 func TestAFormInALinkIsNotSent(t *testing.T) {
 	t.Parallel()
-	c := client(t, gopher.Options{}, nil)
+	c := drive.Client(t, nil, gopher.Load)
 	const link = "gopher://127.0.0.1/0form%09%09+%091%0D%0A+-1%0D%0Aone%0D%0A.%0D%0A"
 	_, _, err := do(t, c, link, fetch.Request{From: uri.MustParse("gopher://127.0.0.1/")})
 	if !errors.Is(err, fetch.ErrPolicy) {
@@ -364,7 +350,7 @@ func TestAFormInALinkIsNotSent(t *testing.T) {
 func TestASilentServerIsLeft(t *testing.T) {
 	t.Parallel()
 	base := play(t, "-- connection --\nC: /x\nS!stall\n")
-	c := client(t, gopher.Options{}, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 20 * time.Millisecond, Idle: time.Hour}})
+	c := drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 20 * time.Millisecond, Idle: time.Hour}}, gopher.Load)
 	_, _, err := do(t, c, base+"0/x", fetch.Request{})
 	var fe *fetch.Error
 	if !errors.As(err, &fe) || fe.Code != fetch.ErrNetwork || !fe.Retry || !strings.Contains(fe.Error(), "no reply within 20ms") {
@@ -374,7 +360,7 @@ func TestASilentServerIsLeft(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	c := client(t, gopher.Options{}, nil)
+	c := drive.Client(t, nil, gopher.Load)
 	for rawURL, want := range map[string]string{
 		"gopher://h.example":                   `send ""`,
 		"gopher://h.example/0/a%20b":           `send "/a b"`,
@@ -409,8 +395,8 @@ func TestExplain(t *testing.T) {
 
 func TestAcceptChoosesAView(t *testing.T) {
 	t.Parallel()
-	c := client(t, gopher.Options{}, nil)
-	resp, body, err := do(t, c, serve(t, "umn-view")+"00/about%09%09+", fetch.Request{
+	c := drive.Client(t, nil, gopher.Load)
+	body, resp, err := do(t, c, serve(t, "umn-view")+"00/about%09%09+", fetch.Request{
 		Accept: []string{"application/pdf", "text/*"},
 		Header: textproto.MIMEHeader{"Accept-Language": {"fr, de;q=0.5"}},
 	})
@@ -437,7 +423,7 @@ func TestTLSClosedWithoutFarewell(t *testing.T) {
 			conn.Close()
 		}
 	}).Addr
-	c := client(t, gopher.Options{}, &fetch.Options{TLS: clientTLS})
+	c := drive.Client(t, &fetch.Options{TLS: clientTLS}, gopher.Load)
 	for _, tt := range []struct {
 		item string
 		want string
@@ -445,7 +431,7 @@ func TestTLSClosedWithoutFarewell(t *testing.T) {
 		{"0text!", "a\r\n"}, {"0text", "a\r\n"}, {"0dot", "a\r\n"}, {"9text", "a\r\n"}, {"9dot", "a\r\n.\r\n"},
 		{"1menu!", "ia\tx\th\t70\r\n"}, {"1menu", "ia\tx\th\t70\r\n"}, {"1menudot", "ia\tx\th\t70\r\n"},
 	} {
-		resp, body, err := do(t, c, "gophers://"+addr+"/"+tt.item, fetch.Request{})
+		body, resp, err := do(t, c, "gophers://"+addr+"/"+tt.item, fetch.Request{})
 		if err != nil || body != tt.want {
 			t.Errorf("%s: %q, %v, want %q", tt.item, body, err, tt.want)
 		}

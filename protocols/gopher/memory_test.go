@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/protocols/gopher"
 )
@@ -23,7 +24,7 @@ func TestALongMenuTakesNoMemory(t *testing.T) {
 		}
 		c.Printf(".")
 	})
-	c := client(t, gopher.Options{}, nil)
+	c := drive.Client(t, nil, gopher.Load)
 	runtime.GC()
 	var before, now runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/gopher"
 )
 
@@ -20,7 +21,7 @@ var modified = time.Date(2026, 11, 21, 0, 48, 19, 0, time.UTC)
 
 func TestAttributesOfAnItem(t *testing.T) {
 	t.Parallel()
-	resp, body, err := get(t, serve(t, "pygopherd-attributes")+"0/hello.txt%09%09!")
+	body, resp, err := get(t, serve(t, "pygopherd-attributes")+"0/hello.txt%09%09!")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,18 +45,18 @@ func TestAttributesOfAnItem(t *testing.T) {
 
 func TestStatAsksForAttributesOfPlusItems(t *testing.T) {
 	t.Parallel()
-	c := client(t, gopher.Options{}, nil)
+	c := drive.Client(t, nil, gopher.Load)
 	meta, err := c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(serve(t, "pygopherd-attributes") + "0/hello.txt%09%09+")})
 	if err != nil || meta.ContentType != "text/plain" || !meta.ModTime.Equal(modified) || meta.Header.Get("Abstract") == "" || meta.Size != -1 {
 		t.Errorf("%+v, %v", meta, err)
 	}
-	c = client(t, gopher.Options{Attributes: true}, nil)
+	c = drive.Client(t, nil, gopher.With(gopher.Options{Attributes: true}))
 	if meta, err = c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(serve(t, "pygopherd-attributes") + "0/hello.txt")}); err != nil || meta.Header.Get("Abstract") == "" {
 		t.Errorf("with Options.Attributes: %+v, %v", meta, err)
 	}
 	// A server without Gopher+ answers with the document, twice.
 	const twice = "-- a --\nC\"/x\\t!\\r\\n\"\nS: text\nS!close\n-- b --\nC\"/x\\t+\\r\\n\"\nS: text\nS!close\n"
-	if meta, err = client(t, gopher.Options{}, nil).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(play(t, twice) + "0/x%09%09+")}); err != nil || meta.ContentType != "text/plain" {
+	if meta, err = drive.Client(t, nil, gopher.Load).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(play(t, twice) + "0/x%09%09+")}); err != nil || meta.ContentType != "text/plain" {
 		t.Errorf("without Gopher+: %+v, %v", meta, err)
 	}
 }
@@ -74,7 +75,7 @@ func TestAnUnchangedPlusItemIsNotRetrieved(t *testing.T) {
 		{modified.Add(-time.Second), "-- a --\n" + attributes + "-- b --\n" + document, nil},
 	} {
 		req := &fetch.Request{URL: uri.MustParse(play(t, tt.script) + "0/x%09%09+"), IfChanged: fetch.Validator{ModTime: tt.known}}
-		resp, err := client(t, gopher.Options{}, nil).Do(t.Context(), req)
+		resp, err := drive.Client(t, nil, gopher.Load).Do(t.Context(), req)
 		if !errors.Is(err, tt.err) {
 			t.Errorf("%v: %v", tt.known, err)
 		}
@@ -96,7 +97,7 @@ func TestAttributesOfAMenu(t *testing.T) {
 		{gopher.Options{Attributes: true}, "1/docs"},
 	} {
 		var got []string
-		for e, err := range client(t, tt.opts, nil).List(t.Context(), serve(t, "pygopherd-menu")+tt.path) {
+		for e, err := range drive.Client(t, nil, gopher.With(tt.opts)).List(t.Context(), serve(t, "pygopherd-menu")+tt.path) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +120,7 @@ func TestAttributesOfAMenu(t *testing.T) {
 
 func TestAttributesAreJSON(t *testing.T) {
 	t.Parallel()
-	for e, err := range client(t, gopher.Options{}, nil).List(t.Context(), serve(t, "pygopherd-menu")+"1/docs%09%09$") {
+	for e, err := range drive.Client(t, nil, gopher.Load).List(t.Context(), serve(t, "pygopherd-menu")+"1/docs%09%09$") {
 		text, _ := json.Marshal(e.Facts())
 		const want = `"attributes":[{"name":"ADMIN","lines":["Mod-Date: Sat Nov 21 00:48:19 2026 \u003c20261121004819\u003e"]},{"name":"VIEWS","lines":["text/html: \u003c0k\u003e"]}]}`
 		if err != nil || !strings.HasSuffix(string(text), want) {
@@ -136,12 +137,12 @@ func TestAServerWithoutAttributes(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	// What has no INFO is no item.
-	for e, err := range client(t, gopher.Options{}, nil).List(t.Context(), reply(t, "\t$", "+-1\r\n.\r\n")+"1%09%09$") {
+	for e, err := range drive.Client(t, nil, gopher.Load).List(t.Context(), reply(t, "\t$", "+-1\r\n.\r\n")+"1%09%09$") {
 		t.Errorf("got %+v, %v", e, err)
 	}
 	// An answer without a header is a plain menu.
 	n := 0
-	for e, err := range client(t, gopher.Options{}, nil).List(t.Context(), reply(t, "\t$", "0a\t/a\th.example\t70\r\n")+"1%09%09$") {
+	for e, err := range drive.Client(t, nil, gopher.Load).List(t.Context(), reply(t, "\t$", "0a\t/a\th.example\t70\r\n")+"1%09%09$") {
 		if n++; err != nil || e.Name != "a" {
 			t.Errorf("got %+v, %v", e, err)
 		}
@@ -158,7 +159,7 @@ func TestAttributesAreBounded(t *testing.T) {
 		t.Errorf("of an item: error %v", err)
 	}
 	var last error
-	for _, err := range client(t, gopher.Options{}, nil).List(t.Context(), reply(t, "\t$", block)+"1%09%09$") {
+	for _, err := range drive.Client(t, nil, gopher.Load).List(t.Context(), reply(t, "\t$", block)+"1%09%09$") {
 		last = err
 	}
 	if !errors.Is(last, fetch.ErrProtocol) {
@@ -177,13 +178,13 @@ func TestAView(t *testing.T) {
 		{"", "1/x%09%09+text/html%20De_DE"},
 		{"image/gif", "1/x%09%09+text/html%20De_DE"}, // what the URL says comes first
 	} {
-		resp, body, err := do(t, client(t, gopher.Options{}, nil), reply(t, "/x\t+text/html De_DE", answer)+tt.path, fetch.Request{View: tt.view})
+		body, resp, err := do(t, drive.Client(t, nil, gopher.Load), reply(t, "/x\t+text/html De_DE", answer)+tt.path, fetch.Request{View: tt.view})
 		if err != nil || body != "<p>Hi" || resp.Kind != fetch.KindObject || resp.ContentType != "text/html" {
 			t.Errorf("%+v %s: %q, %+v, %v", tt.view, tt.path, body, resp, err)
 		}
 	}
 	// The answer of a server that does not know views is what the type says.
-	resp, _, err := get(t, reply(t, "/x\t+text/html", "i\t\t\t\r\n")+"1/x%09%09+text/html")
+	_, resp, err := get(t, reply(t, "/x\t+text/html", "i\t\t\t\r\n")+"1/x%09%09+text/html")
 	if err != nil || resp.Kind != fetch.KindListing {
 		t.Errorf("%+v, %v", resp, err)
 	}
@@ -212,12 +213,12 @@ func TestTheViewOfARequest(t *testing.T) {
 		if tt.langs != "" {
 			req.Header = map[string][]string{"Accept-Language": {tt.langs}}
 		}
-		if _, _, err := do(t, client(t, gopher.Options{}, nil), base+"0/x%09%09+", req); err != nil {
+		if _, _, err := do(t, drive.Client(t, nil, gopher.Load), base+"0/x%09%09+", req); err != nil {
 			t.Errorf("%+v: %v", tt, err)
 		}
 	}
 	// Without a Gopher+ string in the URL nothing is asked for.
-	if _, _, err := do(t, client(t, gopher.Options{}, nil), reply(t, "/x", "a")+"0/x", fetch.Request{Accept: []string{"text/html"}}); err != nil {
+	if _, _, err := do(t, drive.Client(t, nil, gopher.Load), reply(t, "/x", "a")+"0/x", fetch.Request{Accept: []string{"text/html"}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -260,12 +261,12 @@ func TestAFormIsSentWithItsAnswers(t *testing.T) {
 	var mu sync.Mutex
 	var said strings.Builder
 	var rec fetchtest.Recording
-	c := client(t, gopher.Options{}, &fetch.Options{Recorder: fetch.JoinRecorders(rec.Recorder, fetch.RecordLines(func(_ bool, line string) {
+	c := drive.Client(t, &fetch.Options{Recorder: fetch.JoinRecorders(rec.Recorder, fetch.RecordLines(func(_ bool, line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		said.WriteString(line + "\n")
-	}))})
-	_, body, err := do(t, c, serve(t, "form")+"00/form%09%09%3F", fetch.Request{Form: map[string][]string{
+	}))}, gopher.With(gopher.Options{}))
+	body, _, err := do(t, c, serve(t, "form")+"00/form%09%09%3F", fetch.Request{Form: map[string][]string{
 		"Your name": {"Joe"},
 		"Password":  {"secret"},
 		"Remarks":   {"line one", "line two"},
@@ -278,7 +279,7 @@ func TestAFormIsSentWithItsAnswers(t *testing.T) {
 		!strings.Contains(trace, "\n AskP: Password\n") {
 		t.Errorf("trace %q", trace)
 	}
-	_, body, err = do(t, c, serve(t, "file")+"9/send%09%09%3F", fetch.Request{Form: map[string][]string{
+	body, _, err = do(t, c, serve(t, "file")+"9/send%09%09%3F", fetch.Request{Form: map[string][]string{
 		"Title": {"A file"}, "File": {"one\ntwo\n.\n"},
 	}})
 	if err != nil || body != "ok" {
@@ -305,13 +306,13 @@ func TestWrongAnswersAreNotSent(t *testing.T) {
 	} {
 		answers := good()
 		spoil(answers)
-		_, _, err := do(t, client(t, gopher.Options{}, nil), play(t, attributes)+"0/f%09%09%3F", fetch.Request{Form: answers})
+		_, _, err := do(t, drive.Client(t, nil, gopher.Load), play(t, attributes)+"0/f%09%09%3F", fetch.Request{Form: answers})
 		var form *fetch.FormError
 		if !errors.Is(err, fetch.ErrNeedForm) || !errors.As(err, &form) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	_, _, err := do(t, client(t, gopher.Options{}, nil), reply(t, "/x\t!", "text\r\n")+"0/x", fetch.Request{Form: good()})
+	_, _, err := do(t, drive.Client(t, nil, gopher.Load), reply(t, "/x\t!", "text\r\n")+"0/x", fetch.Request{Form: good()})
 	if !errors.Is(err, fetch.ErrNotRetrievable) {
 		t.Errorf("an item without a form: error %v", err)
 	}
@@ -324,11 +325,11 @@ func TestAnswersAsPeopleGiveThem(t *testing.T) {
 	const play2 = "-- attributes --\nC\"/f\\t!\\r\\n\"\nS: +-1\nS: +ASK:\nS:  Ask: Your Name:\nS:  AskL: Text\nS:  AskP: Word\nS: .\nS!close\n" +
 		"-- form --\nC\"/f\\t+\\t1\\r\\n\"\nC: +-1\nC: Joe\nC: 3\nC: one\nC: ..\nC: three\nC: ...\nC: .\nS: +-1\nS: thanks\nS: .\nS!close\n"
 	answers := map[string][]string{"your name": {"Joe"}, "TEXT:": {"one\r\n.\nthree\n"}, "Word": {".."}}
-	_, body, err := do(t, client(t, gopher.Options{}, nil), play(t, play2)+"0/f%09%09%3F", fetch.Request{Form: answers})
+	body, _, err := do(t, drive.Client(t, nil, gopher.Load), play(t, play2)+"0/f%09%09%3F", fetch.Request{Form: answers})
 	if err != nil || !strings.Contains(body, "thanks") {
 		t.Errorf("%q, %v", body, err)
 	}
-	_, _, err = do(t, client(t, gopher.Options{}, nil), play(t, play2[:strings.Index(play2, "-- form")])+"0/f%09%09%3F",
+	_, _, err = do(t, drive.Client(t, nil, gopher.Load), play(t, play2[:strings.Index(play2, "-- form")])+"0/f%09%09%3F",
 		fetch.Request{Form: map[string][]string{"Shoe": {"46"}}})
 	if err == nil || !strings.Contains(err.Error(), "there is no question 'Shoe'") {
 		t.Errorf("an unknown question: %v", err)
@@ -339,7 +340,7 @@ func TestAViewThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	const conversation = "-- view --\nC\"/x\\t+image/gif\\r\\n\"\nS: --1\nS: 1 admin\nS: '/views/doc' does not exist!!\nS: .\nS!close\n" +
 		"-- attributes --\nC\"/x\\t!\\r\\n\"\nS: +-1\nS: +VIEWS:\nS:  text/plain: <1k>\nS:  text/html De_DE: <2k>\nS: .\nS!close\n"
-	_, _, err := do(t, client(t, gopher.Options{}, nil), play(t, conversation)+"0/x", fetch.Request{View: "image/gif"})
+	_, _, err := do(t, drive.Client(t, nil, gopher.Load), play(t, conversation)+"0/x", fetch.Request{View: "image/gif"})
 	var e *fetch.Error
 	if !errors.As(err, &e) || e.Code != fetch.ErrNotFound || e.Hint != "its views: text/plain, text/html De_DE" {
 		t.Errorf("%v, %+v", err, e)
@@ -348,7 +349,7 @@ func TestAViewThatIsNotThere(t *testing.T) {
 
 func TestTheHintForASearchKnowsTheWeb(t *testing.T) {
 	t.Parallel()
-	c := client(t, gopher.Options{}, nil)
+	c := drive.Client(t, nil, gopher.Load)
 	for url, want := range map[string]string{
 		"gopher://h.example/7/search.sh":        "gopher://h.example/7/search.sh%09words",
 		"gopher://h.example/7/search.sh?pear":   "gopher://h.example/7/search.sh%09pear",

@@ -9,7 +9,7 @@ import (
 
 	ber "github.com/go-asn1-ber/asn1-ber"
 
-	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/drive"
 )
 
 // TestEntriesAreReadAsTheyCome has the server send one entry, the next when that has been read.
@@ -33,8 +33,7 @@ func TestEntriesAreReadAsTheyCome(t *testing.T) {
 		<-read
 		c.Write(append(next[5:], envelope(1, done(0))...))
 	}()
-	c := fetch.New(nil, Load)
-	defer c.Close()
+	c := drive.Client(t, nil, Load)
 	resp, err := c.Get(t.Context(), "ldap://"+l.Addr().String()+"/dc=x??sub")
 	if err != nil {
 		t.Fatal(err)
@@ -60,8 +59,7 @@ func TestTheWayOfReadingDoesNotMatter(t *testing.T) {
 		}
 		send(done(0))
 	})
-	c := fetch.New(nil, Load)
-	defer c.Close()
+	c := drive.Client(t, nil, Load)
 	var results [2]bytes.Buffer
 	for i, copyTo := range []func(io.Writer, io.Reader) (int64, error){
 		func(w io.Writer, r io.Reader) (int64, error) { return r.(io.WriterTo).WriteTo(w) },

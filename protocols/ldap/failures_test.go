@@ -2,13 +2,13 @@ package ldap
 
 import (
 	"context"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 )
 
 // conversations are retrievals with all that may come before a search.
@@ -57,12 +57,8 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 				o.TLS, o.Credentials = clientTLS, secret
 				c := fetch.New(o, With(tt.client))
 				defer c.Close()
-				resp, err := c.Do(t.Context(), &fetch.Request{URL: target(s.Addr, tt.secure, tt.login)})
-				if err != nil {
-					return nil, err
-				}
-				defer resp.Body.Close()
-				return io.ReadAll(resp.Body)
+				body, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: target(s.Addr, tt.secure, tt.login)}))
+				return []byte(body), err
 			}})
 		})
 	}

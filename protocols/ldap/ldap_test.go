@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
@@ -24,31 +24,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func client(t testing.TB, opts Options) *fetch.Client {
 	t.Helper()
-	c := fetch.New(&fetch.Options{TLS: clientTLS}, With(opts))
-	t.Cleanup(func() { c.Close() })
+	c := drive.Client(t, &fetch.Options{TLS: clientTLS}, With(opts))
 	return c
 }
 
-func get(t testing.TB, c *fetch.Client, url string) (string, error) {
-	t.Helper()
-	resp, err := c.Get(t.Context(), url)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return string(body), err
-}
-
 func list(t testing.TB, c *fetch.Client, url string) (lines []string, err error) {
-	t.Helper()
-	for e, err := range c.List(t.Context(), url) {
-		if err != nil {
-			return lines, err
-		}
+	entries, err := drive.List(t, c, url)
+	for _, e := range entries {
 		lines = append(lines, fmt.Sprintf("%v %s %s", e.Kind, e.Name, e.URL.URLPath()))
 	}
-	return lines, nil
+	return lines, err
 }
 
 // say answers every search with the same.
@@ -67,7 +52,7 @@ func TestEntriesAreLDIF(t *testing.T) {
 		reference("ldap://other/dc=u\nmail: x"),
 		found("cn=<b>,dc=t", "o", " x", "o", ":x", "o", "x "),
 		done(0)))
-	got, err := get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t?cn,%6Dail?sub?(cn=*)")
+	got, err := drive.Get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t?cn,%6Dail?sub?(cn=*)")
 	want := "version: 1\n\ndn: cn=Jane Doe,dc=t\ncn: Jane Doe\ndescription:: R3LDvMOfZQ==\njpegPhoto:: AAE=\nmail:\n" +
 		"sn;lang-de: " + strings.Repeat("x", 64) + "\n " + strings.Repeat("x", 75) + "\n " + strings.Repeat("x", 11) + "\n\n" +
 		"# search reference: ldap://other/dc=u\\nmail: x\n\ndn: cn=<b>,dc=t\no:: IHg=\no:: Ong=\no:: eCA=\n"
@@ -118,7 +103,7 @@ func TestResultsAreErrors(t *testing.T) {
 			"with an address": {ending(ldap.ApplicationSearchResultDone, code, "dc=t", "why")},
 		} {
 			s := start(t, false, say(ops...))
-			_, err := get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t")
+			_, err := drive.Get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t")
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != want && code != 10 || e.Retry != (want == fetch.ErrBusy) || code != 10 && e.Reply.Code != int(code) {
 				t.Errorf("%d %s: %v, want %v", code, name, err, want)
@@ -144,9 +129,7 @@ func TestWhatIsNoAnswerIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, false, say(tt.ops...))
-			if _, err := get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t"); !errors.Is(err, tt.want) {
-				t.Errorf("%v, want %v", err, tt.want)
-			}
+			drive.Fails(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t", tt.want)
 		})
 	}
 }
@@ -155,8 +138,7 @@ func TestReferralsAreFollowed(t *testing.T) {
 	t.Parallel()
 	last := start(t, false, say(found("dc=u", "o", "here"), done(0)))
 	s := start(t, false, say(ending(ldap.ApplicationSearchResultDone, 10, "", "", "ldap://"+last.Addr+"/dc=u")))
-	got, err := get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t")
-	if err != nil || !strings.Contains(got, "o: here") {
+	if got, err := drive.Get(t, client(t, Options{}), "ldap://"+s.Addr+"/dc=t"); err != nil || !strings.Contains(got, "o: here") {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -182,8 +164,7 @@ func TestLogins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, tt.scheme == "ldaps", say(found("dc=t", "o", "x"), done(0)))
-			_, err := get(t, client(t, tt.opts), tt.scheme+"://"+tt.login+s.Addr+"/dc=t"+tt.query)
-			if tt.want == "" && err != nil || tt.want != "" && !errors.Is(err, tt.want) {
+			if _, err := drive.Get(t, client(t, tt.opts), tt.scheme+"://"+tt.login+s.Addr+"/dc=t"+tt.query); tt.want == "" && err != nil || tt.want != "" && !errors.Is(err, tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
 			if log := strings.Join(s.Log(), "\n"); log != tt.log {
@@ -198,7 +179,7 @@ func TestAnotherPasswordIsTried(t *testing.T) {
 	s := start(t, true, say(found("dc=t", "o", "x"), done(0)))
 	var trace strings.Builder
 	var rec fetchtest.Recording
-	c := fetch.New(&fetch.Options{
+	c := drive.Client(t, &fetch.Options{
 		TLS:      clientTLS,
 		Recorder: fetch.JoinRecorders(rec.Recorder, fetch.RecordLines(func(_ bool, line string) { trace.WriteString(line + "\n") })),
 		Credentials: fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
@@ -208,8 +189,7 @@ func TestAnotherPasswordIsTried(t *testing.T) {
 			return fetch.Credential{Password: []string{"wrong", "secret"}[ch.Attempt-1]}, nil
 		}),
 	}, Load)
-	defer c.Close()
-	if _, err := get(t, c, "ldaps://"+s.Addr+"/dc=t????bindname=cn=joe"); err != nil {
+	if _, err := drive.Get(t, c, "ldaps://"+s.Addr+"/dc=t????bindname=cn=joe"); err != nil {
 		t.Error(err)
 	}
 	if rec.Shows("secret") || rec.Shows("wrong") || strings.Contains(trace.String(), "secret") || !strings.Contains(trace.String(), `search "dc=t"`) {
@@ -222,11 +202,8 @@ func TestTheConversationIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := start(t, false, say(found("dc=t", "o", "x", "cn", "y"), reference("ldap://h/dc=u"), done(0)))
 	var rec fetchtest.Recording
-	c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, Load)
-	defer c.Close()
-	if _, err := get(t, c, "ldap://"+s.Addr+"/dc=t"); err != nil {
-		t.Fatal(err)
-	}
+	c := drive.Client(t, &fetch.Options{Recorder: rec.Recorder}, Load)
+	drive.MustGet(t, c, "ldap://"+s.Addr+"/dc=t")
 	want := []string{`> search "dc=t" scope=base filter=(objectClass=*)`, `< entry "dc=t" with 2 attributes`,
 		`< reference to ["ldap://h/dc=u"]`, "< Success"}
 	if got := rec.Exchanges()[0].Lines; strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -241,9 +218,7 @@ func TestBadURLs(t *testing.T) {
 		"ldap:///dc=t", "ldap://127.0.0.1:1025/dc=t??three", "ldap://127.0.0.1:1025/dc=t???(cn=", "ldap://127.0.0.1:1025/dc=t????x?y",
 		"ldap://127.0.0.1:1025/dc=t????!x", "ldap://127.0.0.1:1025/a%0Ab", "ldap://127.0.0.1:1025/?%00", "ldap://127.0.0.1:1025/???%0D",
 	} {
-		if _, err := get(t, c, url); !errors.Is(err, fetch.ErrURL) {
-			t.Errorf("%s: %v", url, err)
-		}
+		drive.Fails(t, c, url, fetch.ErrURL)
 	}
 }
 

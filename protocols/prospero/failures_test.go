@@ -3,7 +3,6 @@ package prospero_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -11,6 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/prosperod"
 )
 
@@ -37,12 +37,8 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 			fetchtest.RunFailures(t, fetchtest.Failures{Datagrams: true, Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
 				c := fetch.New(o, quick)
 				defer c.Close()
-				resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(url(s.Addr, tt.name)), Op: tt.op})
-				if err != nil {
-					return nil, err
-				}
-				defer resp.Body.Close()
-				return io.ReadAll(resp.Body)
+				body, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(url(s.Addr, tt.name)), Op: tt.op}))
+				return []byte(body), err
 			}})
 		})
 	}

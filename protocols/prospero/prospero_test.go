@@ -22,6 +22,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/prosperod"
 	"github.com/urlget/urlget/internal/codec/ardp"
 	"github.com/urlget/urlget/protocols/prospero"
@@ -71,12 +72,6 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func client(t *testing.T, load ...fetch.Loader) *fetch.Client {
-	c := fetch.New(nil, load...)
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
 func TestEntriesLeadToWhereObjectsAre(t *testing.T) {
 	t.Parallel()
 	s := prosperod.Start(t, prosperod.Options{Links: map[string][]string{"/links": {
@@ -101,7 +96,7 @@ func TestEntriesLeadToWhereObjectsAre(t *testing.T) {
 		"LINK L EXTERNAL(AFTP,BINARY) old INTERNET-D ftp.example ASCII /pub/old 0",
 	}}})
 	got := map[string]string{}
-	for e, err := range client(t, quick).List(t.Context(), url(s.Addr, "/links")) {
+	for e, err := range drive.Client(t, nil, quick).List(t.Context(), url(s.Addr, "/links")) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +132,7 @@ func TestAFileElsewhereIsFollowed(t *testing.T) {
 	gopher := driver.Use("gopher", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		return &driver.Response{Meta: fetch.Meta{Size: -1}, Body: io.NopCloser(strings.NewReader(req.URL.String()))}, nil
 	}))
-	c := client(t, quick, gopher)
+	c := drive.Client(t, nil, quick, gopher)
 	for name, want := range map[string]string{"/moved": "it's here", "/away": "gopher://g.example/0/away"} {
 		resp, err := c.Get(t.Context(), url(s.Addr, name))
 		if err != nil {
@@ -156,7 +151,7 @@ func TestVersion1ServersAreAskedInTheirWay(t *testing.T) {
 	t.Parallel()
 	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"pub/pear.txt": {Data: make([]byte, 116)}}, Version1: true})
 	var got []string
-	for e, err := range client(t, quick).List(t.Context(), url(s.Addr, "/pub")) {
+	for e, err := range drive.Client(t, nil, quick).List(t.Context(), url(s.Addr, "/pub")) {
 		if err != nil || e.Size != 116 {
 			t.Errorf("%v, %v", e, err)
 		}
@@ -170,7 +165,7 @@ func TestVersion1ServersAreAskedInTheirWay(t *testing.T) {
 func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"dir/x": {}}})
-	c := client(t, quick)
+	c := drive.Client(t, nil, quick)
 	for u, code := range map[string]fetch.Code{
 		url(s.Addr, "/none"):                  fetch.ErrNotFound,
 		"prospero:///dir":                     fetch.ErrURL,
@@ -207,7 +202,7 @@ func TestWhatIsNoMessage(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			resp, err := client(t, quick).Get(t.Context(), url(answering(t, tt.list, tt.info), "/file"))
+			resp, err := drive.Client(t, nil, quick).Get(t.Context(), url(answering(t, tt.list, tt.info), "/file"))
 			switch {
 			case err != nil:
 			case resp.Entries != nil:
@@ -230,7 +225,7 @@ func TestForwardedToWhatIsNoPlace(t *testing.T) {
 	t.Parallel()
 	const nowhere = "FORWARDED INTERNET-D 'no host' ASCII /x 0\n"
 	server := answering(t, nowhere, nowhere)
-	if _, err := client(t, quick).Get(t.Context(), url(server, "/file")); !errors.Is(err, fetch.ErrRedirect) {
+	if _, err := drive.Client(t, nil, quick).Get(t.Context(), url(server, "/file")); !errors.Is(err, fetch.ErrRedirect) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -277,7 +272,7 @@ func unused(t *testing.T) string {
 
 func TestExplainTellsTheRequests(t *testing.T) {
 	t.Parallel()
-	x, err := client(t, quick).Explain(&fetch.Request{URL: uri.MustParse("prospero://h//srv/pub/pear.txt;object-version=2")})
+	x, err := drive.Client(t, nil, quick).Explain(&fetch.Request{URL: uri.MustParse("prospero://h//srv/pub/pear.txt;object-version=2")})
 	if err != nil || !strings.Contains(strings.Join(x.Steps, "\n"), "GET-OBJECT-INFO CONTENTS ASCII /srv/pub/pear.txt 2") {
 		t.Errorf("%q, %v", x.Steps, err)
 	}
@@ -294,7 +289,7 @@ func TestUnionLinks(t *testing.T) {
 			"LINK U DIRECTORY gone " + place + "/nowhere 0", "LINK L FILE last " + place + "/last 0"},
 		"/loop": {"LINK U DIRECTORY again " + place + "/loop 0"},
 	}})
-	c := client(t, quick)
+	c := drive.Client(t, nil, quick)
 	var names []string
 	for e, err := range c.List(t.Context(), url(s.Addr, "/union")) {
 		if err != nil {
@@ -318,7 +313,7 @@ func TestAFileHasItsTime(t *testing.T) {
 	t.Parallel()
 	when := time.Date(1994, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("abc"), ModTime: when}}})
-	c := client(t, quick)
+	c := drive.Client(t, nil, quick)
 	resp, err := c.Get(t.Context(), url(s.Addr, "/a.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -338,7 +333,7 @@ func TestAttributesWithoutEnd(t *testing.T) {
 			lines = append(lines, "ATTRIBUTE "+strings.ReplaceAll(attribute, "%d", strconv.Itoa(i)))
 		}
 		s := prosperod.Start(t, prosperod.Options{Links: map[string][]string{"/links": lines}, Attributes: map[string][]string{"/object": lines[1:]}})
-		c := client(t, quick)
+		c := drive.Client(t, nil, quick)
 		var last error
 		for _, err := range c.List(t.Context(), url(s.Addr, "/links")) {
 			last = err
@@ -385,9 +380,8 @@ func TestNoServerKeepsAClient(t *testing.T) {
 				}
 			}()
 			var log strings.Builder
-			c := fetch.New(&fetch.Options{Timeouts: fetch.Timeouts{Reply: 300 * time.Millisecond},
+			c := drive.Client(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 300 * time.Millisecond},
 				Logger: slog.New(slog.NewTextHandler(&log, nil))}, quick)
-			defer c.Close()
 			start := time.Now()
 			resp, err := c.Get(t.Context(), url(conn.LocalAddr().String(), "/a"))
 			if err == nil {
@@ -409,12 +403,11 @@ func TestTheTraceHasBothDirections(t *testing.T) {
 	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"a.txt": {Data: []byte("abc\nATTRIBUTE x\n")}}})
 	var mu sync.Mutex
 	var lines []string
-	c := fetch.New(&fetch.Options{Recorder: fetch.RecordLines(func(sent bool, line string) {
+	c := drive.Client(t, &fetch.Options{Recorder: fetch.RecordLines(func(sent bool, line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		lines = append(lines, map[bool]string{true: "> ", false: "< "}[sent]+line)
 	})}, quick)
-	defer c.Close()
 	resp, err := c.Get(t.Context(), url(s.Addr, "/a.txt"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/waisd"
 	"github.com/urlget/urlget/internal/codec/apdu"
@@ -75,23 +76,16 @@ var library = fstest.MapFS{
 func TestASearchListsWhatMatches(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
-	c := fetch.New(nil, wais.Load)
-	defer c.Close()
+	c := drive.Client(t, nil, wais.Load)
 	got := map[string]string{}
 	for e, err := range c.List(t.Context(), "wais://"+s.Addr+"/fruit?pear") {
 		if err != nil {
 			t.Fatal(err)
 		}
 		got[e.Name] = e.ContentType
-		resp, err := c.Get(t.Context(), e.URL.String())
-		if err != nil {
-			t.Fatal(err)
+		if body := drive.MustGet(t, c, e.URL.String()); int64(len(body)) != e.Size {
+			t.Errorf("%s: %d bytes; the entry says %d", e.Name, len(body), e.Size)
 		}
-		body, err := io.ReadAll(resp.Body)
-		if int64(len(body)) != e.Size || err != nil {
-			t.Errorf("%s: %d bytes, %v; the entry says %d", e.Name, len(body), err, e.Size)
-		}
-		resp.Body.Close()
 	}
 	if d := cmp.Diff(map[string]string{"pear.txt   /fruit": "text/plain", "logo.gif   /fruit": "image/gif"}, got); d != "" {
 		t.Error(d)
@@ -101,8 +95,7 @@ func TestASearchListsWhatMatches(t *testing.T) {
 func TestAnEmptySearchListsNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
-	c := fetch.New(nil, wais.Load)
-	defer c.Close()
+	c := drive.Client(t, nil, wais.Load)
 	for e, err := range c.List(t.Context(), "wais://"+s.Addr+"/fruit?zebra") {
 		t.Errorf("%v, %v", e, err)
 	}
@@ -111,8 +104,7 @@ func TestAnEmptySearchListsNothing(t *testing.T) {
 func TestAServerListsItsDatabases(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
-	c := fetch.New(nil, wais.Load)
-	defer c.Close()
+	c := drive.Client(t, nil, wais.Load)
 	var names []string
 	for e, err := range c.List(t.Context(), "wais://"+s.Addr+"/") {
 		if err != nil {
@@ -129,15 +121,12 @@ func TestAServerListsItsDatabases(t *testing.T) {
 func TestADatabaseDescribesItself(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
-	c := fetch.New(nil, wais.Load)
-	defer c.Close()
-	resp, err := c.Get(t.Context(), "wais://"+s.Addr+"/fruit")
+	c := drive.Client(t, nil, wais.Load)
+	body, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse("wais://" + s.Addr + "/fruit")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || !strings.HasPrefix(string(body), "(:source") || resp.ContentType != "application/x-wais-source" || resp.Name != "fruit.src" {
+	if !strings.HasPrefix(body, "(:source") || resp.ContentType != "application/x-wais-source" || resp.Name != "fruit.src" {
 		t.Errorf("%q, %v as %s named %q", body, err, resp.ContentType, resp.Name)
 	}
 }
@@ -145,8 +134,7 @@ func TestADatabaseDescribesItself(t *testing.T) {
 func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
-	c := fetch.New(nil, wais.Load)
-	defer c.Close()
+	c := drive.Client(t, nil, wais.Load)
 	for name, tt := range map[string]struct {
 		url  string
 		code fetch.Code
@@ -166,8 +154,7 @@ func TestWhatIsNotThere(t *testing.T) {
 func TestARangeBeyondTheEnd(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
-	c := fetch.New(nil, wais.Load)
-	defer c.Close()
+	c := drive.Client(t, nil, wais.Load)
 	for offset, want := range map[int64]error{25: fetch.ErrRange, 26: fetch.ErrRange, 24: nil} {
 		resp, err := c.Do(t.Context(), &fetch.Request{
 			URL: uri.MustParse(s.Document("fruit", "pear.txt")), Range: fetch.Range{Offset: offset}})
@@ -183,8 +170,7 @@ func TestARangeBeyondTheEnd(t *testing.T) {
 func TestTheTypeIsChosenByPreference(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
-	c := fetch.New(nil, wais.Load)
-	defer c.Close()
+	c := drive.Client(t, nil, wais.Load)
 	u := uri.MustParse(strings.Replace(s.Document("fruit", "pear.txt"), "/TEXT/", "/PS,TEXT/", 1))
 	for accept, want := range map[string]string{
 		"": "application/postscript", "text/plain": "text/plain", "image/gif": "application/postscript"} {
@@ -242,15 +228,9 @@ func TestHowServersAreOdd(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := fetch.New(nil, wais.Load)
-			defer c.Close()
-			var body []byte
-			resp, err := c.Get(t.Context(), "wais://"+serveOnce(t, tt.answers...)+"/db/TEXT/id")
-			if err == nil {
-				body, err = io.ReadAll(resp.Body)
-				resp.Body.Close()
-			}
-			if string(body) != tt.want || !errors.Is(err, tt.err) {
+			c := drive.Client(t, nil, wais.Load)
+			body, err := drive.Get(t, c, "wais://"+serveOnce(t, tt.answers...)+"/db/TEXT/id")
+			if body != tt.want || !errors.Is(err, tt.err) {
 				t.Errorf("%d bytes, %v; want %d, %v", len(body), err, len(tt.want), tt.err)
 			}
 		})
@@ -281,8 +261,7 @@ func TestTheSizeInTheURLIsHeld(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := fetch.New(nil, wais.Load)
-			defer c.Close()
+			c := drive.Client(t, nil, wais.Load)
 			var body []byte
 			resp, err := c.Get(t.Context(), "wais://"+serveOnce(t, tt.answers...)+"/db/TEXT/"+tt.size+"1=h;2=db;3=0%200%20x/pear.txt;")
 			if err == nil {
@@ -302,8 +281,7 @@ func TestTheSizeInTheURLIsHeld(t *testing.T) {
 func TestAViewThatIsDemanded(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
-	c := fetch.New(nil, wais.Load)
-	defer c.Close()
+	c := drive.Client(t, nil, wais.Load)
 	u := uri.MustParse(strings.Replace(s.Document("fruit", "pear.txt"), "/TEXT/", "/PS,TEXT/", 1))
 	for view, want := range map[string]string{"text/plain": "text/plain", "text": "text/plain", "image/gif": ""} {
 		resp, err := c.Do(t.Context(), &fetch.Request{URL: u, View: view})
@@ -326,8 +304,7 @@ func TestAViewThatIsDemanded(t *testing.T) {
 
 func TestExplainTellsTheMessages(t *testing.T) {
 	t.Parallel()
-	c := fetch.New(nil, wais.Load)
-	defer c.Close()
+	c := drive.Client(t, nil, wais.Load)
 	for url, want := range map[string]string{
 		"wais://h/db?a+b":     `SEARCH type 3 in database "db" for "a b"`,
 		"wais://h/":           `SEARCH type 3 in the directory of databases for "source"`,
@@ -346,8 +323,7 @@ func TestTheConversationIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := start(t, library)
 	var rec fetchtest.Recording
-	c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, wais.Load)
-	defer c.Close()
+	c := drive.Client(t, &fetch.Options{Recorder: rec.Recorder}, wais.Load)
 	for _, url := range []string{"wais://" + s.Addr + "/fruit?pear", s.Document("tools", "saw.txt"), "wais://" + s.Addr + "/nothing?x"} {
 		if resp, err := c.Get(t.Context(), url); err == nil {
 			io.Copy(io.Discard, resp.Body)

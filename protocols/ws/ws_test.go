@@ -21,6 +21,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/ws"
 )
 
@@ -83,13 +84,6 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return c, rw, err
 }
 
-func newClient(t testing.TB, o *fetch.Options, opts ws.Options) *fetch.Client {
-	t.Helper()
-	c := fetch.New(o, ws.With(opts))
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
 func dial(t testing.TB, c *fetch.Client, rawURL string) *fetch.Session {
 	t.Helper()
 	s, err := c.Dial(t.Context(), rawURL)
@@ -116,7 +110,7 @@ func echo(ctx context.Context, c *websocket.Conn) {
 
 func TestMessages(t *testing.T) {
 	t.Parallel()
-	s := dial(t, newClient(t, nil, ws.Options{}), serve(t, echo)).ReadWriteCloser.(fetch.Messenger)
+	s := dial(t, drive.Client(t, nil, ws.Load), serve(t, echo)).ReadWriteCloser.(fetch.Messenger)
 	big := strings.Repeat("0123456789", 100_000)
 	for _, m := range []fetch.Message{{Text: true}, {Text: true, Data: []byte("täxt")}, {Data: []byte("\xff\x00")}, {}, {Text: true, Data: []byte(big)}} {
 		if err := s.Send(m); err != nil {
@@ -139,7 +133,7 @@ func TestMessages(t *testing.T) {
 
 func TestBytes(t *testing.T) {
 	t.Parallel()
-	s := dial(t, newClient(t, nil, ws.Options{}), serve(t, echo))
+	s := dial(t, drive.Client(t, nil, ws.Load), serve(t, echo))
 	for _, text := range []string{"one", "", "\xff\n", "bye"} {
 		if n, err := io.WriteString(s, text); n != len(text) || err != nil {
 			t.Fatal(n, err)
@@ -158,7 +152,7 @@ func TestHowASessionEnds(t *testing.T) {
 		1008: fetch.ErrRefused, 1009: fetch.ErrRefused, 1011: fetch.ErrServer, 1012: fetch.ErrBusy, 1013: fetch.ErrBusy,
 		3000: fetch.ErrAuth, 3003: fetch.ErrRefused, 4321: fetch.ErrServer,
 	} {
-		s := dial(t, newClient(t, nil, ws.Options{}), serve(t, func(ctx context.Context, c *websocket.Conn) {
+		s := dial(t, drive.Client(t, nil, ws.Load), serve(t, func(ctx context.Context, c *websocket.Conn) {
 			c.Write(ctx, websocket.MessageText, []byte("x"))
 			c.Close(code, "")
 		}))
@@ -182,7 +176,7 @@ func TestHowASessionEnds(t *testing.T) {
 		"\x82\x7e\x00\x21" + strings.Repeat("x", 33): fetch.ErrTooLarge,
 		"\x82\x7f\xff\xff\xff\xff\xff\xff\xff\xff":   fetch.ErrProtocol,
 	} {
-		s := dial(t, newClient(t, nil, ws.Options{MaxMessage: 32}), raw(t, after))
+		s := dial(t, drive.Client(t, nil, ws.With(ws.Options{MaxMessage: 32})), raw(t, after))
 		if got, err := io.ReadAll(s); len(got) > 0 || fetch.CodeOf(err) != want {
 			t.Errorf("%.20q: %q, %v, want %q", after, got, err, want)
 		}
@@ -199,7 +193,7 @@ func TestWhatCameIsKeptWhenNothingCanBeSent(t *testing.T) {
 			c.CloseNow()
 		}
 	})
-	s := dial(t, newClient(t, nil, ws.Options{}), u).ReadWriteCloser.(fetch.Messenger)
+	s := dial(t, drive.Client(t, nil, ws.Load), u).ReadWriteCloser.(fetch.Messenger)
 	if m, err := s.Receive(); string(m.Data) != "first" || err != nil {
 		t.Fatalf("%q, %v", m.Data, err)
 	}
@@ -249,7 +243,7 @@ func TestHandshakes(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := newClient(t, nil, ws.Options{}).Dial(t.Context(), start(t, tt.h))
+			_, err := drive.Client(t, nil, ws.Load).Dial(t.Context(), start(t, tt.h))
 			if fetch.CodeOf(err) != tt.code {
 				t.Fatalf("%v, want %q", err, tt.code)
 			}
@@ -276,7 +270,7 @@ func TestRefusalsThatDoNotEnd(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	o := fetch.Options{Timeouts: fetch.Timeouts{Idle: -1, Reply: -1}}
-	_, err := newClient(t, &o, ws.Options{}).Dial(ctx, u)
+	_, err := drive.Client(t, &o, ws.Load).Dial(ctx, u)
 	var e *fetch.Error
 	if !errors.As(err, &e) || e.Code != fetch.ErrNotFound || string(e.Body) != "why" || ctx.Err() != nil {
 		t.Errorf("%v", err)
@@ -304,7 +298,7 @@ func TestWhatIsAsked(t *testing.T) {
 		}
 	})
 	jar, _ := cookiejar.New(nil)
-	c := newClient(t, nil, ws.Options{Jar: jar})
+	c := drive.Client(t, nil, ws.With(ws.Options{Jar: jar}))
 	resp, err := c.Do(t.Context(), &fetch.Request{Op: fetch.OpDial, URL: uri.MustParse(strings.Replace(u, "//", "//joe:secret@", 1) + "/a%20b?q=%2F"),
 		Header: map[string][]string{"Sec-WebSocket-Protocol": {"chat.v1, chat.v2"}, "X-Mine": {"yes"}}})
 	if err != nil {
@@ -330,13 +324,13 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	})
 	var mu sync.Mutex
 	var sent strings.Builder
-	c := newClient(t, &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Recording {
+	c := drive.Client(t, &fetch.Options{Recorder: func(context.Context, *fetch.Request) *fetch.Recording {
 		return &fetch.Recording{Sent: func(_ int, p []byte) {
 			mu.Lock()
 			defer mu.Unlock()
 			sent.Write(p)
 		}}
-	}}, ws.Options{})
+	}}, ws.With(ws.Options{}))
 	header := make(map[string][]string)
 	for _, name := range names {
 		header[name] = []string{"secret of " + name}
@@ -366,14 +360,14 @@ func TestPasswordsAreTriedThreeTimes(t *testing.T) {
 	o := fetch.Options{Credentials: fetch.CredentialsFunc(func(context.Context, fetch.Challenge) (fetch.Credential, error) {
 		return fetch.Credential{User: "joe", Password: "wrong"}, nil
 	})}
-	if _, err := newClient(t, &o, ws.Options{}).Dial(t.Context(), u); !errors.Is(err, fetch.ErrAuth) || tried.Load() != 3 {
+	if _, err := drive.Client(t, &o, ws.Load).Dial(t.Context(), u); !errors.Is(err, fetch.ErrAuth) || tried.Load() != 3 {
 		t.Errorf("after %d: %v", tried.Load(), err)
 	}
 }
 
 func TestRefusesBeforeAsking(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, nil, ws.Options{})
+	c := drive.Client(t, nil, ws.Load)
 	for _, tt := range []struct {
 		url    string
 		op     fetch.Op
@@ -402,7 +396,7 @@ func TestClose(t *testing.T) {
 		_, _, err := c.Read(ctx)
 		told <- err
 	})
-	s := dial(t, newClient(t, nil, ws.Options{}), u)
+	s := dial(t, drive.Client(t, nil, ws.Load), u)
 	read := make(chan error, 1)
 	go func() {
 		_, err := s.Read(make([]byte, 1))
@@ -417,7 +411,7 @@ func TestClose(t *testing.T) {
 	}
 	hang := make(chan struct{})
 	defer close(hang)
-	s = dial(t, newClient(t, nil, ws.Options{}), serve(t, func(context.Context, *websocket.Conn) { <-hang }))
+	s = dial(t, drive.Client(t, nil, ws.Load), serve(t, func(context.Context, *websocket.Conn) { <-hang }))
 	blocked := make(chan error, 1)
 	go func() {
 		for {
@@ -434,7 +428,7 @@ func TestClose(t *testing.T) {
 func TestContextEndsReads(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s, err := newClient(t, nil, ws.Options{}).Dial(ctx, serve(t, echo))
+	s, err := drive.Client(t, nil, ws.Load).Dial(ctx, serve(t, echo))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -451,7 +445,7 @@ func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	const idle = 2 * time.Second
 	o := fetch.Options{Timeouts: fetch.Timeouts{Idle: idle, Reply: 20 * time.Second}}
-	s := dial(t, newClient(t, &o, ws.Options{}), serve(t, func(ctx context.Context, c *websocket.Conn) {
+	s := dial(t, drive.Client(t, &o, ws.Load), serve(t, func(ctx context.Context, c *websocket.Conn) {
 		ctx = c.CloseRead(ctx)
 		time.AfterFunc(3*idle, func() { c.Write(ctx, websocket.MessageText, []byte("x")); c.Close(1000, "") })
 		<-ctx.Done()
@@ -461,7 +455,7 @@ func TestKeepAlive(t *testing.T) {
 	}
 	hang := make(chan struct{})
 	defer close(hang)
-	s = dial(t, newClient(t, &o, ws.Options{}), serve(t, func(context.Context, *websocket.Conn) { <-hang }))
+	s = dial(t, drive.Client(t, &o, ws.Load), serve(t, func(context.Context, *websocket.Conn) { <-hang }))
 	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, fetch.ErrNetwork) {
 		t.Errorf("%v", err)
 	}
@@ -469,7 +463,7 @@ func TestKeepAlive(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	x, err := newClient(t, nil, ws.Options{}).Explain(&fetch.Request{URL: uri.MustParse("wss://joe:pw@h.example/a?b"), Op: fetch.OpDial,
+	x, err := drive.Client(t, nil, ws.Load).Explain(&fetch.Request{URL: uri.MustParse("wss://joe:pw@h.example/a?b"), Op: fetch.OpDial,
 		Header: map[string][]string{"Origin": {"https://o.example"}}})
 	if got := strings.Join(x.Steps, "\n"); err != nil || got != "GET /a?b HTTP/1.1\nHost: h.example\nUpgrade: websocket\nOrigin: https://o.example\nexchange messages" {
 		t.Errorf("%q, %v", got, err)

@@ -1,12 +1,12 @@
 package z3950
 
 import (
-	"io"
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/z3950d"
 )
 
@@ -39,12 +39,8 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 			fetchtest.RunFailures(t, fetchtest.Failures{Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
 				c := fetch.New(o, With(Options{AllowPlaintext: true}))
 				defer c.Close()
-				resp, err := c.Do(t.Context(), &fetch.Request{URL: conversationURL(tt.path, host), Op: tt.op, View: tt.view})
-				if err != nil {
-					return nil, err
-				}
-				defer resp.Body.Close()
-				return io.ReadAll(resp.Body)
+				body, err := drive.Read(c.Do(t.Context(), &fetch.Request{URL: conversationURL(tt.path, host), Op: tt.op, View: tt.view}))
+				return []byte(body), err
 			}})
 		})
 	}

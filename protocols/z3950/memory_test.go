@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/z3950d"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestListingMemory(t *testing.T) {
 	const count = 10_000
 	s, host := start(t, z3950d.Options{Synthetic: count})
-	c := client(t)
+	c := drive.Client(t, nil, Load)
 	n := 0
 	fetchtest.LiveHeap(t, 24<<20, func() {
 		for e, err := range c.List(t.Context(), "z39.50s://"+host+"/many?record") {
@@ -43,7 +44,7 @@ func TestListingMemory(t *testing.T) {
 func TestRecordMemory(t *testing.T) {
 	const size = 32 << 20
 	_, host := start(t, z3950d.Options{Tree: fstest.MapFS{"db/x.xml": {Data: make([]byte, size)}}})
-	c := client(t)
+	c := drive.Client(t, nil, Load)
 	resp, err := c.Get(t.Context(), "z39.50r://"+host+"/db?x.xml")
 	if err != nil {
 		t.Fatal(err)

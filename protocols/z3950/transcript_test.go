@@ -8,6 +8,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/integration/lab"
 	codec "github.com/urlget/urlget/internal/codec/z3950"
 	"github.com/urlget/urlget/internal/transcript"
@@ -50,10 +51,9 @@ func TestTranscripts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := func(addr string) {
-				c := fetch.New(nil, Load)
-				defer c.Close()
+				c := drive.Client(t, nil, Load)
 				at := func(text string) string { return strings.ReplaceAll(text, "HOST", addr) }
-				_, got, err := read(t.Context(), c, &fetch.Request{URL: uri.MustParse(at(tt.url)), Op: tt.op})
+				got, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(at(tt.url)), Op: tt.op})
 				if got != at(tt.want) || fetch.CodeOf(err) != tt.code {
 					t.Errorf("%q, %v", got, err)
 				}

@@ -1,10 +1,8 @@
 package z3950
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/z3950d"
 	"github.com/urlget/urlget/internal/codec/marc"
@@ -39,17 +38,6 @@ var library = fstest.MapFS{
 	"tools/pear x.txt": {Data: []byte("No tool.\n")},
 }
 
-// read performs one request and reads what comes.
-func read(ctx context.Context, c *fetch.Client, req *fetch.Request) (*fetch.Response, string, error) {
-	resp, err := c.Do(ctx, req)
-	if err != nil {
-		return nil, "", err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return resp, string(text), err
-}
-
 func start(t testing.TB, opts z3950d.Options) (s *z3950d.Server, host string) {
 	t.Helper()
 	if opts.Tree == nil {
@@ -57,12 +45,6 @@ func start(t testing.TB, opts z3950d.Options) (s *z3950d.Server, host string) {
 	}
 	s = z3950d.Start(t, opts)
 	return s, s.Addr
-}
-
-func client(t testing.TB) *fetch.Client {
-	c := fetch.New(nil, Load)
-	t.Cleanup(func() { c.Close() })
-	return c
 }
 
 func TestURLs(t *testing.T) {
@@ -137,7 +119,7 @@ func TestASearchListsWhatMatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, host := start(t, opts)
-			c := client(t)
+			c := drive.Client(t, nil, Load)
 			var got []string
 			for e, err := range c.List(t.Context(), "z39.50s://"+host+"/fruit+tools?e") {
 				if err != nil {
@@ -148,7 +130,7 @@ func TestASearchListsWhatMatches(t *testing.T) {
 				if e.Kind == fetch.EntryError {
 					continue
 				}
-				if _, text, err := read(t.Context(), c, &fetch.Request{URL: e.URL}); err != nil || text == "" && e.Name != "record 1" {
+				if text, _, err := drive.Do(t, c, &fetch.Request{URL: e.URL}); err != nil || text == "" && e.Name != "record 1" {
 					t.Errorf("%s: %q, %v", e.URL, text, err)
 				}
 			}
@@ -169,7 +151,7 @@ func TestASearchListsWhatMatches(t *testing.T) {
 func TestTitlesOfMARCAndXML(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
-	c := client(t)
+	c := drive.Client(t, nil, Load)
 	for query, want := range map[string]string{
 		"pear.mrc":  "The pear tree : a fruit | Gardener, Ann | usmarc application/marc",
 		"plum.xml":  "Plums & jam | Cook, B. | xml application/xml",
@@ -192,7 +174,7 @@ func TestTitlesOfMARCAndXML(t *testing.T) {
 func TestRecordsComeAsTheyAre(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
-	c := client(t)
+	c := drive.Client(t, nil, Load)
 	fields := "LDR    00135nam a2200061   4500\n001    pear1\n100 1  $a Gardener, Ann,\n245 14 $a The pear tree : $b a fruit / $c by A. Gardener.\n"
 	for _, tt := range []struct{ path, view, want, media, name string }{
 		{"z39.50r://$/fruit?pear.mrc", "", string(pear), "application/marc", "pear.mrc"},
@@ -206,7 +188,7 @@ func TestRecordsComeAsTheyAre(t *testing.T) {
 		{"z39.50r://$/fruit?note.txt", "text", "\n  A note on pears.\nMore.\n", "text/plain", "note.txt"},
 	} {
 		u := uri.MustParse(strings.Replace(tt.path, "$", host, 1))
-		resp, got, err := read(t.Context(), c, &fetch.Request{URL: u, View: tt.view})
+		got, resp, err := drive.Do(t, c, &fetch.Request{URL: u, View: tt.view})
 		if err != nil || got != tt.want || resp.ContentType != tt.media || resp.Name != tt.name || resp.Header.Get("Database") != "fruit" {
 			t.Errorf("%s as %q: %q, %v; %+v", tt.path, tt.view, got, err, resp)
 			continue
@@ -222,7 +204,7 @@ func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
 	_, few := start(t, z3950d.Options{NoUse: codec.UseTitle})
-	c := client(t)
+	c := drive.Client(t, nil, Load)
 	for _, tt := range []struct {
 		url  string
 		op   fetch.Op
@@ -243,7 +225,7 @@ func TestWhatIsNotThere(t *testing.T) {
 		{"z39.50r://" + few + "/fruit?pear.mrc", fetch.OpGet, "", fetch.ErrRefused},
 		{"z39.50s://" + few + "/fruit?@attr+1=12+x", fetch.OpList, "", fetch.ErrRefused},
 	} {
-		_, _, err := read(t.Context(), c, &fetch.Request{URL: uri.MustParse(tt.url), Op: tt.op, View: tt.view})
+		_, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(tt.url), Op: tt.op, View: tt.view})
 		if !errors.Is(err, tt.code) {
 			t.Errorf("%v %s: %v, want %v", tt.op, tt.url, err, tt.code)
 		}
@@ -263,9 +245,7 @@ func TestHowADocumentIsSought(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, host := start(t, z3950d.Options{NoUse: tt.noUse})
-			if _, _, err := read(t.Context(), client(t), &fetch.Request{URL: uri.MustParse("z39.50r://" + host + "/fruit?note.txt")}); err != nil {
-				t.Fatal(err)
-			}
+			drive.MustGet(t, drive.Client(t, nil, Load), "z39.50r://"+host+"/fruit?note.txt")
 			var searches []string
 			for _, line := range s.Log() {
 				if strings.HasPrefix(line, "SEARCH") {
@@ -284,10 +264,10 @@ func TestASessionURLNamesWordsOrADocument(t *testing.T) {
 	t.Parallel()
 	s, host := start(t, z3950d.Options{Tree: fstest.MapFS{"db/a": {Data: []byte("words")}}, NoUse: codec.UseDocID})
 	n := 0
-	for e, err := range client(t).List(t.Context(), "z39.50s://"+host+"/db?nothing") {
+	for e, err := range drive.Client(t, nil, Load).List(t.Context(), "z39.50s://"+host+"/db?nothing") {
 		t.Errorf("%v, %v", e, err)
 	}
-	for e, err := range client(t).List(t.Context(), "z39.50s://"+host+"/db?words") {
+	for e, err := range drive.Client(t, nil, Load).List(t.Context(), "z39.50s://"+host+"/db?words") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +282,7 @@ func TestASessionURLNamesWordsOrADocument(t *testing.T) {
 func TestWordsAndDatabasesAreListed(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{Explain: true, Synthetic: 350})
-	c := client(t)
+	c := drive.Client(t, nil, Load)
 	list := func(path string) (lines []string) {
 		for e, err := range c.List(t.Context(), "z39.50s://"+host+path) {
 			if err != nil {
@@ -330,7 +310,7 @@ func TestWordsAndDatabasesAreListed(t *testing.T) {
 func TestASearchHasMetadata(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
-	meta, err := client(t).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("z39.50s://" + host + "/fruit?pear")})
+	meta, err := drive.Client(t, nil, Load).Stat(t.Context(), &fetch.Request{URL: uri.MustParse("z39.50s://" + host + "/fruit?pear")})
 	if err != nil || meta.Kind != fetch.KindListing || meta.Header.Get("Hits") != "2" {
 		t.Errorf("%+v, %v", meta, err)
 	}
@@ -339,11 +319,9 @@ func TestASearchHasMetadata(t *testing.T) {
 func TestASessionIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	s, host := start(t, z3950d.Options{})
-	c := client(t)
+	c := drive.Client(t, nil, Load)
 	for i := range 4 {
-		if _, _, err := read(t.Context(), c, &fetch.Request{URL: uri.MustParse(fmt.Sprintf("z39.50s://%s/fruit?e;item=%d", host, i+1))}); err != nil {
-			t.Fatal(err)
-		}
+		drive.MustGet(t, c, fmt.Sprintf("z39.50s://%s/fruit?e;item=%d", host, i+1))
 	}
 	searches := 0
 	for _, line := range s.Log() {
@@ -355,7 +333,7 @@ func TestASessionIsUsedAgain(t *testing.T) {
 		t.Errorf("%d connections and %d searches", s.Accepted(), searches)
 	}
 	s.CloseClientConnections()
-	if _, _, err := read(t.Context(), c, &fetch.Request{URL: uri.MustParse("z39.50s://" + host + "/fruit?e;item=1")}); err != nil {
+	if _, err := drive.Get(t, c, "z39.50s://"+host+"/fruit?e;item=1"); err != nil {
 		t.Errorf("after the server has closed the session: %v", err)
 	}
 }
@@ -363,11 +341,11 @@ func TestASessionIsUsedAgain(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{Synthetic: 100})
-	c := client(t)
+	c := drive.Client(t, nil, Load)
 	var wg sync.WaitGroup
 	for i := range 64 {
 		wg.Go(func() {
-			_, got, err := read(t.Context(), c, &fetch.Request{URL: uri.MustParse(fmt.Sprintf("z39.50r://%s/many?%d", host, i+1))})
+			got, err := drive.Get(t, c, fmt.Sprintf("z39.50r://%s/many?%d", host, i+1))
 			if want := fmt.Sprintf("record %d of many\n", i+1); got != want || err != nil {
 				t.Errorf("%q, %v", got, err)
 			}
@@ -392,7 +370,7 @@ func TestLogins(t *testing.T) {
 	} {
 		var rec fetchtest.Recording
 		c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, With(tt.opts))
-		_, _, err := read(t.Context(), c, &fetch.Request{URL: uri.MustParse("z39.50r://" + tt.login + host + "/fruit?note.txt")})
+		_, err := drive.Get(t, c, "z39.50r://"+tt.login+host+"/fruit?note.txt")
 		c.Close()
 		var e *fetch.Error
 		if fetch.CodeOf(err) != tt.code || errors.As(err, &e) && e.Reason.Kind != tt.kind {
@@ -461,7 +439,7 @@ func TestHowServersAreOdd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			resp, got, err := read(t.Context(), client(t), &fetch.Request{URL: uri.MustParse("z39.50r://" + serveOnce(t, tt.answers...) + "/db?id")})
+			got, resp, err := drive.Do(t, drive.Client(t, nil, Load), &fetch.Request{URL: uri.MustParse("z39.50r://" + serveOnce(t, tt.answers...) + "/db?id")})
 			if got != tt.want || !errors.Is(err, tt.err) {
 				t.Errorf("%q, %v, %+v; want %q, %v", got, err, resp, tt.want, tt.err)
 			}
@@ -471,7 +449,7 @@ func TestHowServersAreOdd(t *testing.T) {
 
 func TestExplainTellsTheMessages(t *testing.T) {
 	t.Parallel()
-	c := client(t)
+	c := drive.Client(t, nil, Load)
 	for url, want := range map[string]string{
 		"z39.50r://h/db?id":             `SEARCH "db" for @attr 1=1032 @attr 4=104 "id"`,
 		"z39.50s://h/db?a+b":            `SEARCH "db" for @and @attr 1=1016 "a" @attr 1=1016 "b"`,
@@ -490,10 +468,9 @@ func TestTheConversationIsRecorded(t *testing.T) {
 	t.Parallel()
 	_, host := start(t, z3950d.Options{})
 	var rec fetchtest.Recording
-	c := fetch.New(&fetch.Options{Recorder: rec.Recorder}, Load)
-	defer c.Close()
+	c := drive.Client(t, &fetch.Options{Recorder: rec.Recorder}, Load)
 	for _, path := range []string{"/fruit?note.txt", "/none?x"} {
-		read(t.Context(), c, &fetch.Request{URL: uri.MustParse("z39.50s://" + host + path)})
+		drive.Get(t, c, "z39.50s://"+host+path)
 	}
 	var all string
 	for _, x := range rec.Exchanges() {
