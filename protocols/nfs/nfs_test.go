@@ -15,6 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/nfsd"
 	"github.com/urlget/urlget/internal/codec/nfs3"
@@ -51,21 +52,8 @@ var large = bytes.Repeat([]byte("0123456789abcdef"), 1<<17)
 func client(t testing.TB, opts Options, more *fetch.Options) *fetch.Client {
 	t.Helper()
 	opts.AnyPort = true
-	c := fetch.New(more, With(opts))
-	t.Cleanup(func() { c.Close() })
+	c := drive.Client(t, more, With(opts))
 	return c
-}
-
-// read returns the content of a URL.
-func read(t testing.TB, c *fetch.Client, url string) (string, error) {
-	t.Helper()
-	resp, err := c.Get(t.Context(), url)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	content, err := io.ReadAll(resp.Body)
-	return string(content), err
 }
 
 func TestPathsBeginAtThePublicDirectory(t *testing.T) {
@@ -122,12 +110,11 @@ func TestLinksAreFollowedWithinTheExport(t *testing.T) {
 			"/link": {"content of a", ""}, "/up/b": {"b", ""}, "/absolute": {"b", ""},
 			"/nowhere": {"", fetch.ErrNotFound}, "/loop": {"", fetch.ErrServer}, "/outside": {"", fetch.ErrPolicy},
 		} {
-			got, err := read(t, c, s.URL+tt.base+file)
-			if got != want.text || want.code == "" && err != nil || want.code != "" && !errors.Is(err, want.code) {
+			if got, err := drive.Get(t, c, s.URL+tt.base+file); got != want.text || want.code == "" && err != nil || want.code != "" && !errors.Is(err, want.code) {
 				t.Errorf("%s, %s: %q, %v", name, file, got, err)
 			}
 		}
-		if got, err := read(t, c, s.URL+tt.base+"/faraway"); !errors.Is(err, fetch.ErrPolicy) && !errors.Is(err, fetch.ErrRefused) {
+		if got, err := drive.Get(t, c, s.URL+tt.base+"/faraway"); !errors.Is(err, fetch.ErrPolicy) && !errors.Is(err, fetch.ErrRefused) {
 			t.Errorf("%s: what is outside is %q, %v", name, got, err)
 		}
 		listed := map[string]string{}
@@ -201,18 +188,14 @@ func TestUsersAreWhoTheyAreSaidToBe(t *testing.T) {
 	t.Parallel()
 	s := nfsd.Start(t, nfsd.Options{Tree: tree(), Users: []uint32{1000}})
 	c := client(t, Options{User: &User{UID: 1000, GID: 100}}, &fetch.Options{Policy: &fetch.Policy{AllowRedirects: []string{"nfs"}}})
-	if got, err := read(t, c, s.URL+"/pub/a.txt"); got != "content of a" || err != nil {
-		t.Errorf("%q, %v", got, err)
-	}
+	drive.Gets(t, c, s.URL+"/pub/a.txt", "content of a")
 	// What another origin leads to is asked as nobody, and not with what the user may see.
 	u := uri.MustParse(s.URL + "/pub/a.txt")
 	if _, err := c.Do(t.Context(), &fetch.Request{URL: u, From: uri.MustParse("http://127.0.0.2/page")}); !errors.Is(err, fetch.ErrAuth) {
 		t.Errorf("led there: %v", err)
 	}
 	open := nfsd.Start(t, nfsd.Options{Tree: tree(), Flavors: []uint32{nfs3.FlavorNone}, Users: []uint32{0, 1000}})
-	if got, err := read(t, c, open.URL+"/pub/a.txt"); got != "content of a" || err != nil {
-		t.Errorf("with AUTH_NONE: %q, %v", got, err)
-	}
+	drive.Gets(t, c, open.URL+"/pub/a.txt", "content of a") // with AUTH_NONE
 }
 
 func TestMountIsFoundByThePortMapper(t *testing.T) {
@@ -220,7 +203,7 @@ func TestMountIsFoundByThePortMapper(t *testing.T) {
 	files := nfsd.Start(t, nfsd.Options{Tree: tree(), Without: []uint32{nfs3.ProgramMount, nfs3.ProgramPortmap}})
 	mount := nfsd.Start(t, nfsd.Options{Tree: tree(), Without: []uint32{nfs3.ProgramNFS}})
 	for _, opts := range []Options{{PortmapPort: mount.Port}, {MountPort: mount.Port, PortmapPort: 1}} {
-		if got, err := read(t, client(t, opts, nil), files.URL+"/pub/a.txt"); got != "content of a" || err != nil {
+		if got, err := drive.Get(t, client(t, opts, nil), files.URL+"/pub/a.txt"); got != "content of a" || err != nil {
 			t.Errorf("%+v: %q, %v", opts, got, err)
 		}
 	}
@@ -229,7 +212,7 @@ func TestMountIsFoundByThePortMapper(t *testing.T) {
 	}
 	for port, want := range map[uint16]fetch.Code{25: fetch.ErrPolicy, 1: fetch.ErrPolicy} {
 		mapper := nfsd.Start(t, nfsd.Options{Tree: tree(), MountPort: port})
-		if _, err := read(t, client(t, Options{PortmapPort: mapper.Port}, nil), files.URL+"/pub/a.txt"); !errors.Is(err, want) {
+		if _, err := drive.Get(t, client(t, Options{PortmapPort: mapper.Port}, nil), files.URL+"/pub/a.txt"); !errors.Is(err, want) {
 			t.Errorf("port %d: error %v, want one of class %q", port, err, want)
 		}
 	}
@@ -240,7 +223,7 @@ func TestExportsAreListed(t *testing.T) {
 	for _, quiet := range []bool{false, true} {
 		s := nfsd.Start(t, nfsd.Options{Tree: tree(), Exports: []string{"/pub/sub", "/pub", "/other/deep/er", "relative"}, Quiet: quiet})
 		c := client(t, Options{}, nil)
-		if got, err := read(t, c, s.URL+"/pub/sub/b"); got != "b" || err != nil {
+		if got, err := drive.Get(t, c, s.URL+"/pub/sub/b"); got != "b" || err != nil {
 			t.Errorf("quiet %v: %q, %v", quiet, got, err)
 		}
 		if quiet {
@@ -269,9 +252,7 @@ func TestServersThatForgetAreAskedAgain(t *testing.T) {
 	s := nfsd.Start(t, nfsd.Options{Tree: tree(), Exports: []string{"/pub"}})
 	c := client(t, Options{}, nil)
 	for range 2 {
-		if got, err := read(t, c, s.URL+"/pub/a.txt"); got != "content of a" || err != nil {
-			t.Errorf("%q, %v", got, err)
-		}
+		drive.Gets(t, c, s.URL+"/pub/a.txt", "content of a")
 		s.Forget()
 	}
 }
@@ -333,21 +314,20 @@ func TestTheEndIsOnlyWhereTheServerSaid(t *testing.T) {
 		{servers.Noise, fetch.ErrProtocol},
 	} {
 		s.Arm(servers.Failure{Fault: tt.fault, After: 1_000_000})
-		got, err := read(t, c, s.URL+"/pub/large")
-		if !errors.Is(err, tt.want) || !strings.HasPrefix(string(large), got) {
+		if got, err := drive.Get(t, c, s.URL+"/pub/large"); !errors.Is(err, tt.want) || !strings.HasPrefix(string(large), got) {
 			t.Errorf("%v: %d bytes, error %v, want one of class %q", tt.fault, len(got), err, tt.want)
 		}
 	}
 	s.Fail(servers.Split)
-	if got, err := read(t, c, s.URL+"/pub/a.txt"); got != "content of a" || err != nil {
+	if got, err := drive.Get(t, c, s.URL+"/pub/a.txt"); got != "content of a" || err != nil {
 		t.Errorf("%v: %q, %v", servers.Split, got, err)
 	}
 	for _, on := range []string{"LOOKUP", "GETATTR", "READ"} {
-		if _, err := read(t, c, s.URL+"/pub/a.txt"); err != nil { // a connection is kept
+		if _, err := drive.Get(t, c, s.URL+"/pub/a.txt"); err != nil { // a connection is kept
 			t.Fatal(err)
 		}
 		s.Arm(servers.Failure{Fault: servers.Cut, On: on, After: -1})
-		if got, err := read(t, c, s.URL+"/pub/a.txt"); got != "content of a" || err != nil {
+		if got, err := drive.Get(t, c, s.URL+"/pub/a.txt"); got != "content of a" || err != nil {
 			t.Errorf("a kept connection that is cut at %s: %q, %v", on, got, err)
 		}
 		s.Arm(servers.Failure{})
@@ -382,11 +362,11 @@ func TestWaitsForAnswersEnd(t *testing.T) {
 		c := client(t, Options{}, more)
 		s.Arm(servers.Failure{Fault: servers.Stall, On: on, After: -1})
 		all.Go(func() {
-			if _, err := read(t, c, s.URL+"/pub/a.txt"); !errors.Is(err, fetch.ErrNetwork) || !strings.Contains(err.Error(), limit.String()) {
+			if _, err := drive.Get(t, c, s.URL+"/pub/a.txt"); !errors.Is(err, fetch.ErrNetwork) || !strings.Contains(err.Error(), limit.String()) {
 				t.Errorf("a server that is silent to %s: error %v, want one of class %q", on, err, fetch.ErrNetwork)
 			}
 			s.Arm(servers.Failure{})
-			if got, err := read(t, c, s.URL+"/pub/a.txt"); got != "content of a" || err != nil {
+			if got, err := drive.Get(t, c, s.URL+"/pub/a.txt"); got != "content of a" || err != nil {
 				t.Errorf("after %s: %q, %v", on, got, err)
 			}
 		})
@@ -405,7 +385,7 @@ func TestManyAtOnce(t *testing.T) {
 			url, want = s.URL+"/pub/a.txt", 12
 		}
 		wg.Go(func() {
-			if got, err := read(t, c, url); len(got) != want || err != nil {
+			if got, err := drive.Get(t, c, url); len(got) != want || err != nil {
 				t.Errorf("%s: %d bytes, %v", url, len(got), err)
 			}
 		})
@@ -494,9 +474,7 @@ func TestLinesOfTheTrace(t *testing.T) {
 		defer mu.Unlock()
 		lines = append(lines, line)
 	})})
-	if _, err := read(t, c, s.URL+"/pub/a.txt"); err != nil {
-		t.Fatal(err)
-	}
+	drive.MustGet(t, c, s.URL+"/pub/a.txt")
 	mu.Lock()
 	defer mu.Unlock()
 	want := "LOOKUP pub/a.txt|NFS3ERR_BADHANDLE|EXPORT |MNT /pub|NFS3_OK|UMNT /pub|GETATTR /pub|NFS3_OK|LOOKUP a.txt|NFS3_OK|READ bytes 0 to 12"

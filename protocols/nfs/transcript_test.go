@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/integration/lab"
 	"github.com/urlget/urlget/internal/codec/nfs3"
 	"github.com/urlget/urlget/internal/transcript"
@@ -42,10 +43,9 @@ func TestTranscripts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c := fetch.New(nil, With(Options{AnyPort: true, MountPort: uint16(port)}))
-				defer c.Close()
+				c := drive.Client(t, nil, With(Options{AnyPort: true, MountPort: uint16(port)}))
 				want := strings.ReplaceAll(tt.want, "HOST", addr)
-				if got, err := read(t, c, "nfs://"+addr+exported+tt.path); got != want || fetch.CodeOf(err) != tt.code {
+				if got, err := drive.Get(t, c, "nfs://"+addr+exported+tt.path); got != want || fetch.CodeOf(err) != tt.code {
 					t.Errorf("%q, %v", got, err)
 				}
 			}

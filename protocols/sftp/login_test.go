@@ -21,6 +21,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 )
 
@@ -289,18 +290,14 @@ Host blocked
 	c := client(t, opts, nil)
 	for _, host := range []string{"direct", "behind"} {
 		before := jump.Accepted()
-		if got, err := read(t, c, "sftp://"+host+"/dir/a.txt"); got != "content of a" || err != nil {
-			t.Errorf("%s: %q, %v", host, got, err)
-		}
+		drive.Gets(t, c, "sftp://"+host+"/dir/a.txt", "content of a")
 		if through := jump.Accepted() > before; through != (host == "behind") {
 			t.Errorf("%s: through the other host: %v", host, through)
 		}
 	}
 	// What the URL says comes first.
-	if _, err := read(t, c, "sftp://nobody@direct/dir/a.txt"); !errors.Is(err, fetch.ErrAuth) {
-		t.Errorf("another user: error %v, want one of class %q", err, fetch.ErrAuth)
-	}
-	if _, err := read(t, c, "sftp://behind:1025/dir/a.txt"); !errors.Is(err, fetch.ErrNetwork) || !strings.Contains(err.Error(), "127.0.0.1:1025") {
+	drive.Fails(t, c, "sftp://nobody@direct/dir/a.txt", fetch.ErrAuth) // another user
+	if _, err := drive.Get(t, c, "sftp://behind:1025/dir/a.txt"); !errors.Is(err, fetch.ErrNetwork) || !strings.Contains(err.Error(), "127.0.0.1:1025") {
 		t.Errorf("where the other host does not lead: error %v, want one of class %q", err, fetch.ErrNetwork)
 	}
 	// The settings are not for what another origin led to.

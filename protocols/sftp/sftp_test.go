@@ -17,6 +17,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/sftpd"
 	"github.com/urlget/urlget/internal/codec/filexfer"
@@ -44,21 +45,8 @@ func client(t testing.TB, opts Options, more *fetch.Options) *fetch.Client {
 	if more == nil {
 		more = &fetch.Options{Credentials: answers(password)}
 	}
-	c := fetch.New(more, With(opts))
-	t.Cleanup(func() { c.Close() })
+	c := drive.Client(t, more, With(opts))
 	return c
-}
-
-// read returns the content of a URL.
-func read(t testing.TB, c *fetch.Client, url string) (string, error) {
-	t.Helper()
-	resp, err := c.Get(t.Context(), url)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	content, err := io.ReadAll(resp.Body)
-	return string(content), err
 }
 
 func TestPathsAreAbsoluteOrOfTheHomeDirectory(t *testing.T) {
@@ -130,9 +118,7 @@ func TestListingsShowLinksAndWhatTheyLeadTo(t *testing.T) {
 			t.Errorf("%s: %q", url, got)
 		}
 	}
-	if got, err := read(t, c, s.URL+"/dir/link"); got != "content of a" || err != nil {
-		t.Errorf("what the link leads to is %q, error %v", got, err)
-	}
+	drive.Gets(t, c, s.URL+"/dir/link", "content of a") // what the link leads to is
 }
 
 func TestErrorsAreClassified(t *testing.T) {
@@ -233,14 +219,13 @@ func TestTheEndIsOnlyWhereTheServerSaid(t *testing.T) {
 		{servers.Noise, fetch.ErrProtocol},
 	} {
 		s.Arm(servers.Failure{Fault: tt.fault, After: 100_000})
-		got, err := read(t, c, s.URL+"/large")
-		if !errors.Is(err, tt.want) || !strings.HasPrefix(strings.Repeat("0123456789abcdef", 1<<16), got) {
+		if got, err := drive.Get(t, c, s.URL+"/large"); !errors.Is(err, tt.want) || !strings.HasPrefix(strings.Repeat("0123456789abcdef", 1<<16), got) {
 			t.Errorf("%v: %d bytes, error %v, want one of class %q", tt.fault, len(got), err, tt.want)
 		}
 	}
 	for _, fault := range []servers.Fault{servers.Split, servers.Endless} {
 		s.Fail(fault)
-		if got, err := read(t, c, s.URL+"/dir/a.txt"); got != "content of a" || err != nil {
+		if got, err := drive.Get(t, c, s.URL+"/dir/a.txt"); got != "content of a" || err != nil {
 			t.Errorf("%v: %q, %v", fault, got, err)
 		}
 	}
@@ -250,7 +235,7 @@ func TestTheEndIsOnlyWhereTheServerSaid(t *testing.T) {
 		for _, err = range c.List(t.Context(), s.URL+"/dir") {
 		}
 		if on == "OPEN" {
-			_, err = read(t, c, s.URL+"/dir/a.txt")
+			_, err = drive.Get(t, c, s.URL+"/dir/a.txt")
 		}
 		if err != nil {
 			t.Errorf("a kept connection that is cut at %s: %v", on, err)
@@ -270,7 +255,7 @@ func TestManyAtOnceShareConnections(t *testing.T) {
 			url, want = s.URL+"/dir/a.txt", 12
 		}
 		wg.Go(func() {
-			if got, err := read(t, c, url); len(got) != want || err != nil {
+			if got, err := drive.Get(t, c, url); len(got) != want || err != nil {
 				t.Errorf("%s: %d bytes, %v", url, len(got), err)
 			}
 		})
@@ -349,7 +334,7 @@ func TestNamesAreBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		n++
-		if got, err := read(t, c, e.URL.String()); got != files[e.Name] || err != nil {
+		if got, err := drive.Get(t, c, e.URL.String()); got != files[e.Name] || err != nil {
 			t.Errorf("%q at %s: %q, %v", e.Name, e.URL, got, err)
 		}
 	}
@@ -388,9 +373,7 @@ func TestRecordsHaveLinesAndNoBytes(t *testing.T) {
 		}
 	}}
 	c := client(t, options(t, s), more)
-	if _, err := read(t, c, s.URL+"/dir/a.txt"); err != nil {
-		t.Fatal(err)
-	}
+	drive.MustGet(t, c, s.URL+"/dir/a.txt")
 	mu.Lock()
 	defer mu.Unlock()
 	got := strings.Join(lines, "\n")
@@ -445,7 +428,7 @@ func TestWaitsForAnswersEnd(t *testing.T) {
 				t.Errorf("a server that is silent to %s: error %v, want one of class %q", on, err, fetch.ErrNetwork)
 			}
 			// The connection of which an answer is missing serves nobody else.
-			if got, err := read(t, c, s.URL+"/dir/a.txt"); got != "content of a" || err != nil {
+			if got, err := drive.Get(t, c, s.URL+"/dir/a.txt"); got != "content of a" || err != nil {
 				t.Errorf("after %s: %q, %v", on, got, err)
 			}
 		})

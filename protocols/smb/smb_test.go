@@ -14,6 +14,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/smbd"
 	"github.com/urlget/urlget/internal/codec/smb2"
 )
@@ -21,16 +22,7 @@ import (
 var tree = fstest.MapFS{"dir/file.txt": {Data: []byte("content")}}
 
 func get(t *testing.T, o *fetch.Options, url string) (string, error) {
-	t.Helper()
-	c := fetch.New(o, Load)
-	defer c.Close()
-	resp, err := c.Get(t.Context(), url)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	return string(b), err
+	return drive.Get(t, drive.Client(t, o, Load), url)
 }
 
 func TestLogins(t *testing.T) {
@@ -199,8 +191,7 @@ func TestSessionsThatTheServerEndedAreBegunAnew(t *testing.T) {
 						}
 					}
 				}})
-			c := fetch.New(&fetch.Options{Credentials: answers("secret")}, Load)
-			defer c.Close()
+			c := drive.Client(t, &fetch.Options{Credentials: answers("secret")}, Load)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			for range 2 {
@@ -244,8 +235,7 @@ func TestMessagesAreBounded(t *testing.T) {
 func TestShares(t *testing.T) {
 	t.Parallel()
 	s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}, Shares: map[string]string{"a b": "blank", "é": ""}})
-	c := fetch.New(nil, Load)
-	defer c.Close()
+	c := drive.Client(t, nil, Load)
 	var got []string
 	for e, err := range c.List(t.Context(), "smb://joe:x@"+s.Addr) {
 		if err != nil {
@@ -287,8 +277,7 @@ func TestURLs(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}})
-	c := fetch.New(nil, Load)
-	defer c.Close()
+	c := drive.Client(t, nil, Load)
 	var wg sync.WaitGroup
 	for range 64 {
 		wg.Go(func() {

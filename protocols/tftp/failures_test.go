@@ -1,7 +1,6 @@
 package tftp
 
 import (
-	"io"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers/tftpd"
 )
 
@@ -31,12 +31,8 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 					Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
 						c := fetch.New(o, quick)
 						defer c.Close()
-						resp, err := c.Get(t.Context(), s.URL+"/"+file)
-						if err != nil {
-							return nil, err
-						}
-						defer resp.Body.Close()
-						return io.ReadAll(resp.Body)
+						body, err := drive.Read(c.Get(t.Context(), s.URL+"/"+file))
+						return []byte(body), err
 					}})
 			})
 		}

@@ -2,7 +2,6 @@ package tftp
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"net"
 	"net/netip"
@@ -17,6 +16,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/tftpd"
 	"github.com/urlget/urlget/internal/codec/tftp"
@@ -60,24 +60,9 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func newClient(t *testing.T, opts *fetch.Options, load fetch.Loader) *fetch.Client {
-	c := fetch.New(opts, load)
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func read(resp *fetch.Response, err error) (string, error) {
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	content, err := io.ReadAll(resp.Body)
-	return string(content), err
-}
-
 func TestURLs(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, nil, Load)
+	c := drive.Client(t, nil, Load)
 	for url, want := range map[string]string{
 		"tftp://h.example/a/b":                               `send RRQ "a/b" octet`,
 		"tftp://h.example//a":                                `send RRQ "/a" octet`,
@@ -136,17 +121,15 @@ func TestServersWithManners(t *testing.T) {
 			opts.Tree = fstest.MapFS{"f.txt": {Data: []byte(want)}, "full": {Data: []byte(want[:wantBlock*16])}, "empty": {}}
 			opts.Patience = 30 * time.Millisecond
 			s := tftpd.Start(t, opts)
-			c := newClient(t, nil, quick)
+			c := drive.Client(t, nil, quick)
 			for file, want := range map[string]string{"f.txt": want, "full": want[:wantBlock*16], "empty": ""} {
 				resp, err := c.Get(t.Context(), s.URL+"/"+file)
-				got, err := read(resp, err)
+				got, err := drive.Read(resp, err)
 				if err != nil || got != want {
 					t.Errorf("%s: %d bytes of %d, %v", file, len(got), len(want), err)
 				}
 			}
-			if _, err := read(c.Get(t.Context(), s.URL+"/none")); fetch.CodeOf(err) != fetch.ErrNotFound {
-				t.Errorf("what is not there: %v", err)
-			}
+			drive.Fails(t, c, s.URL+"/none", fetch.ErrNotFound) // what is not there
 		})
 	}
 }
@@ -167,7 +150,7 @@ func TestStatTellsTheSize(t *testing.T) {
 	} {
 		tt.opts.Tree = tree
 		s := tftpd.Start(t, tt.opts)
-		meta, err := newClient(t, nil, quick).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/" + tt.file)})
+		meta, err := drive.Client(t, nil, quick).Stat(t.Context(), &fetch.Request{URL: uri.MustParse(s.URL + "/" + tt.file)})
 		if err != nil || meta.Size != tt.size || meta.ContentType != tt.media {
 			t.Errorf("%+v: %+v, %v", tt, meta, err)
 		}
@@ -178,10 +161,7 @@ func TestTextGetsLocalLineEnds(t *testing.T) {
 	t.Parallel()
 	want := "one\ntwo\rthree\n" + content(5000)
 	s := tftpd.Start(t, tftpd.Options{Tree: fstest.MapFS{"f": {Data: []byte(want)}}})
-	got, err := read(newClient(t, nil, quick).Get(t.Context(), s.URL+"/f;mode=netascii"))
-	if got != want || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
+	drive.Gets(t, drive.Client(t, nil, quick), s.URL+"/f;mode=netascii", want)
 }
 
 func TestBlockNumbersBeginAnew(t *testing.T) {
@@ -197,7 +177,7 @@ func TestBlockNumbersBeginAnew(t *testing.T) {
 			t.Parallel()
 			s := tftpd.Start(t, opts)
 			patient := With(Options{First: 200 * time.Millisecond, Tries: 12}) // the server copies the content
-			if got, err := read(newClient(t, nil, patient).Get(t.Context(), s.URL+"/f")); got != want || err != nil {
+			if got, err := drive.Get(t, drive.Client(t, nil, patient), s.URL+"/f"); got != want || err != nil {
 				t.Errorf("%d of %d bytes, %v", len(got), len(want), err)
 			}
 		})
@@ -223,7 +203,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			s := tftpd.Start(t, tftpd.Options{Tree: fstest.MapFS{"f": {Data: []byte(content(50_000))}}, Without: tt.without})
 			s.Arm(servers.Failure{Fault: tt.fault, Every: time.Millisecond})
-			if _, err := read(newClient(t, nil, quick).Get(t.Context(), s.URL+"/f")); fetch.CodeOf(err) != tt.want {
+			if _, err := drive.Get(t, drive.Client(t, nil, quick), s.URL+"/f"); fetch.CodeOf(err) != tt.want {
 				t.Errorf("error %v, want one of class %q", err, tt.want)
 			}
 		})
@@ -275,7 +255,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
 			t.Parallel()
-			_, err := read(newClient(t, nil, quick).Get(t.Context(), answering(t, text)))
+			_, err := drive.Get(t, drive.Client(t, nil, quick), answering(t, text))
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != want.Code || e.Reply != want.Reply || e.Retry != want.Retry {
 				t.Errorf("got %#v, want %#v", e, want)
@@ -294,8 +274,8 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 		if name == "timeout" {
 			tries = 1000
 		}
-		c := newClient(t, opts, With(Options{First: 10 * time.Millisecond, Tries: tries}))
-		if _, err := read(c.Get(t.Context(), answering(t))); fetch.CodeOf(err) != fetch.ErrNetwork {
+		c := drive.Client(t, opts, With(Options{First: 10 * time.Millisecond, Tries: tries}))
+		if _, err := drive.Get(t, c, answering(t)); fetch.CodeOf(err) != fetch.ErrNetwork {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -323,7 +303,7 @@ func TestTheTransferStaysAtThePortThatAnsweredFirst(t *testing.T) {
 		done <- string(buf[:n])
 		sockets[0].WriteTo([]byte("\x00\x03\x00\x02good"), from)
 	}()
-	got, err := read(newClient(t, nil, quick).Get(t.Context(), "tftp://"+sockets[0].LocalAddr().String()+"/f"))
+	got, err := drive.Get(t, drive.Client(t, nil, quick), "tftp://"+sockets[0].LocalAddr().String()+"/f")
 	if got != content(512)+"good" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -340,7 +320,7 @@ func TestAddressesAreCheckedAndProxiesRefused(t *testing.T) {
 		"address": {Policy: &fetch.Policy{CheckAddr: func(uri.URI, netip.AddrPort) error { return no }}},
 		"proxy":   {Proxy: func(uri.URI) (uri.URI, error) { return uri.MustParse("socks5://127.0.0.1:1"), nil }},
 	} {
-		if _, err := read(newClient(t, opts, quick).Get(t.Context(), s.URL+"/f")); fetch.CodeOf(err) != fetch.ErrPolicy {
+		if _, err := drive.Get(t, drive.Client(t, opts, quick), s.URL+"/f"); fetch.CodeOf(err) != fetch.ErrPolicy {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -376,8 +356,5 @@ func TestALateRefusalOfOptions(t *testing.T) {
 			}
 		}
 	}()
-	got, err := read(newClient(t, nil, quick).Get(t.Context(), "tftp://"+conn.LocalAddr().String()+"/f"))
-	if got != "content" || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
+	drive.Gets(t, drive.Client(t, nil, quick), "tftp://"+conn.LocalAddr().String()+"/f", "content")
 }
