@@ -17,6 +17,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -134,15 +135,12 @@ func TestAuthentication(t *testing.T) {
 			var asked []fetch.Challenge
 			c := newClient(t, &fetch.Options{Credentials: provide(&asked, "pa:ss")}, urlhttp.Options{})
 			for i, path := range []string{"/d/a?b=c|d", "/d/b", "/d/e/f"} {
-				body, _, err := get(t, c, u+path)
-				if err != nil || body != "welcome" {
-					t.Fatalf("%s: %q, %v", path, body, err)
-				}
+				drive.Gets(t, c, u+path, "welcome")
 				if n := g.asked(); n != i+2 {
 					t.Errorf("%s: %d requests so far, want %d, as the login is known after the first", path, n, i+2)
 				}
 			}
-			if _, _, err := get(t, c, u+"/elsewhere"); err != nil || g.asked() != 6 {
+			if _, err := drive.Get(t, c, u+"/elsewhere"); err != nil || g.asked() != 6 {
 				t.Errorf("outside the directory: %d requests, %v; want the login only when it is asked for", g.asked(), err)
 			}
 			if len(asked) != 2 || asked[0].Realm != "the realm" || asked[0].Attempt != 1 || asked[0].Mechanism != strings.Fields(name)[0] {
@@ -158,10 +156,8 @@ func TestLoginInURL(t *testing.T) {
 	u := serve(t, g.ServeHTTP)
 	withLogin := func(login string) string { return strings.Replace(u, "//", "//"+login+"@", 1) + "/x" }
 	c := newClient(t, nil, urlhttp.Options{})
-	if body, _, err := get(t, c, withLogin("me:pa%3Ass")); err != nil || body != "welcome" {
-		t.Errorf("right: %q, %v", body, err)
-	}
-	_, _, err := get(t, c, withLogin("me:wrong"))
+	drive.Gets(t, c, withLogin("me:pa%3Ass"), "welcome") // right
+	_, err := drive.Get(t, c, withLogin("me:wrong"))
 	if e := asError(t, err); e.Code != fetch.ErrAuth || e.Reply.Code != 401 || strings.Contains(e.Error(), "wrong") ||
 		!errors.Is(err, fetch.ErrAuth) || !strings.Contains(e.Error(), "not accepted") {
 		t.Errorf("wrong: %v, want ErrAuth", err)
@@ -171,7 +167,7 @@ func TestLoginInURL(t *testing.T) {
 			t.Error("another's password was sent with a login that the URL names")
 		}
 	}
-	_, _, err = get(t, newClient(t, nil, urlhttp.Options{}), u)
+	_, err = drive.Get(t, newClient(t, nil, urlhttp.Options{}), u)
 	if e := asError(t, err); e.Code != fetch.ErrAuth || e.Hint == "" {
 		t.Errorf("none: %v (hint %q), want ErrAuth with a hint", err, e.Hint)
 	}
@@ -182,7 +178,7 @@ func TestSecondAttempt(t *testing.T) {
 	var asked []fetch.Challenge
 	g := basicGuard()
 	c := newClient(t, &fetch.Options{Credentials: provide(&asked, "no", "pa:ss")}, urlhttp.Options{})
-	if body, _, err := get(t, c, serve(t, g.ServeHTTP)); err != nil || body != "welcome" || len(asked) != 2 || g.asked() != 3 {
+	if body, err := drive.Get(t, c, serve(t, g.ServeHTTP)); err != nil || body != "welcome" || len(asked) != 2 || g.asked() != 3 {
 		t.Errorf("%q, %v after %+v", body, err, asked)
 	}
 	asked = nil
@@ -191,7 +187,7 @@ func TestSecondAttempt(t *testing.T) {
 		return fetch.Credential{User: "me", Password: "no"}, nil
 	})
 	c = newClient(t, &fetch.Options{Credentials: stubborn}, urlhttp.Options{})
-	if _, _, err := get(t, c, serve(t, g.ServeHTTP)); !errors.Is(err, fetch.ErrAuth) || g.asked() != 2 {
+	if _, err := drive.Get(t, c, serve(t, g.ServeHTTP)); !errors.Is(err, fetch.ErrAuth) || g.asked() != 2 {
 		t.Errorf("%v after %d requests; want a refused password to be sent once", err, g.asked())
 	}
 }
@@ -209,7 +205,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 			n++
 			return fetch.Credential{User: "me", Password: fmt.Sprint(n)}, nil
 		})}, urlhttp.Options{})
-		if _, _, err := get(t, c, serve(t, g.ServeHTTP)); !errors.Is(err, fetch.ErrAuth) || g.asked() != 5 {
+		if _, err := drive.Get(t, c, serve(t, g.ServeHTTP)); !errors.Is(err, fetch.ErrAuth) || g.asked() != 5 {
 			t.Errorf("%s: %v after %d requests", name, err, g.asked())
 		}
 	}
@@ -222,14 +218,10 @@ func TestLoginThatWasRevoked(t *testing.T) {
 	g := basicGuard()
 	c := newClient(t, &fetch.Options{Credentials: provide(&asked, "pa:ss", "new")}, urlhttp.Options{})
 	u := serve(t, g.ServeHTTP)
-	if _, _, err := get(t, c, u); err != nil {
-		t.Fatal(err)
-	}
+	drive.MustGet(t, c, u)
 	g.check = func(_ *http.Request, answer string) bool { return answer == "Basic bWU6bmV3" }
 	for range 2 {
-		if body, _, err := get(t, c, u); err != nil || body != "welcome" {
-			t.Errorf("%q, %v", body, err)
-		}
+		drive.Gets(t, c, u, "welcome")
 	}
 	if n := g.asked(); n != 5 {
 		t.Errorf("%d requests, want 5", n)
@@ -262,26 +254,21 @@ func testNonceExpires(t *testing.T, stale string, want int) {
 	c := newClient(t, &fetch.Options{Credentials: provide(&asked, "pa:ss")}, urlhttp.Options{})
 	u := serve(t, g.ServeHTTP)
 	for range 2 {
-		if body, _, err := get(t, c, u); err != nil || body != "welcome" {
-			t.Errorf("%q, %v", body, err)
-		}
+		drive.Gets(t, c, u, "welcome")
 		next()
 	}
 	if len(asked) != want {
 		t.Errorf("asked for a password %d times, want %d, as an old nonce does not make it wrong", len(asked), want)
 	}
 	g.check = func(*http.Request, string) bool { return false }
-	if _, _, err := get(t, c, u); !errors.Is(err, fetch.ErrAuth) {
-		t.Errorf("never right: %v, want ErrAuth", err)
-	}
+	drive.Fails(t, c, u, fetch.ErrAuth) // never right
 }
 
 func TestUnknownSchemeOfAuthentication(t *testing.T) {
 	t.Parallel()
 	g := &guard{challenge: []string{`Bearer realm="x"`, `Digest realm="r", nonce="n", algorithm=MD5-sess-but-not-really`}, status: 401,
 		check: func(*http.Request, string) bool { return false }}
-	_, _, err := get(t, newClient(t, nil, urlhttp.Options{}), strings.Replace(serve(t, g.ServeHTTP), "//", "//me:secret@", 1))
-	if !errors.Is(err, fetch.ErrAuth) || g.asked() != 1 {
+	if _, err := drive.Get(t, newClient(t, nil, urlhttp.Options{}), strings.Replace(serve(t, g.ServeHTTP), "//", "//me:secret@", 1)); !errors.Is(err, fetch.ErrAuth) || g.asked() != 1 {
 		t.Errorf("%v after %d requests", err, g.asked())
 	}
 }
@@ -290,7 +277,7 @@ func TestUnknownSchemeOfAuthentication(t *testing.T) {
 func TestOwnAuthorization(t *testing.T) {
 	t.Parallel()
 	g := basicGuard()
-	_, _, err := do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(serve(t, g.ServeHTTP)),
+	_, _, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(serve(t, g.ServeHTTP)),
 		Header: map[string][]string{"Authorization": {"Bearer x"}}})
 	if !errors.Is(err, fetch.ErrAuth) || g.asked() != 1 || g.answers[0] != "Bearer x" {
 		t.Errorf("%v, answers %q", err, g.answers)
@@ -302,8 +289,7 @@ func through(t testing.TB, proxy string, o *fetch.Options, more ...fetch.Loader)
 	t.Helper()
 	p := uri.MustParse(proxy)
 	o.Proxy = func(uri.URI) (uri.URI, error) { return p, nil }
-	c := fetch.New(o, append(more, urlhttp.Load)...)
-	t.Cleanup(func() { c.Close() })
+	c := drive.Client(t, o, append(more, urlhttp.Load)...)
 	return c
 }
 
@@ -331,7 +317,7 @@ func TestRelay(t *testing.T) {
 			{"ftp://u:pw@f.example/d/x;type=i", "ftp://u:pw@f.example/d/x;type=i", "f.example"},
 		}
 		for _, tt := range tests {
-			body, resp, err := get(t, c, tt.url)
+			body, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(tt.url)})
 			if err != nil || body != "relayed" || resp.URL.String() != tt.url {
 				t.Errorf("%q %s: %q, %v", proto, tt.url, body, err)
 				continue
@@ -356,18 +342,18 @@ func TestProxyAuthentication(t *testing.T) {
 		proxy := serve(t, g.ServeHTTP)
 		c := through(t, strings.Replace(proxy, "//", "//me:pa%3Ass@", 1), &fetch.Options{})
 		for range 2 {
-			if body, _, err := get(t, c, "http://h.example/x"); err != nil || body != "welcome" {
+			if body, err := drive.Get(t, c, "http://h.example/x"); err != nil || body != "welcome" {
 				t.Errorf("%s: %q, %v", name, body, err)
 			}
 		}
 		if want := map[string]int{"digest": 3, "basic": 2}[name]; g.asked() != want {
 			t.Errorf("%s: %d requests, want %d", name, g.asked(), want)
 		}
-		_, _, err := get(t, through(t, strings.Replace(proxy, "//", "//me:secret@", 1), &fetch.Options{}), "http://h.example/x")
+		_, err := drive.Get(t, through(t, strings.Replace(proxy, "//", "//me:secret@", 1), &fetch.Options{}), "http://h.example/x")
 		if e := asError(t, err); e.Code != fetch.ErrAuth || e.Reply.Code != 407 || strings.Contains(e.Error(), "secret") {
 			t.Errorf("%s, wrong password: %v", name, err)
 		}
-		_, _, err = get(t, through(t, proxy, &fetch.Options{}), "http://h.example/x")
+		_, err = drive.Get(t, through(t, proxy, &fetch.Options{}), "http://h.example/x")
 		if e := asError(t, err); e.Code != fetch.ErrAuth || !strings.Contains(e.Hint, "proxy") {
 			t.Errorf("%s, no password: %v (hint %q)", name, err, e.Hint)
 		}
@@ -387,7 +373,5 @@ func TestProxyAndServerAsk(t *testing.T) {
 		w.Header()["Proxy-Authenticate"] = proxy.challenge
 		w.WriteHeader(http.StatusProxyAuthRequired)
 	}), "//", "//me:pa%3Ass@", 1), &fetch.Options{})
-	if body, _, err := get(t, c, "http://me:pa%3Ass@h.example/x"); err != nil || body != "welcome" {
-		t.Errorf("%q, %v", body, err)
-	}
+	drive.Gets(t, c, "http://me:pa%3Ass@h.example/x", "welcome")
 }

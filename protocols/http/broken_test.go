@@ -11,6 +11,8 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -50,7 +52,7 @@ func TestBrokenServers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := get(t, newClient(t, nil, urlhttp.Options{}), raw(t, tt.answer, false))
+			_, err := drive.Get(t, newClient(t, nil, urlhttp.Options{}), raw(t, tt.answer, false))
 			if e := asError(t, err); e.Code != tt.code || e.Retry != tt.retry || fetch.Printable(e.Error()) != e.Error() {
 				t.Errorf("%v (retry %v), want class %q, retry %v", err, e.Retry, tt.code, tt.retry)
 			}
@@ -78,7 +80,7 @@ func TestOddServers(t *testing.T) {
 		"blanks behind a chunk's size":   ok + "Transfer-Encoding: chunked\r\n\r\n2  \r\nab\r\n0\r\n\r\n",
 		"bytes behind the announced end": ok + "Content-Length: 2\r\n\r\nabcdef",
 	} {
-		if body, _, err := get(t, newClient(t, nil, urlhttp.Options{}), raw(t, answer, false)); err != nil || body != "ab" {
+		if body, err := drive.Get(t, newClient(t, nil, urlhttp.Options{}), raw(t, answer, false)); err != nil || body != "ab" {
 			t.Errorf("%s: %q, %v", name, body, err)
 		}
 	}
@@ -88,14 +90,14 @@ func TestOddServers(t *testing.T) {
 func TestEndByClose(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"HTTP/1.0", "HTTP/1.1"} {
-		body, resp, err := get(t, newClient(t, nil, urlhttp.Options{}), raw(t, version+" 200 OK\r\n\r\nabc", false))
+		body, resp, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(raw(t, version+" 200 OK\r\n\r\nabc", false))})
 		if err != nil || body != "abc" || resp.Framing != driver.FramedByClose || resp.Size != -1 {
 			t.Errorf("%s: %q, %v", version, body, err)
 		}
 	}
 	for _, answer := range []string{"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 204 No Content\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} {
-		_, resp, err := get(t, newClient(t, nil, urlhttp.Options{}), raw(t, answer, false))
+		_, resp, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(raw(t, answer, false))})
 		if err != nil || resp.Framing != driver.FramedByProtocol {
 			t.Errorf("%q: %v", answer, err)
 		}
@@ -120,7 +122,7 @@ func TestSilence(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c := newClient(t, &fetch.Options{Timeouts: tt.timeouts, MaxRedirects: 1}, urlhttp.Options{})
-			_, _, err := get(t, c, raw(t, tt.answer, true))
+			_, err := drive.Get(t, c, raw(t, tt.answer, true))
 			want := fetch.ErrNetwork
 			if tt.timeouts == (fetch.Timeouts{}) {
 				want = fetch.ErrRedirect
@@ -145,9 +147,7 @@ func TestReplyLongerThanIdle(t *testing.T) {
 		}
 	})
 	c := newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Idle: 50 * time.Millisecond}}, urlhttp.Options{})
-	if body, _, err := get(t, c, u); err != nil || body != "late" {
-		t.Errorf("%q, %v", body, err)
-	}
+	drive.Gets(t, c, u, "late")
 }
 
 // TestSlowReader lets a reader pause longer than the idle time, which is the server's to keep, not
@@ -196,8 +196,5 @@ func TestCanceled(t *testing.T) {
 
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
-	_, _, err := get(t, newClient(t, &fetch.Options{Policy: &fetch.Policy{AllowPorts: []uint16{1}}}, urlhttp.Options{}), "http://127.0.0.1:1/")
-	if !errors.Is(err, fetch.ErrNetwork) {
-		t.Errorf("%v, want ErrNetwork", err)
-	}
+	drive.Fails(t, newClient(t, &fetch.Options{Policy: &fetch.Policy{AllowPorts: []uint16{1}}}, urlhttp.Options{}), "http://127.0.0.1:1/", fetch.ErrNetwork)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -77,7 +78,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	var all sync.WaitGroup
 	for range at {
 		all.Go(func() {
-			if _, _, err := get(t, c, srv.URL); err != nil {
+			if _, err := drive.Get(t, c, srv.URL); err != nil {
 				t.Error(err)
 			}
 		})

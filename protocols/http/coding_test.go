@@ -17,6 +17,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -66,23 +67,23 @@ func TestCompressed(t *testing.T) {
 	c := newClient(t, nil, urlhttp.Options{Compressed: true})
 	for name, coding := range codings {
 		coded := encode(t, name, content)
-		body, resp, err := get(t, c, serveCoded(t, coding, coded))
+		body, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(serveCoded(t, coding, coded))})
 		if err != nil || body != string(content) || resp.Size != -1 || resp.ETag != `W/"t"` {
 			t.Errorf("%s: %d bytes of %d, size %d, tag %s, %v", name, len(body), len(content), resp.Size, resp.ETag, err)
 		}
-		if _, _, err := get(t, c, serveCoded(t, coding, nil)); err != nil {
+		if _, err := drive.Get(t, c, serveCoded(t, coding, nil)); err != nil {
 			t.Errorf("%s: empty body: %v", name, err)
 		}
-		if _, _, err = get(t, c, serveCoded(t, coding, coded[:len(coded)-5])); fetch.CodeOf(err) != fetch.ErrTruncated {
+		if _, err = drive.Get(t, c, serveCoded(t, coding, coded[:len(coded)-5])); fetch.CodeOf(err) != fetch.ErrTruncated {
 			t.Errorf("%s: without its last bytes: %v, want ErrTruncated", name, err)
 		}
-		if _, _, err = get(t, c, serveCoded(t, coding, coded[:1])); err == nil {
+		if _, err = drive.Get(t, c, serveCoded(t, coding, coded[:1])); err == nil {
 			t.Errorf("%s: the first byte alone was accepted", name)
 		}
-		if _, _, err = get(t, c, serveCoded(t, coding, append(coded[:len(coded):len(coded)], "more than there should be"...))); fetch.CodeOf(err) != fetch.ErrProtocol {
+		if _, err = drive.Get(t, c, serveCoded(t, coding, append(coded[:len(coded):len(coded)], "more than there should be"...))); fetch.CodeOf(err) != fetch.ErrProtocol {
 			t.Errorf("%s: with more behind it: %v, want ErrProtocol", name, err)
 		}
-		if _, _, err = get(t, c, serveCoded(t, coding, bytes.Repeat([]byte{0xff}, 100))); fetch.CodeOf(err) != fetch.ErrProtocol {
+		if _, err = drive.Get(t, c, serveCoded(t, coding, bytes.Repeat([]byte{0xff}, 100))); fetch.CodeOf(err) != fetch.ErrProtocol {
 			t.Errorf("%s: garbage: %v, want ErrProtocol", name, err)
 		}
 	}
@@ -92,11 +93,9 @@ func TestStackedCodings(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, nil, urlhttp.Options{Compressed: true})
 	coded := encode(t, "br", encode(t, "gzip", []byte("twice")))
-	if body, _, err := get(t, c, serveCoded(t, "x-gzip, identity, BR", coded)); err != nil || body != "twice" {
-		t.Errorf("%q, %v", body, err)
-	}
+	drive.Gets(t, c, serveCoded(t, "x-gzip, identity, BR", coded), "twice")
 	for _, coding := range []string{"compress", "gzip, compress", "gzip,gzip,gzip,gzip,gzip"} {
-		if body, resp, err := get(t, c, serveCoded(t, coding, coded)); err != nil || body != string(coded) || resp.Size != int64(len(coded)) {
+		if body, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(serveCoded(t, coding, coded))}); err != nil || body != string(coded) || resp.Size != int64(len(coded)) {
 			t.Errorf("%s: %d bytes, %v; want those that were sent", coding, len(body), err)
 		}
 	}
@@ -114,7 +113,7 @@ func TestCodingNotAskedFor(t *testing.T) {
 	} {
 		req.URL = uri.MustParse(u)
 		c := newClient(t, nil, urlhttp.Options{Compressed: name != "by default"})
-		if body, resp, err := do(t, c, req); err != nil || body != string(coded) || resp.Size != int64(len(coded)) || resp.ETag != `"t"` {
+		if body, resp, err := drive.Do(t, c, req); err != nil || body != string(coded) || resp.Size != int64(len(coded)) || resp.ETag != `"t"` {
 			t.Errorf("%s: %q, %v", name, body, err)
 		}
 	}
@@ -193,8 +192,7 @@ func TestCodingsWithoutContent(t *testing.T) {
 				}
 			}
 		})
-		body, _, err := get(t, c, u)
-		if fetch.CodeOf(err) != fetch.ErrProtocol || body != "" || !strings.Contains(err.Error(), "held no content") {
+		if body, err := drive.Get(t, c, u); fetch.CodeOf(err) != fetch.ErrProtocol || body != "" || !strings.Contains(err.Error(), "held no content") {
 			t.Errorf("%s: %d bytes, %v; want ErrProtocol", name, len(body), err)
 		}
 	}

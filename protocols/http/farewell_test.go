@@ -8,6 +8,8 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
@@ -50,7 +52,7 @@ func TestTLSClosedWithoutFarewell(t *testing.T) {
 				}
 			})
 			c := newClient(t, &fetch.Options{TLS: clientTLS}, urlhttp.Options{Compressed: tt.coded})
-			body, resp, err := get(t, c, "https"+u[len("http"):])
+			body, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse("https" + u[len("http"):])})
 			if fetch.CodeOf(err) != tt.code || err == nil && body != "abc" || resp == nil {
 				t.Fatalf("%q, %v; want class %q", body, err, tt.code)
 			}

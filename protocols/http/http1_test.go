@@ -15,6 +15,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -88,7 +89,7 @@ func TestConnectionsAreKept(t *testing.T) {
 			if err != nil && fetch.CodeOf(err) != fetch.ErrNotFound {
 				t.Fatal(err)
 			}
-			body, _, err := do(t, c, req)
+			body, _, err := drive.Do(t, c, req)
 			if tt.lost != (err != nil) || err == nil && tt.op == fetch.OpGet && body != "ab" {
 				t.Errorf("the second answer: %q, %v", body, err)
 			}
@@ -120,12 +121,10 @@ func TestAnswersThatNobodyAskedFor(t *testing.T) {
 			io.Copy(io.Discard, conn)
 		})
 		c := newClient(t, nil, urlhttp.Options{})
-		if body, _, err := get(t, c, u); body != "ab" || err != nil {
-			t.Fatalf("%q, %v", body, err)
-		}
+		drive.Gets(t, c, u, "ab")
 		close(idle)
 		<-sent
-		if body, _, err := get(t, c, u); body != "ab" || err != nil || conns.Load() != 2 {
+		if body, err := drive.Get(t, c, u); body != "ab" || err != nil || conns.Load() != 2 {
 			t.Errorf("after %q: %q, %v, on %d connections", unasked, body, err, conns.Load())
 		}
 	}
@@ -179,10 +178,10 @@ func TestRequestsThatWereNotSent(t *testing.T) {
 				return &brittleConn{Conn: conn, halved: tt.halved}, nil
 			}}, urlhttp.Options{})
 			req := &fetch.Request{URL: uri.MustParse(u + "/"), Method: tt.method, Header: tt.header}
-			if _, _, err := do(t, c, req); err != nil {
+			if _, _, err := drive.Do(t, c, req); err != nil {
 				t.Fatal(err)
 			}
-			body, _, err := do(t, c, req)
+			body, _, err := drive.Do(t, c, req)
 			if tt.lost {
 				if e := asError(t, err); e.Retry || asked.Load() != 1 {
 					t.Errorf("%v (retry %v), after %d requests", e, e.Retry, asked.Load())
@@ -206,7 +205,7 @@ func TestAnswersToHalfARequest(t *testing.T) {
 		io.WriteString(conn, "HTTP/1.1 431 Too Large\r\nContent-Length: 0\r\n\r\n")
 	})
 	req := &fetch.Request{URL: uri.MustParse(u + "/"), Header: map[string][]string{"X": {strings.Repeat("x", 32<<20)}}}
-	_, _, err := do(t, newClient(t, nil, urlhttp.Options{}), req)
+	_, _, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), req)
 	if e := asError(t, err); e.Reply.Code != http.StatusRequestHeaderFieldsTooLarge {
 		t.Error(err)
 	}
@@ -223,9 +222,7 @@ func TestConnectionsWithMoreAreClosed(t *testing.T) {
 			io.Copy(io.Discard, conn)
 			close(closed)
 		})
-		if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u); err != nil {
-			t.Fatal(err)
-		}
+		drive.MustGet(t, newClient(t, nil, urlhttp.Options{}), u)
 		select {
 		case <-closed:
 		case <-time.After(10 * time.Second):

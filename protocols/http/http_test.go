@@ -23,6 +23,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/httpd"
 	urlhttp "github.com/urlget/urlget/protocols/http"
@@ -94,8 +95,7 @@ func TestConformance(t *testing.T) {
 // newClient makes a client for servers on loopback.
 func newClient(t testing.TB, o *fetch.Options, opts urlhttp.Options) *fetch.Client {
 	t.Helper()
-	c := fetch.New(o, urlhttp.With(opts))
-	t.Cleanup(func() { c.Close() })
+	c := drive.Client(t, o, urlhttp.With(opts))
 	return c
 }
 
@@ -137,23 +137,6 @@ func readRequest(conn net.Conn) bool {
 func accepting(t testing.TB, serve func(net.Conn)) string {
 	t.Helper()
 	return servers.Start(t, servers.Config{Scheme: "http"}, func(c *servers.Conn) { serve(c.NetConn()) }).URL
-}
-
-// get reads all of a URL.
-func get(t testing.TB, c *fetch.Client, rawURL string) (string, *fetch.Response, error) {
-	t.Helper()
-	return do(t, c, &fetch.Request{URL: uri.MustParse(rawURL)})
-}
-
-func do(t testing.TB, c *fetch.Client, req *fetch.Request) (string, *fetch.Response, error) {
-	t.Helper()
-	resp, err := c.Do(t.Context(), req)
-	if err != nil {
-		return "", nil, err
-	}
-	defer resp.Body.Close()
-	content, err := io.ReadAll(resp.Body)
-	return string(content), resp, err
 }
 
 // asError returns the *fetch.Error that err must be.
@@ -199,7 +182,7 @@ func TestRequestFields(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tt.req.URL = uri.MustParse(u + "/x")
-		if _, _, err := do(t, c, &tt.req); err != nil {
+		if _, _, err := drive.Do(t, c, &tt.req); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
@@ -218,7 +201,7 @@ func TestFieldsThatCannotBeSent(t *testing.T) {
 		{"X": {"a\r\nY: b"}}, {"X": {"a\nb"}}, {"X": {"a\x00b"}}, {"X\r\nY": {"a"}}, {"X Y": {"a"}}, {"": {"a"}}, {"X": {}},
 		{"Range": {"bytes=0-1"}}, {"transfer-encoding": {"chunked"}}, {"Content-Length": {"5"}}, {"Host": {"a b"}},
 	} {
-		_, _, err := do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(u), Header: h})
+		_, _, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(u), Header: h})
 		if err == nil || strings.ContainsAny(err.Error(), "\r\n\x00") {
 			t.Errorf("%q: %v", h, err)
 		}
@@ -234,7 +217,7 @@ func TestPathAsWritten(t *testing.T) {
 		srv := newServer(t, h, proto)
 		c := newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{})
 		for _, path := range []string{"/", "/a%2Fb", "/%7Ea/~a", "/a;b=c/d", "/a?b?c", "/?", "/a%20b?c%0D%0Ad", "//a//b/", "/a/./b/../c", "/a|b?c|d"} {
-			if _, _, err := get(t, c, srv.URL+path+"#frag"); err != nil {
+			if _, err := drive.Get(t, c, srv.URL+path+"#frag"); err != nil {
 				t.Errorf("%s: %v", path, err)
 			}
 			if sent := strings.TrimPrefix(got, srv.URL); sent != path {
@@ -276,8 +259,7 @@ func TestProtocolVersion(t *testing.T) {
 		}}
 		srv.StartTLS()
 		t.Cleanup(srv.Close)
-		got, _, err := get(t, newClient(t, &fetch.Options{TLS: trust(srv)}, tt.opts), srv.URL)
-		if got != tt.want || (err == nil) != (tt.want != "") || err != nil && !errors.Is(err, fetch.ErrTLS) {
+		if got, err := drive.Get(t, newClient(t, &fetch.Options{TLS: trust(srv)}, tt.opts), srv.URL); got != tt.want || (err == nil) != (tt.want != "") || err != nil && !errors.Is(err, fetch.ErrTLS) {
 			t.Errorf("%+v, server with %q: %q, %v; want %q", tt.opts, tt.server, got, err, tt.want)
 		}
 	}
@@ -286,13 +268,9 @@ func TestProtocolVersion(t *testing.T) {
 func TestUntrustedServer(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t, http.NotFoundHandler(), "h2")
-	if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), srv.URL); !errors.Is(err, fetch.ErrTLS) {
-		t.Errorf("%v, want ErrTLS", err)
-	}
+	drive.Fails(t, newClient(t, nil, urlhttp.Options{}), srv.URL, fetch.ErrTLS)
 	plain := serve(t, func(http.ResponseWriter, *http.Request) {})
-	if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), strings.Replace(plain, "http", "https", 1)); !errors.Is(err, fetch.ErrTLS) {
-		t.Errorf("TLS to a server without: %v, want ErrTLS", err)
-	}
+	drive.Fails(t, newClient(t, nil, urlhttp.Options{}), strings.Replace(plain, "http", "https", 1), fetch.ErrTLS) // TLS to a server without
 }
 
 // TestClientCertificateWanted is refused after the handshake, in TLS 1.3.
@@ -303,17 +281,14 @@ func TestClientCertificateWanted(t *testing.T) {
 	srv.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS13}
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
-	_, _, err := get(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), srv.URL)
-	if !errors.Is(err, fetch.ErrTLS) {
-		t.Errorf("%v, want ErrTLS", err)
-	}
+	drive.Fails(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), srv.URL, fetch.ErrTLS)
 }
 
 // TestStreamReset lets a server of HTTP/2 give a stream up before its answer.
 func TestStreamReset(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), "h2")
-	_, _, err := get(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), srv.URL)
+	_, err := drive.Get(t, newClient(t, &fetch.Options{TLS: trust(srv)}, urlhttp.Options{}), srv.URL)
 	if e := asError(t, err); e.Code != fetch.ErrNetwork || !e.Retry {
 		t.Errorf("%v (retry %v), want ErrNetwork, retry", err, e.Retry)
 	}
@@ -331,7 +306,7 @@ func TestMeta(t *testing.T) {
 		io.WriteString(w, "content")
 	})
 	c := newClient(t, nil, urlhttp.Options{})
-	_, resp, err := get(t, c, u+"/a")
+	_, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u + "/a")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +376,7 @@ func TestTrace(t *testing.T) {
 	req := &fetch.Request{URL: uri.MustParse(u + "/a"), Header: map[string][]string{
 		"Authorization": {"Basic s3cret"}, "X-Api-Key": {"s3cret"}, "Private-Token": {"s3cret"}, "X-Auth-Token": {"s3cret"}}}
 	for range 2 {
-		if _, _, err := do(t, c, req); err != nil {
+		if _, _, err := drive.Do(t, c, req); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -436,13 +411,9 @@ func TestCookies(t *testing.T) {
 	}
 	c := newClient(t, nil, urlhttp.Options{})
 	for _, rawURL := range []string{u + "/set", u + "/read", "http://localhost:" + other.Port() + "/read"} {
-		if _, _, err := get(t, c, rawURL); err != nil {
-			t.Fatal(err)
-		}
+		drive.MustGet(t, c, rawURL)
 	}
-	if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u+"/read"); err != nil {
-		t.Fatal(err)
-	}
+	drive.MustGet(t, newClient(t, nil, urlhttp.Options{}), u+"/read")
 	if strings.Join(got, "|") != "a=1|a=1||" {
 		t.Errorf("cookies sent: %q, want them on the host that set them, by the client that got them", got)
 	}

@@ -2,7 +2,6 @@ package http_test
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -56,7 +56,7 @@ func TestPartialContent(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			body, resp, err := do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(raw(t, tt.answer, false)),
+			body, resp, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(raw(t, tt.answer, false)),
 				Range: fetch.Range{Offset: 10, Length: 5}, IfChanged: fetch.Validator{ETag: `"t"`}})
 			if fetch.CodeOf(err) != tt.code {
 				t.Fatalf("%v, want class %q", err, tt.code)
@@ -92,7 +92,7 @@ func TestTheLastBytes(t *testing.T) {
 		{"none", "HTTP/1.1 416 No\r\nContent-Range: bytes */0\r\nContent-Length: 0\r\n\r\n", fetch.ErrRange, fetch.Range{}},
 	}
 	for _, tt := range tests {
-		_, resp, err := do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(raw(t, tt.answer, false)),
+		_, resp, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(raw(t, tt.answer, false)),
 			Range: fetch.Range{Offset: -5}})
 		if fetch.CodeOf(err) != tt.code || err == nil && resp.Range != tt.got {
 			t.Errorf("%s: %+v, %v; want %+v and class %q", tt.name, resp, err, tt.got, tt.code)
@@ -122,7 +122,7 @@ func TestSeveralRanges(t *testing.T) {
 				io.WriteString(conn, tt.answer)
 			}
 		})
-		body, resp, err := do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(u),
+		body, resp, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(u),
 			Ranges: []fetch.Range{{Offset: 0, Length: 11}, {Offset: 20}, {Offset: -7}}})
 		if fetch.CodeOf(err) != tt.code || err == nil && (body != "abcde" || resp.ContentType != tt.media) {
 			t.Errorf("%s: %q of %q, %v; want class %q", tt.name, body, resp.ContentType, err, tt.code)
@@ -132,7 +132,7 @@ func TestSeveralRanges(t *testing.T) {
 		}
 	}
 	u := raw(t, part+"Content-Range: bytes 10-14/100\r\nContent-Length: 5\r\n\r\nabcde", false)
-	if _, _, err := do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(u),
+	if _, _, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), &fetch.Request{URL: uri.MustParse(u),
 		Ranges: []fetch.Range{{Offset: 0, Length: 5}, {Offset: 20, Length: 5}}}); fetch.CodeOf(err) != fetch.ErrProtocol {
 		t.Errorf("a part that was not asked for: %v", err)
 	}
@@ -141,9 +141,7 @@ func TestSeveralRanges(t *testing.T) {
 func TestPartWithoutRange(t *testing.T) {
 	t.Parallel()
 	u := raw(t, "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-4/100\r\nContent-Length: 5\r\n\r\nabcde", false)
-	if _, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u); !errors.Is(err, fetch.ErrProtocol) {
-		t.Errorf("%v, want ErrProtocol", err)
-	}
+	drive.Fails(t, newClient(t, nil, urlhttp.Options{}), u, fetch.ErrProtocol)
 }
 
 // TestResume continues a transfer of a resource that stays, and of one that changes.
@@ -155,17 +153,17 @@ func TestResume(t *testing.T) {
 		http.ServeContent(w, r, "", time.Unix(1e9, 0), strings.NewReader(content))
 	})
 	c := newClient(t, nil, urlhttp.Options{})
-	_, first, err := get(t, c, u)
+	_, first, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rest := &fetch.Request{URL: uri.MustParse(u), Range: fetch.Range{Offset: 4}, IfChanged: first.Validator}
-	body, resp, err := do(t, c, rest)
+	body, resp, err := drive.Do(t, c, rest)
 	if err != nil || body != "456789" || resp.Range != (fetch.Range{Offset: 4, Length: 6}) || resp.Total != 10 {
 		t.Errorf("unchanged: %q, %v", body, err)
 	}
 	content = "abcdefghij"
-	body, resp, err = do(t, c, rest)
+	body, resp, err = drive.Do(t, c, rest)
 	if err != nil || body != content || !resp.Range.IsZero() {
 		t.Errorf("changed: %q, %v; want all of it", body, err)
 	}
@@ -179,13 +177,10 @@ func TestNotModified(t *testing.T) {
 	})
 	c := newClient(t, nil, urlhttp.Options{})
 	for _, v := range []fetch.Validator{{ETag: `W/"1"`}, {ModTime: time.Unix(1e9, 0)}, {ETag: `W/"1"`, ModTime: time.Unix(1e9, 0)}} {
-		_, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(u), IfChanged: v})
+		_, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u), IfChanged: v})
 		if e := asError(t, err); e.Code != fetch.ErrNotModified || e.Reply.Code != 304 {
 			t.Errorf("%+v: %v, want ErrNotModified", v, err)
 		}
 	}
-	_, _, err := get(t, c, raw(t, "HTTP/1.1 304 Not Modified\r\n\r\n", false))
-	if !errors.Is(err, fetch.ErrProtocol) {
-		t.Errorf("304 without a condition: %v, want ErrProtocol", err)
-	}
+	drive.Fails(t, c, raw(t, "HTTP/1.1 304 Not Modified\r\n\r\n", false), fetch.ErrProtocol) // 304 without a condition
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -70,20 +71,16 @@ func TestAPublicPageStaysPublic(t *testing.T) {
 			c := newClient(t, o, urlhttp.Options{})
 			page := scheme + "://" + host + "/"
 			for _, u := range []string{page, inner, page} { // the first connection is kept for the third
-				if _, _, err := get(t, c, u); err != nil {
-					t.Fatalf("%s: %v", u, err)
-				}
+				drive.MustGet(t, c, u)
 			}
-			if body, _, err := get(t, c, page+"lead"); fetch.CodeOf(err) != fetch.ErrPolicy {
-				t.Errorf("the public page led to %q, %v", body, err)
-			}
+			drive.Fails(t, c, page+"lead", fetch.ErrPolicy) // the public page led to
 			// So it is for what a caller found on the page.
 			req := &fetch.Request{URL: uri.MustParse(inner), From: uri.MustParse(page)}
-			if body, _, err := do(t, c, req); fetch.CodeOf(err) != fetch.ErrPolicy {
+			if body, _, err := drive.Do(t, c, req); fetch.CodeOf(err) != fetch.ErrPolicy {
 				t.Errorf("a link on the public page led to %q, %v", body, err)
 			}
 			req.From = uri.MustParse(inner + "x")
-			if body, _, err := do(t, c, req); err != nil || body != "secret" {
+			if body, _, err := drive.Do(t, c, req); err != nil || body != "secret" {
 				t.Errorf("a link on the private page: %q, %v", body, err)
 			}
 		})
@@ -122,9 +119,7 @@ func TestLoginsAreForWhatTheUserNamed(t *testing.T) {
 	})
 	c := newClient(t, &fetch.Options{Credentials: own}, urlhttp.Options{})
 	for _, u := range []string{vault + "/vault", vault + "/hop", vault + "/vault"} {
-		if _, _, err := get(t, c, u); err != nil {
-			t.Fatalf("%s: %v", u, err)
-		}
+		drive.MustGet(t, c, u)
 	}
 	mu.Lock()
 	if last := seen[len(seen)-1]; last != "/vault "+goodBasic {
@@ -133,9 +128,7 @@ func TestLoginsAreForWhatTheUserNamed(t *testing.T) {
 	seen = nil
 	mu.Unlock()
 	for _, path := range []string{"/vault", "/hop"} {
-		if _, _, err := get(t, c, evil+path); fetch.CodeOf(err) != fetch.ErrAuth {
-			t.Errorf("%s: %v, want ErrAuth", path, err)
-		}
+		drive.Fails(t, c, evil+path, fetch.ErrAuth)
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -156,7 +149,7 @@ func TestTheHostFieldStaysWithItsOrigin(t *testing.T) {
 		http.Redirect(w, r, second, http.StatusFound)
 	})
 	req := &fetch.Request{URL: uri.MustParse(first), Header: textproto.MIMEHeader{"Host": {"inner.example"}}}
-	if _, _, err := do(t, newClient(t, nil, urlhttp.Options{}), req); err != nil {
+	if _, _, err := drive.Do(t, newClient(t, nil, urlhttp.Options{}), req); err != nil {
 		t.Fatal(err)
 	}
 	if want := strings.TrimPrefix(second, "http://"); len(got) != 2 || got[0] != "inner.example" || got[1] != want {

@@ -17,6 +17,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -43,9 +44,7 @@ func TestRecordedMessages(t *testing.T) {
 				io.WriteString(w, "content")
 			}), proto)
 			c, rec := recording(t, fetch.Options{TLS: trust(s)}, urlhttp.Options{})
-			if content, _, err := get(t, c, s.URL+"/old"); err != nil || content != "content" {
-				t.Fatal(content, err)
-			}
+			drive.Gets(t, c, s.URL+"/old", "content")
 			all := rec.Exchanges()
 			if len(all) != 2 {
 				t.Fatalf("%d exchanges", len(all))
@@ -92,9 +91,7 @@ func TestRecordedContentIsDecoded(t *testing.T) {
 			w.Write(coded)
 		}), proto)
 		c, rec := recording(t, fetch.Options{TLS: trust(s)}, urlhttp.Options{Compressed: true})
-		if _, _, err := get(t, c, s.URL); err != nil {
-			t.Fatal(err)
-		}
+		drive.MustGet(t, c, s.URL)
 		x := rec.Exchanges()[0]
 		if !bytes.HasSuffix(x.Received(), append([]byte("\r\n\r\n"), coded...)) || string(x.Content) != "plain plain" {
 			t.Errorf("%q: received %q, content %q", proto, x.Received(), x.Content)
@@ -119,7 +116,7 @@ func TestRecordedLogin(t *testing.T) {
 			// The fields are sent in the order of their names.
 			h := textproto.MIMEHeader{"A-Long-Field": {strings.Repeat("a", pad)}, "X-Api-Key": {"s3cr3t-Key"}}
 			for range 2 { // the second time with the login that is known, and a cookie
-				if _, _, err := do(t, c, &fetch.Request{URL: u, Header: h}); err != nil {
+				if _, _, err := drive.Do(t, c, &fetch.Request{URL: u, Header: h}); err != nil {
 					t.Fatal(pad, err)
 				}
 			}
@@ -155,9 +152,7 @@ func TestRecordedURLForAProxy(t *testing.T) {
 	c := through(t, proxy, &fetch.Options{Recorder: rec.Recorder}, func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "ftp", Port: 21, Ops: []fetch.Op{fetch.OpGet}, ForwardProxy: true, Driver: driver.DriverFunc(nil)})
 	})
-	if _, _, err := get(t, c, "ftp://joe:s3cr3t@h.example/x"); err != nil {
-		t.Fatal(err)
-	}
+	drive.MustGet(t, c, "ftp://joe:s3cr3t@h.example/x")
 	x := rec.Exchanges()[0]
 	shown := string(x.Sent()) + strings.Join(x.Lines, "\n")
 	if got := <-asked; got != "ftp://joe:s3cr3t@h.example/x" || strings.Contains(shown, "s3cr3t") ||
@@ -215,7 +210,7 @@ func TestRecordsDoNotMix(t *testing.T) {
 							}
 							continue
 						}
-						get(t, c, path)
+						drive.Get(t, c, path)
 					}
 				})
 			}

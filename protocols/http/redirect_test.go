@@ -13,6 +13,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/protocols/file"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
@@ -38,7 +39,7 @@ func TestRedirect(t *testing.T) {
 	})
 	c := newClient(t, nil, urlhttp.Options{})
 	for _, status := range []string{"300", "301", "302", "303", "307", "308"} {
-		body, resp, err := get(t, c, u+"/"+status+"#top")
+		body, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u + "/" + status + "#top")})
 		if err != nil {
 			t.Errorf("%s: %v", status, err)
 			continue
@@ -77,9 +78,8 @@ func TestRedirectsThatAreNotFollowed(t *testing.T) {
 		"http://h:99999/":      fetch.ErrRedirect,
 		"":                     fetch.ErrRedirect,
 	} {
-		c := fetch.New(nil, urlhttp.Load, file.Load, mustNotOpen(t, "telnet", 23, fetch.OpDial), mustNotOpen(t, "mailto", 0))
-		t.Cleanup(func() { c.Close() })
-		_, _, err := get(t, c, redirectTo(t, location))
+		c := drive.Client(t, nil, urlhttp.Load, file.Load, mustNotOpen(t, "telnet", 23, fetch.OpDial), mustNotOpen(t, "mailto", 0))
+		_, err := drive.Get(t, c, redirectTo(t, location))
 		if e := asError(t, err); e.Code != code || e.Reply.Code != 302 {
 			t.Errorf("to %q: %v (reply %v), want class %q", location, err, e.Reply, code)
 		}
@@ -93,8 +93,7 @@ func TestRedirectLoop(t *testing.T) {
 		n.Add(1)
 		http.Redirect(w, r, r.URL.Path, http.StatusFound)
 	})
-	_, _, err := get(t, newClient(t, &fetch.Options{MaxRedirects: 5}, urlhttp.Options{}), u+"/loop")
-	if !errors.Is(err, fetch.ErrRedirect) || n.Load() != 6 {
+	if _, err := drive.Get(t, newClient(t, &fetch.Options{MaxRedirects: 5}, urlhttp.Options{}), u+"/loop"); !errors.Is(err, fetch.ErrRedirect) || n.Load() != 6 {
 		t.Errorf("%v after %d requests, want ErrRedirect after 6", err, n.Load())
 	}
 }
@@ -121,7 +120,7 @@ func TestRedirectKeepsSecretsHome(t *testing.T) {
 	}
 	for i, req := range requests {
 		got = nil
-		if _, _, err := do(t, c, req); err != nil {
+		if _, _, err := drive.Do(t, c, req); err != nil {
 			t.Fatal(err)
 		}
 		if text := fmt.Sprint(got); strings.Contains(text, "secret") || strings.Contains(text, "Authorization") || got.Get("Referer") != "" {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -50,13 +51,13 @@ func TestWhatIsSent(t *testing.T) {
 	c := newClient(t, nil, urlhttp.Options{})
 	for _, tt := range tests {
 		tt.req.URL = uri.MustParse(plain + "/")
-		if body, _, err := do(t, c, &tt.req); body != tt.want {
+		if body, _, err := drive.Do(t, c, &tt.req); body != tt.want {
 			t.Errorf("%s: %s, %v", tt.name, body, err)
 		}
 	}
 	for _, method := range []string{"HEAD", "CONNECT", "TRACE", "GET /x", "A\r\nB", "Ä", " "} {
 		req := &fetch.Request{URL: uri.MustParse(plain + "/"), Method: method}
-		if _, _, err := do(t, c, req); fetch.CodeOf(err) != fetch.ErrRequest {
+		if _, _, err := drive.Do(t, c, req); fetch.CodeOf(err) != fetch.ErrRequest {
 			t.Errorf("method %q: %v", method, err)
 		}
 		if _, err := c.Explain(req); fetch.CodeOf(err) != fetch.ErrRequest {
@@ -90,7 +91,7 @@ func TestRedirectsOfWhatWasSent(t *testing.T) {
 		307: `POST /end 3 [] "a=b" <nil>`, 308: `POST /end 3 [] "a=b" <nil>`,
 	} {
 		req := &fetch.Request{URL: uri.MustParse(fmt.Sprintf("%s/%d", u, status)), GetBody: of("a=b"), ContentLength: 3}
-		if body, _, err := do(t, c, req); body != want {
+		if body, _, err := drive.Do(t, c, req); body != want {
 			t.Errorf("%d: %s, %v", status, body, err)
 		}
 		req = &fetch.Request{URL: req.URL, Method: "PUT", GetBody: of("a=b"), ContentLength: 3}
@@ -98,14 +99,14 @@ func TestRedirectsOfWhatWasSent(t *testing.T) {
 		if status == 303 {
 			want = `GET /end 0 [] "" <nil>`
 		}
-		if body, _, err := do(t, c, req); body != want {
+		if body, _, err := drive.Do(t, c, req); body != want {
 			t.Errorf("%d of a PUT: %s, %v", status, body, err)
 		}
 		if status < 307 {
 			continue
 		}
 		req = &fetch.Request{URL: req.URL, Body: io.NopCloser(strings.NewReader("a=b"))}
-		if _, _, err := do(t, c, req); fetch.CodeOf(err) != fetch.ErrRedirect {
+		if _, _, err := drive.Do(t, c, req); fetch.CodeOf(err) != fetch.ErrRedirect {
 			t.Errorf("%d with what can be sent but once: %v", status, err)
 		}
 	}
@@ -124,12 +125,12 @@ func TestLoginsAndBodies(t *testing.T) {
 		})
 		u = strings.Replace(u, "//", "//joe:secret@", 1)
 		c := newClient(t, nil, urlhttp.Options{})
-		body, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), GetBody: of("a=b"), ContentLength: 3})
+		body, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), GetBody: of("a=b"), ContentLength: 3})
 		if body != `POST / 3 [] "a=b" <nil>` {
 			t.Errorf("%s: %s, %v", scheme, body, err)
 		}
 		c = newClient(t, nil, urlhttp.Options{})
-		_, _, err = do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), Body: io.NopCloser(strings.NewReader("a=b"))})
+		_, _, err = drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), Body: io.NopCloser(strings.NewReader("a=b"))})
 		if fetch.CodeOf(err) != fetch.ErrAuth || !strings.Contains(err.Error(), "but once") {
 			t.Errorf("%s, once: %v", scheme, err)
 		}
@@ -153,7 +154,7 @@ func TestDoneTwiceIsNotDone(t *testing.T) {
 	}
 	c := newClient(t, nil, urlhttp.Options{})
 	for _, tt := range tests {
-		_, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(tt.url + "/"), Method: tt.method})
+		_, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(tt.url + "/"), Method: tt.method})
 		if e := asError(t, err); e.Retry != tt.retry {
 			t.Errorf("%s %s: retry %v: %v", tt.method, tt.url, e.Retry, err)
 		}
@@ -161,7 +162,7 @@ func TestDoneTwiceIsNotDone(t *testing.T) {
 	c = newClient(t, &fetch.Options{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNRESET}
 	}}, urlhttp.Options{})
-	_, _, err := do(t, c, &fetch.Request{URL: uri.MustParse("http://127.0.0.1/"), Method: "POST"})
+	_, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse("http://127.0.0.1/"), Method: "POST"})
 	if e := asError(t, err); !e.Retry {
 		t.Errorf("nothing was sent, and there is to be no other try: %v", err)
 	}
@@ -195,12 +196,12 @@ func TestSlowUploads(t *testing.T) {
 	u := serve(t, told)
 	c := newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit, Idle: limit}}, urlhttp.Options{})
 	body := &slowBody{time.NewTicker(limit / 20), 25}
-	if got, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), Body: body}); !strings.Contains(got, strings.Repeat("x", 25)) {
+	if got, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), Body: body}); !strings.Contains(got, strings.Repeat("x", 25)) {
 		t.Errorf("%s, %v", got, err)
 	}
 	silent := accepting(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
 	c = newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: limit / 10, Idle: limit}}, urlhttp.Options{})
-	_, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(silent + "/"), GetBody: of("x"), ContentLength: 1})
+	_, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(silent + "/"), GetBody: of("x"), ContentLength: 1})
 	if fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(err.Error(), "no complete answer") {
 		t.Errorf("a server that is silent: %v", err)
 	}
@@ -230,7 +231,7 @@ func TestCookiesOfOthers(t *testing.T) {
 		{URL: uri.MustParse(thief + "/")},
 		{URL: uri.MustParse(thief + "/"), GetBody: of("x"), Header: textproto.MIMEHeader{"Cookie": {"own=1"}}},
 	} {
-		if _, _, err := do(t, c, req); err != nil {
+		if _, _, err := drive.Do(t, c, req); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,10 +246,10 @@ func TestUploadsThatFail(t *testing.T) {
 	u := serve(t, told)
 	c := newClient(t, nil, urlhttp.Options{})
 	broken := io.NopCloser(io.MultiReader(strings.NewReader("abc"), errReader{}))
-	if _, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), Body: broken}); !errors.Is(err, errDisk) {
+	if _, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), Body: broken}); !errors.Is(err, errDisk) {
 		t.Errorf("a body that breaks: %v", err)
 	}
-	if _, _, err := do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), GetBody: of("abc"), ContentLength: 5}); err == nil {
+	if _, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u + "/"), GetBody: of("abc"), ContentLength: 5}); err == nil {
 		t.Error("a body that is too short was sent")
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -61,8 +62,7 @@ func TestKernelMovesContentToFiles(t *testing.T) {
 			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(large))
 		}
 	})
-	c := fetch.New(&fetch.Options{}, urlhttp.Load)
-	defer c.Close()
+	c := drive.Client(t, &fetch.Options{}, urlhttp.Load)
 	for _, tt := range []struct {
 		path  string
 		from  int64
@@ -118,8 +118,7 @@ func TestWhatTheKernelMovesMayFail(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := fetch.New(tt.opts, urlhttp.Load)
-			defer c.Close()
+			c := drive.Client(t, tt.opts, urlhttp.Load)
 			resp, err := c.Get(t.Context(), answering(t, tt.answer)+"/")
 			if err != nil {
 				t.Fatal(err)
@@ -146,8 +145,7 @@ func TestKernelCannotMoveToAFullDevice(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	c := fetch.New(nil, urlhttp.Load)
-	defer c.Close()
+	c := drive.Client(t, nil, urlhttp.Load)
 	resp, err := c.Get(t.Context(), serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", fmt.Sprint(len(large)))
 		w.Write(large)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -19,7 +20,7 @@ func TestNoContent(t *testing.T) {
 	c := newClient(t, nil, urlhttp.Options{})
 	for status, want := range map[int]fetch.Kind{200: fetch.KindObject, 204: fetch.KindNone, 205: fetch.KindNone} {
 		u := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) })
-		body, resp, err := get(t, c, u)
+		body, resp, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(u)})
 		if err != nil || body != "" || resp.Kind != want {
 			t.Errorf("%d: %q, %+v, %v", status, body, resp, err)
 		}
@@ -55,7 +56,7 @@ func TestStatus(t *testing.T) {
 			if op == "stat" {
 				_, err = c.Stat(t.Context(), &fetch.Request{URL: uri.MustParse(u)})
 			} else {
-				_, _, err = get(t, c, u)
+				_, err = drive.Get(t, c, u)
 			}
 			if tt.code == "" {
 				if err != nil {
@@ -93,7 +94,7 @@ func TestRetryAfter(t *testing.T) {
 			w.Header().Set("Retry-After", tt.value)
 			w.WriteHeader(http.StatusServiceUnavailable)
 		})
-		_, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u)
+		_, err := drive.Get(t, newClient(t, nil, urlhttp.Options{}), u)
 		if e := asError(t, err); !e.Retry || e.RetryAfter < tt.min || e.RetryAfter > tt.max {
 			t.Errorf("%q: %v, want %v to %v", tt.value, e.RetryAfter, tt.min, tt.max)
 		}
@@ -104,8 +105,7 @@ func TestRetryAfter(t *testing.T) {
 func TestErrorsAreClean(t *testing.T) {
 	t.Parallel()
 	u := raw(t, "HTTP/1.1 404 Not \x1b[2J\x07Found\r\nContent-Length: 0\r\n\r\n", false)
-	_, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u)
-	if !errors.Is(err, fetch.ErrNotFound) || strings.ContainsAny(err.Error(), "\x1b\x07") {
+	if _, err := drive.Get(t, newClient(t, nil, urlhttp.Options{}), u); !errors.Is(err, fetch.ErrNotFound) || strings.ContainsAny(err.Error(), "\x1b\x07") {
 		t.Errorf("%q", err)
 	}
 }
@@ -121,7 +121,7 @@ func TestErrorPagesAreBounded(t *testing.T) {
 			}
 		}
 	})
-	_, _, err := get(t, newClient(t, nil, urlhttp.Options{}), u)
+	_, err := drive.Get(t, newClient(t, nil, urlhttp.Options{}), u)
 	if e := asError(t, err); e.Code != fetch.ErrRefused || len(e.Body) != 64<<10 || !e.Partial {
 		t.Errorf("%v with %d bytes of the page", err, len(e.Body))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -64,7 +65,7 @@ func TestUploadsThatStandStillEnd(t *testing.T) {
 			if name == "a slow body" {
 				req.GetBody, req.Body, req.ContentLength = nil, &slowBody{time.NewTicker(idle * 3 / 2), 1}, -1
 			}
-			_, _, err := do(t, newClient(t, o, urlhttp.Options{}), req)
+			_, _, err := drive.Do(t, newClient(t, o, urlhttp.Options{}), req)
 			if every > 0 {
 				if err != nil {
 					t.Error(err)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetchtest/drive"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
@@ -127,7 +128,7 @@ func TestWaitsEnd(t *testing.T) {
 		}
 		c := newClient(t, o, urlhttp.Options{})
 		begin := time.Now()
-		_, _, err := get(t, c, rawURL)
+		_, err := drive.Get(t, c, rawURL)
 		if took := time.Since(begin); took > 15*time.Second {
 			t.Errorf("it took %v", took)
 		}
@@ -172,9 +173,7 @@ func TestProgressIsNoSilence(t *testing.T) {
 		}
 	})
 	c := newClient(t, &fetch.Options{Timeouts: fetch.Timeouts{Reply: 2 * time.Second, Idle: 2 * time.Second}}, urlhttp.Options{})
-	if body, _, err := get(t, c, u); err != nil || body != strings.Repeat("x", 25) {
-		t.Errorf("%q, %v", body, err)
-	}
+	drive.Gets(t, c, u, strings.Repeat("x", 25))
 }
 
 // TestServersThatLetGo counts the connections that a server can make a client open by letting go of
@@ -185,7 +184,7 @@ func TestServersThatLetGo(t *testing.T) {
 		p.WriteGoAway(0, http2.ErrCodeNo, nil)
 		return false
 	})
-	_, _, err := get(t, newClient(t, o, urlhttp.Options{}), rawURL)
+	_, err := drive.Get(t, newClient(t, o, urlhttp.Options{}), rawURL)
 	if e := asError(t, err); e.Code != fetch.ErrNetwork || !e.Retry {
 		t.Errorf("%v (retry %v), want ErrNetwork", err, e.Retry)
 	}
@@ -203,7 +202,5 @@ func TestServersThatLetGo(t *testing.T) {
 		p.WriteData(stream, true, []byte("here"))
 		return true
 	})
-	if body, _, err := get(t, newClient(t, o, urlhttp.Options{}), rawURL); err != nil || body != "here" {
-		t.Errorf("after one farewell: %q, %v", body, err)
-	}
+	drive.Gets(t, newClient(t, o, urlhttp.Options{}), rawURL, "here") // after one farewell
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	"github.com/urlget/urlget/fetchtest/servers/httpd"
 	urlhttp "github.com/urlget/urlget/protocols/http"
@@ -115,7 +116,7 @@ func TestBrokenServers(t *testing.T) {
 					s.Close()
 				}
 			})
-			_, _, err := get(t, newClient(t, nil), rawURL)
+			_, err := drive.Get(t, newClient(t, nil), rawURL)
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != tt.code || e.Retry != tt.retry || fetch.Printable(e.Error()) != e.Error() {
 				t.Errorf("%v, want class %q, retry %v", err, tt.code, tt.retry)
@@ -183,7 +184,7 @@ func TestCutOffWithoutALength(t *testing.T) {
 				s.Write(slices.Concat(answer...))
 				s.Close()
 			})
-			body, resp, err := get(t, newClient(t, nil), rawURL)
+			body, resp, err := drive.Do(t, newClient(t, nil), &fetch.Request{URL: uri.MustParse(rawURL)})
 			if err != nil || body != "ab" || resp.Framing != driver.FramedByClose {
 				t.Errorf("%q, %v", body, err)
 			}
@@ -214,7 +215,7 @@ func TestOddServers(t *testing.T) {
 				}
 				s.Close()
 			})
-			body, resp, err := get(t, newClient(t, nil), rawURL)
+			body, resp, err := drive.Do(t, newClient(t, nil), &fetch.Request{URL: uri.MustParse(rawURL)})
 			if err != nil || body != "ab" || (resp.Framing == driver.FramedByClose) != (resp.Size < 0) {
 				t.Errorf("%q, %v", body, err)
 			}
@@ -255,8 +256,7 @@ func TestBrokenConnections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rawURL := frames(t, begin, func(p *peer, s *quic.Stream) {})
-			_, _, err := get(t, newClient(t, nil), rawURL)
-			if fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(err.Error(), "broke HTTP/3") {
+			if _, err := drive.Get(t, newClient(t, nil), rawURL); fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(err.Error(), "broke HTTP/3") {
 				t.Error(err)
 			}
 		})
@@ -280,9 +280,7 @@ func TestUnknownStreams(t *testing.T) {
 	})
 	c := newClient(t, nil)
 	for range 3 {
-		if body, _, err := get(t, c, rawURL); body != "ab" || err != nil {
-			t.Errorf("%q, %v", body, err)
-		}
+		drive.Gets(t, c, rawURL, "ab")
 	}
 }
 
@@ -298,7 +296,7 @@ func TestSilence(t *testing.T) {
 			rawURL := frames(t, nil, func(_ *peer, s *quic.Stream) { s.Write(answer) })
 			o := options()
 			o.Timeouts = fetch.Timeouts{Idle: 200 * time.Millisecond, Reply: 300 * time.Millisecond}
-			_, _, err := get(t, newClient(t, o), rawURL)
+			_, err := drive.Get(t, newClient(t, o), rawURL)
 			var e *fetch.Error
 			if !errors.As(err, &e) || e.Code != fetch.ErrNetwork || !e.Retry {
 				t.Error(err)
@@ -318,9 +316,7 @@ func TestRejectedRequests(t *testing.T) {
 		fmt.Fprintf(s, "%s%s", head(":status", "200"), data(fmt.Sprint("connection ", p.n)))
 		s.Close()
 	})
-	if body, _, err := get(t, newClient(t, nil), rawURL); body != "connection 2" || err != nil {
-		t.Errorf("%q, %v", body, err)
-	}
+	drive.Gets(t, newClient(t, nil), rawURL, "connection 2")
 }
 
 // TestServersThatLetGo of every request are not asked for ever.
@@ -331,7 +327,7 @@ func TestServersThatLetGo(t *testing.T) {
 		requests.Add(1)
 		s.CancelWrite(0x10b)
 	})
-	if _, _, err := get(t, newClient(t, nil), rawURL); fetch.CodeOf(err) != fetch.ErrNetwork || requests.Load() != 3 {
+	if _, err := drive.Get(t, newClient(t, nil), rawURL); fetch.CodeOf(err) != fetch.ErrNetwork || requests.Load() != 3 {
 		t.Errorf("%v after %d requests", err, requests.Load())
 	}
 }
@@ -341,9 +337,7 @@ func TestVersionFallback(t *testing.T) {
 	t.Parallel()
 	rawURL := frames(t, nil, func(p *peer, s *quic.Stream) { s.CancelWrite(0x110) })
 	tcp(t, strings.TrimPrefix(rawURL, "https://"), hello)
-	if body, _, err := get(t, newClient(t, nil), rawURL); body != "HTTP/2.0" || err != nil {
-		t.Errorf("%q, %v", body, err)
-	}
+	drive.Gets(t, newClient(t, nil), rawURL, "HTTP/2.0")
 }
 
 // TestKeptConnectionsThatWereLost are replaced.
@@ -365,9 +359,7 @@ func TestKeptConnectionsThatWereLost(t *testing.T) {
 	})
 	c := newClient(t, nil)
 	for range 4 {
-		if body, _, err := get(t, c, rawURL); body != "ab" || err != nil {
-			t.Errorf("%q, %v", body, err)
-		}
+		drive.Gets(t, c, rawURL, "ab")
 	}
 }
 
@@ -391,7 +383,7 @@ func TestGoAway(t *testing.T) {
 	c := newClient(t, nil)
 	var last string
 	for range 100 { // the frame may come after the answer
-		body, _, err := get(t, c, rawURL)
+		body, err := drive.Get(t, c, rawURL)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -476,9 +468,7 @@ func TestConnectionsAreShared(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if body, _, err := get(t, c, fmt.Sprint(rawURL, "/", i)); body != fmt.Sprint("/", i) || err != nil {
-				t.Errorf("%q, %v", body, err)
-			}
+			drive.Gets(t, c, fmt.Sprint(rawURL, "/", i), fmt.Sprint("/", i))
 		})
 	}
 	wg.Wait()
@@ -504,13 +494,7 @@ func TestUploads(t *testing.T) {
 	c := newClient(t, nil)
 	post := func(path string, body io.ReadCloser, length int64) (string, error) {
 		req := &fetch.Request{URL: uri.MustParse(rawURL + path), Op: fetch.OpGet, Body: body, ContentLength: length}
-		resp, err := c.Do(t.Context(), req)
-		if err != nil {
-			return "", err
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		return string(text), err
+		return drive.Read(c.Do(t.Context(), req))
 	}
 	text := strings.Repeat("x", 1<<20)
 	for _, length := range []int64{1 << 20, -1} {
@@ -546,13 +530,8 @@ func TestUploadsEndWithTheResponse(t *testing.T) {
 			_, err := io.Copy(w, endless{})
 			stopped <- err
 		}()
-		resp, err := c.Do(t.Context(), &fetch.Request{URL: uri.MustParse(rawURL), Body: pipe, ContentLength: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if string(text) != want || err != nil {
+		text, _, err := drive.Do(t, c, &fetch.Request{URL: uri.MustParse(rawURL), Body: pipe, ContentLength: -1})
+		if text != want || err != nil {
 			t.Errorf("%q, %v", text, err)
 		}
 		if err := <-stopped; err != io.ErrClosedPipe {
@@ -597,13 +576,11 @@ func TestFallsBackToTCP(t *testing.T) {
 			tcp(t, addr, hello)
 			o := options()
 			list := protocols(o)
-			c := fetch.New(o, urlhttp.With(urlhttp.Options{HTTP3: http3.Over}))
-			defer c.Close()
+			c := drive.Client(t, o, urlhttp.With(urlhttp.Options{HTTP3: http3.Over}))
 			var quickest time.Duration
 			for i := range 5 { // more than two, for a busy machine
 				begin := time.Now()
-				body, _, err := get(t, c, "https://"+addr)
-				if !strings.HasPrefix(body, "HTTP/") || body == "HTTP/3.0" || err != nil {
+				if body, err := drive.Get(t, c, "https://"+addr); !strings.HasPrefix(body, "HTTP/") || body == "HTTP/3.0" || err != nil {
 					t.Errorf("%q, %v", body, err)
 				}
 				if took := time.Since(begin); i == 1 || i > 1 && took < quickest {
@@ -642,9 +619,7 @@ func TestAltSvc(t *testing.T) {
 	for _, tt := range []struct{ path, want string }{
 		{"/", "tcp"}, {"/", "h3 for " + addr}, {"/clear", "h3 for " + addr}, {"/", "tcp"},
 	} {
-		if body, _, err := get(t, c, "https://"+addr+tt.path); body != tt.want || err != nil {
-			t.Errorf("%s: %q, %v; want %q", tt.path, body, err, tt.want)
-		}
+		drive.Gets(t, c, "https://"+addr+tt.path, tt.want)
 	}
 }
 
@@ -665,8 +640,7 @@ func TestTLSHolds(t *testing.T) {
 		"another host":      {&tls.Config{RootCAs: trusting.RootCAs, ServerName: "other.example"}, false},
 		"another key":       {pinned, false},
 	} {
-		body, _, err := get(t, newClient(t, &fetch.Options{TLS: tt.cfg}), rawURL)
-		if (err == nil) != tt.ok || tt.ok && body != "HTTP/3.0" {
+		if body, err := drive.Get(t, newClient(t, &fetch.Options{TLS: tt.cfg}), rawURL); (err == nil) != tt.ok || tt.ok && body != "HTTP/3.0" {
 			t.Errorf("%s: %q, %v", name, body, err)
 		}
 	}
@@ -685,7 +659,7 @@ func TestPolicyHolds(t *testing.T) {
 		checked = append(checked, addr.String())
 		return errors.New("not there")
 	}}
-	_, _, err := get(t, newClient(t, o), "https://"+socket.LocalAddr().String())
+	_, err := drive.Get(t, newClient(t, o), "https://"+socket.LocalAddr().String())
 	if fetch.CodeOf(err) != fetch.ErrPolicy || len(checked) == 0 || checked[0] != socket.LocalAddr().String() {
 		t.Errorf("%v after %v", err, checked)
 	}
@@ -701,7 +675,7 @@ func TestProxies(t *testing.T) {
 	socket := udp(t)
 	o := options()
 	o.Proxy = func(uri.URI) (uri.URI, error) { return uri.MustParse("http://127.0.0.1:1"), nil }
-	if _, _, err := get(t, newClient(t, o), "https://"+socket.LocalAddr().String()); fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(err.Error(), "proxy") {
+	if _, err := drive.Get(t, newClient(t, o), "https://"+socket.LocalAddr().String()); fetch.CodeOf(err) != fetch.ErrNetwork || !strings.Contains(err.Error(), "proxy") {
 		t.Error(err)
 	}
 	socket.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
@@ -725,9 +699,7 @@ func TestIsToldAndRecorded(t *testing.T) {
 			Line:     func(_ bool, line string) { mu.Lock(); defer mu.Unlock(); fmt.Fprintln(&lines, line) },
 		}
 	})
-	if body, _, err := get(t, newClient(t, o), rawURL+"/x"); body != "HTTP/3.0" || err != nil {
-		t.Fatalf("%q, %v", body, err)
-	}
+	drive.Gets(t, newClient(t, o), rawURL+"/x", "HTTP/3.0")
 	mu.Lock()
 	defer mu.Unlock()
 	if !slices.Equal(*told, []string{"h3"}) {

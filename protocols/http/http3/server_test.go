@@ -18,6 +18,7 @@ import (
 
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
+	"github.com/urlget/urlget/fetchtest/drive"
 	"github.com/urlget/urlget/fetchtest/servers"
 	urlhttp "github.com/urlget/urlget/protocols/http"
 	"github.com/urlget/urlget/protocols/http/http3"
@@ -39,8 +40,7 @@ func newClient(t testing.TB, o *fetch.Options) *fetch.Client {
 	if o == nil {
 		o = options()
 	}
-	c := fetch.New(o, over)
-	t.Cleanup(func() { c.Close() })
+	c := drive.Client(t, o, over)
 	return c
 }
 
@@ -153,18 +153,6 @@ func block(fields ...string) string {
 }
 
 func data(text string) []byte { return frame(0x0, text) }
-
-// get retrieves all of a URL.
-func get(t testing.TB, c *fetch.Client, rawURL string) (string, *fetch.Response, error) {
-	t.Helper()
-	resp, err := c.Get(t.Context(), rawURL)
-	if err != nil {
-		return "", nil, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return string(body), resp, err
-}
 
 // tcp starts a server of HTTP/1.1 and HTTP/2 at an address.
 func tcp(t testing.TB, addr string, h http.Handler) {
