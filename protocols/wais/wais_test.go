@@ -324,12 +324,9 @@ func TestTheConversationIsRecorded(t *testing.T) {
 	s := start(t, library)
 	var rec fetchtest.Recording
 	c := drive.Client(t, &fetch.Options{Recorder: rec.Recorder}, wais.Load)
-	for _, url := range []string{"wais://" + s.Addr + "/fruit?pear", s.Document("tools", "saw.txt"), "wais://" + s.Addr + "/nothing?x"} {
-		if resp, err := c.Get(t.Context(), url); err == nil {
-			io.Copy(io.Discard, resp.Body)
-			resp.Body.Close()
-		}
-	}
+	drive.MustGet(t, c, "wais://"+s.Addr+"/fruit?pear")
+	drive.MustGet(t, c, s.Document("tools", "saw.txt"))
+	drive.Fails(t, c, "wais://"+s.Addr+"/nothing?x", fetch.ErrNotFound)
 	var lines []string
 	for _, x := range rec.Exchanges() {
 		lines = append(lines, x.Lines...)
