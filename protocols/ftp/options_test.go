@@ -48,9 +48,7 @@ func TestText(t *testing.T) {
 func TestGuessDir(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
-	if _, err := drive.Get(t, drive.Client(t, nil, Load), "ftp://"+s.Addr+"/pub/sub"); err == nil {
-		t.Error("a directory was retrieved")
-	}
+	drive.Fails(t, drive.Client(t, nil, Load), "ftp://"+s.Addr+"/pub/sub", fetch.ErrRefused)
 	c := drive.Client(t, nil, With(Options{GuessDir: true}))
 	_, resp, err := drive.Do(t, c, request(fetch.OpGet, "ftp://"+s.Addr+"/pub/sub"))
 	if err != nil {

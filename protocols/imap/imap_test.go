@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urlget/urlget/fetch"
+	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
 	"github.com/urlget/urlget/fetchtest"
 	"github.com/urlget/urlget/fetchtest/drive"
@@ -71,8 +72,9 @@ func TestURLs(t *testing.T) {
 	for _, rawURL := range []string{"imap:///x", "imap://h/;UID=1", "imap://h/b/;UID=0", "imap://h/b/;UID=x", "imap://h/b/;UID=", "imap://h/b;UIDVALIDITY=-1",
 		"imap://h/b/;UID=1/;SECTION=1%5D", "imap://h/b/;UID=1/;SECTION=(", "imap://h/b/;UID=1/;PARTIAL=1.0", "imap://h/b/;UID=1/;PARTIAL=-1", "imap://h/b/;SECTION=1",
 		"imap://h/b/;UID=1?ALL", "imap://h/?ALL", "imap://h/b?x%7B5%7D", "imap://h/b?", "imap://h/%FF", "imap://h/b%0D%0A", "imap://h/" + strings.Repeat("x", maxName+1)} {
-		if got, err := parse(uri.MustParse(rawURL)); err == nil {
-			t.Errorf("%s: got %+v", rawURL, got)
+		got, err := parse(uri.MustParse(rawURL))
+		if code, _ := driver.Classify(err); code != fetch.ErrURL {
+			t.Errorf("%s: got %+v, error %v", rawURL, got, err)
 		}
 	}
 }

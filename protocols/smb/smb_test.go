@@ -72,9 +72,14 @@ func TestForgedAnswersAreNoticed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []smb2.Command{smb2.Negotiate, smb2.TreeConnect, smb2.Create, smb2.Read, smb2.Close} {
 		for name, forge := range map[string]func([]byte){
+			"nothing":      func([]byte) {},
 			"a bit":        func(msg []byte) { msg[len(msg)-1] ^= 1 },
 			"no signature": func(msg []byte) { msg[16] &^= smb2.FlagSigned },
 		} {
+			code := fetch.ErrProtocol
+			if name == "nothing" {
+				code = ""
+			}
 			if c == smb2.Negotiate && name == "no signature" {
 				continue // it has none
 			}
@@ -83,8 +88,8 @@ func TestForgedAnswersAreNoticed(t *testing.T) {
 					forge(msg)
 				}
 			}})
-			if got, err := get(t, nil, "smb://joe:x@"+s.Addr+"/share/dir/file.txt"); err == nil {
-				t.Errorf("%s of %v: got %q", name, c, got)
+			if got, err := get(t, nil, "smb://joe:x@"+s.Addr+"/share/dir/file.txt"); fetch.CodeOf(err) != code || err == nil && got != "content" {
+				t.Errorf("%s of %v: got %q, error %v, want one of class %q", name, c, got, err, code)
 			}
 		}
 	}
