@@ -68,8 +68,8 @@ func TestRFC1630Encoding(t *testing.T) {
 		"news:12345667123%asdghfh@info.cern.ch",
 		"http://info.cern.ch/RDB/EMP?*%20where%20name%%3Ddobbins",
 	} {
-		if u, err := Parse(s); err == nil {
-			t.Errorf("example 3: %q is illegal, got %q", s, u)
+		if u, err := Parse(s); !isURLError(err) {
+			t.Errorf("example 3: %q is illegal, got %q, error %v", s, u, err)
 		}
 	}
 }
