@@ -99,8 +99,8 @@ func TestParseResolve(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "h", "h:80", "h:80:", "h:x:::1", ":80:::1", "[::1:80:::1", "h:80:name"} {
-		if hostport, addr, err := parseResolve(text); err == nil {
-			t.Errorf("%s: %q, %v", text, hostport, addr)
+		if hostport, addr, err := parseResolve(text); err == nil || err.Error() != fmt.Sprintf("--resolve: want HOST:PORT:ADDR, not %q", text) {
+			t.Errorf("%s: %q, %v, error %v", text, hostport, addr, err)
 		}
 	}
 }
