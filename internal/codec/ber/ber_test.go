@@ -43,8 +43,8 @@ func TestObjectIdentifiers(t *testing.T) {
 		}
 	}
 	for _, oid := range []string{"", "1", "3.1", "1.40", "1.x", "1.2.", "1.-2", "1.+2", "1.2.4294967296", strings.Repeat("1.", 40) + "1"} {
-		if b, err := OIDContent(oid); err == nil {
-			t.Errorf("%s: % x", oid, b)
+		if b, err := OIDContent(oid); !errors.Is(err, errOID) {
+			t.Errorf("%s: % x, error %v", oid, b, err)
 		}
 	}
 }

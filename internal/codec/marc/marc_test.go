@@ -1,6 +1,7 @@
 package marc
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -48,8 +49,8 @@ func TestWhatIsNoRecord(t *testing.T) {
 		"a field that is no field": good[:24] + "001abcd00000" + good[36:],
 		"more than the format has": strings.Repeat("9", MaxRecord+1),
 	} {
-		if r, err := Parse([]byte(b)); err == nil {
-			t.Errorf("%s: %+v", name, r)
+		if r, err := Parse([]byte(b)); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: %+v, error %v", name, r, err)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"crypto/cipher"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -86,13 +88,13 @@ func TestSealedMessages(t *testing.T) {
 			if got, err := server.Open(bytes.Clone(first)); err != nil || !bytes.Equal(got, msg) {
 				t.Errorf("%#x, cipher %d: %x, %v", dialect, id, got, err)
 			}
-			if got, err := client.Open(first); err == nil {
-				t.Errorf("%#x, cipher %d: a message that comes back is taken: %x", dialect, id, got)
+			if got, err := client.Open(first); !isForged(err) {
+				t.Errorf("%#x, cipher %d: a message that comes back: %x, error %v", dialect, id, got, err)
 			}
 			for i := 4; i < len(second); i++ { // the first four bytes make it an encrypted one
 				second[i] ^= 1
-				if _, err := server.Open(bytes.Clone(second)); err == nil {
-					t.Errorf("%#x, cipher %d: a change of byte %d goes unnoticed", dialect, id, i)
+				if _, err := server.Open(bytes.Clone(second)); !isForged(err) {
+					t.Errorf("%#x, cipher %d: a change of byte %d: error %v", dialect, id, i, err)
 				}
 				second[i] ^= 1
 			}
@@ -101,4 +103,10 @@ func TestSealedMessages(t *testing.T) {
 	if _, err := NewSealer(Dialect311, 9, 1, make([]byte, 16), new(Hash)); !errors.Is(err, ErrMalformed) {
 		t.Error(err)
 	}
+}
+
+// isForged reports whether a message was refused for its form or its seal, of which that of GCM has
+// no error with a name.
+func isForged(err error) bool {
+	return errors.Is(err, ErrMalformed) || strings.HasSuffix(fmt.Sprint(err), "message authentication failed")
 }

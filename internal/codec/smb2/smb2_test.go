@@ -213,8 +213,8 @@ func FuzzParse(f *testing.F) {
 		}
 		if s, err := NewSealer(Dialect311, CipherAES128CCM, 0, make([]byte, 16), new(Hash)); err != nil {
 			t.Error(err)
-		} else if _, err := s.Open(bytes.Clone(b)); err == nil {
-			t.Error("a message without a key was decrypted")
+		} else if _, err := s.Open(bytes.Clone(b)); !isForged(err) {
+			t.Errorf("a message without a key: %v", err)
 		}
 	})
 }
