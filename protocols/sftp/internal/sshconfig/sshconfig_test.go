@@ -1,6 +1,7 @@
 package sshconfig
 
 import (
+	"bufio"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -132,10 +133,15 @@ func TestIncludeIsBounded(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"Port", "Port x", "Port 0", "Port 65536", "Host", "User", `User "a`, "User a\x00b",
-		"User " + strings.Repeat("a", maxLine), strings.Repeat("User a\n", maxSettings+1), strings.Repeat("#\n", maxSize/2+1), "Include", "Include /["} {
-		if _, err := Parse(strings.NewReader(text), ""); err == nil {
-			t.Errorf("%.30q was taken", text)
+	for text, want := range map[string]string{
+		"Port": "without a value", "Host": "without a value", "User": "without a value", "Include": "without a value",
+		"Port x": "is not a port", "Port 0": "is not a port", "Port 65536": "is not a port",
+		`User "a`: "a quote is not closed", "User a\x00b": "a NUL", "Include /[": filepath.ErrBadPattern.Error(),
+		"User " + strings.Repeat("a", maxLine): bufio.ErrTooLong.Error(), strings.Repeat("User a\n", maxSettings+1): "too many settings",
+		strings.Repeat("#\n", maxSize/2+1): "more than",
+	} {
+		if _, err := Parse(strings.NewReader(text), ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.30q: %v, want %s", text, err, want)
 		}
 	}
 }
