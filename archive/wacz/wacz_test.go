@@ -127,14 +127,17 @@ func TestWhatCannotBePacked(t *testing.T) {
 	z := gzip.NewWriter(&shared)
 	io.WriteString(z, one+one)
 	z.Close()
-	for name, list := range map[string][]wacz.Source{
-		"a path":         {source("../a.warc", one)},
-		"no name":        {source("", one)},
-		"a name twice":   {source("a.warc", one), source("a.warc", one)},
-		"shared members": {{Name: "a.warc.gz", ReaderAt: bytes.NewReader(shared.Bytes()), Size: int64(shared.Len())}},
+	for name, tt := range map[string]struct {
+		list []wacz.Source
+		err  string
+	}{
+		"a path":         {[]wacz.Source{source("../a.warc", one)}, "cannot be the name"},
+		"no name":        {[]wacz.Source{source("", one)}, "cannot be the name"},
+		"a name twice":   {[]wacz.Source{source("a.warc", one), source("a.warc", one)}, "or stands there twice"},
+		"shared members": {[]wacz.Source{{Name: "a.warc.gz", ReaderAt: bytes.NewReader(shared.Bytes()), Size: int64(shared.Len())}}, warc.ErrShared.Error()},
 	} {
-		if err := wacz.Write(io.Discard, list, wacz.Options{}); err == nil {
-			t.Errorf("%s was packed", name)
+		if err := wacz.Write(io.Discard, tt.list, wacz.Options{}); err == nil || !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: error %v, want %s", name, err, tt.err)
 		}
 	}
 }
@@ -163,15 +166,18 @@ func TestFilesOfStrangers(t *testing.T) {
 	for i := range 100_000 {
 		many = append(many, fmt.Sprint(i), "")
 	}
-	for name, file := range map[string][]byte{
-		"too many members":   zipped(t, zip.Store, many...),
-		"no zip":             []byte("Dear diary"),
-		"no archive":         zipped(t, zip.Store, "datapackage.json", "{}"),
-		"compressed twice":   zipped(t, zip.Deflate, "archive/a.warc", one),
-		"an end that is cut": packed(t)[:100],
+	for name, tt := range map[string]struct {
+		file []byte
+		err  string
+	}{
+		"too many members":   {zipped(t, zip.Store, many...), "the limit is 100000"},
+		"no zip":             {[]byte("Dear diary"), "not a valid zip file"},
+		"no archive":         {zipped(t, zip.Store, "datapackage.json", "{}"), "there is no WARC file"},
+		"compressed twice":   {zipped(t, zip.Deflate, "archive/a.warc", one), "is compressed within it"},
+		"an end that is cut": {packed(t)[:100], "not a valid zip file"},
 	} {
-		if _, err := wacz.NewReader(bytes.NewReader(file), int64(len(file))); err == nil {
-			t.Errorf("%s was taken", name)
+		if _, err := wacz.NewReader(bytes.NewReader(tt.file), int64(len(tt.file))); err == nil || !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: error %v, want %s", name, err, tt.err)
 		}
 	}
 	for name, file := range map[string][]byte{
