@@ -192,14 +192,15 @@ func TestLocalAddressAndPort(t *testing.T) {
 func TestAddressFamily(t *testing.T) {
 	t.Parallel()
 	var networks []string
+	no := errors.New("no")
 	for _, family := range []int{0, 4, 6} {
 		o := &fetch.Options{Proxy: noProxy, Network: fetch.Network{Family: family},
 			DialContext: func(_ context.Context, network, _ string) (net.Conn, error) {
 				networks = append(networks, network)
-				return nil, errors.New("no")
+				return nil, no
 			}}
-		if _, err := fetch.New(o, loadLine).Get(t.Context(), "x-line://h/"); err == nil {
-			t.Error("no error from the dialer")
+		if _, err := fetch.New(o, loadLine).Get(t.Context(), "x-line://h/"); !errors.Is(err, no) {
+			t.Errorf("error %v, want the dialer's", err)
 		}
 	}
 	if !slices.Equal(networks, []string{"tcp", "tcp4", "tcp6"}) {

@@ -87,8 +87,8 @@ func TestFilesThatCannotBeSent(t *testing.T) {
 	if _, err := formdata.New([]formdata.Part{{Name: "a", File: filepath.Join(dir, "none")}}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	if _, err := formdata.New([]formdata.Part{{Name: "a", File: dir}}); err == nil {
-		t.Error("a directory was taken for a file")
+	if _, err := formdata.New([]formdata.Part{{Name: "a", File: dir}}); err == nil || !strings.HasSuffix(err.Error(), "is no regular file") {
+		t.Errorf("a directory: %v", err)
 	}
 	path := filepath.Join(dir, "file")
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {

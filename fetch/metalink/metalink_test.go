@@ -46,28 +46,28 @@ func TestParse(t *testing.T) {
 
 func TestWhatIsNoMetalinkIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{
-		"nothing":              "",
-		"another document":     "<html></html>",
-		"version 3":            `<metalink version="3.0" xmlns="http://www.metalinker.org/"><files/></metalink>`,
-		"no file":              document(""),
-		"cut off":              document(`<file name="a"><size>1</size>`)[:120],
-		"no name":              document(`<file/>`),
-		"a name that climbs":   document(`<file name="../a"/>`),
-		"one that does inside": document(`<file name="a/../../b"/>`),
-		"an absolute name":     document(`<file name="/etc/passwd"/>`),
-		"a backslash":          document(`<file name="a\b"/>`),
-		"one name twice":       document(`<file name="a"/><file name="a"/>`),
-		"a size below 0":       document(`<file name="a"><size>-1</size></file>`),
-		"a short hash":         document(`<file name="a"><hash type="sha-256">00</hash></file>`),
-		"too few pieces":       document(`<file name="a"><size>25</size><pieces length="10" type="sha-1"><hash>` + sha1Digits + `</hash></pieces></file>`),
-		"pieces of 0":          document(`<file name="a"><size>25</size><pieces length="0" type="sha-1"/></file>`),
-		"too deep":             document(`<file name="a">` + strings.Repeat("<a>", 100)),
-		"too many sources":     document(`<file name="a">` + strings.Repeat("<url>http://h.example/</url>", maxSources+1) + `</file>`),
-		"a long text":          document(`<file name="a"><size>` + strings.Repeat("1", maxText+1) + `</size></file>`),
+	for name, tt := range map[string]struct{ text, err string }{
+		"nothing":              {"", "unexpected EOF"},
+		"another document":     {"<html></html>", "no Metalink document of version 4"},
+		"version 3":            {`<metalink version="3.0" xmlns="http://www.metalinker.org/"><files/></metalink>`, "no Metalink document of version 4"},
+		"no file":              {document(""), "it describes no file"},
+		"cut off":              {document(`<file name="a"><size>1</size>`)[:120], "unexpected EOF"},
+		"no name":              {document(`<file/>`), "is no name for a file"},
+		"a name that climbs":   {document(`<file name="../a"/>`), "is no name for a file"},
+		"one that does inside": {document(`<file name="a/../../b"/>`), "is no name for a file"},
+		"an absolute name":     {document(`<file name="/etc/passwd"/>`), "is no name for a file"},
+		"a backslash":          {document(`<file name="a\b"/>`), "is no name for a file"},
+		"one name twice":       {document(`<file name="a"/><file name="a"/>`), "two files are named"},
+		"a size below 0":       {document(`<file name="a"><size>-1</size></file>`), "is no size"},
+		"a short hash":         {document(`<file name="a"><hash type="sha-256">00</hash></file>`), "is no hash of type sha-256"},
+		"too few pieces":       {document(`<file name="a"><size>25</size><pieces length="10" type="sha-1"><hash>` + sha1Digits + `</hash></pieces></file>`), "are not 1 pieces"},
+		"pieces of 0":          {document(`<file name="a"><size>25</size><pieces length="0" type="sha-1"/></file>`), "is no length of pieces"},
+		"too deep":             {document(`<file name="a">` + strings.Repeat("<a>", 100)), "nested too deep"},
+		"too many sources":     {document(`<file name="a">` + strings.Repeat("<url>http://h.example/</url>", maxSources+1) + `</file>`), "the document is too large"},
+		"a long text":          {document(`<file name="a"><size>` + strings.Repeat("1", maxText+1) + `</size></file>`), "the document is too large"},
 	} {
-		if files, err := Parse(strings.NewReader(text)); err == nil {
-			t.Errorf("%s: %+v", name, files)
+		if files, err := Parse(strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: %+v, error %v, want %s", name, files, err, tt.err)
 		}
 	}
 }

@@ -70,8 +70,8 @@ func text(err error) string {
 
 func TestParseRefusesHugeFiles(t *testing.T) {
 	t.Parallel()
-	if _, err := netrc.Parse(strings.NewReader(strings.Repeat("#", netrc.MaxSize+1))); err == nil {
-		t.Error("no error")
+	if _, err := netrc.Parse(strings.NewReader(strings.Repeat("#", netrc.MaxSize+1))); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -60,8 +60,8 @@ func TestLines(t *testing.T) {
 		t.Error(err)
 	}
 	for _, bad := range []string{"a\rb", "a\nb", "a\x00b"} {
-		if err := l.Send(bad); err == nil {
-			t.Errorf("%q was sent", bad)
+		if err := l.Send(bad); !errors.Is(err, wire.ErrUnsafe) {
+			t.Errorf("%q was sent: %v", bad, err)
 		}
 	}
 	if err := l.SendSecret("PASS secret", "PASS ******"); err != nil {
