@@ -81,3 +81,13 @@ func List(t testing.TB, c *fetch.Client, rawURL string) ([]fetch.Entry, error) {
 	}
 	return entries, nil
 }
+
+// MustList returns the entries of a listing and ends the test if it cannot be retrieved.
+func MustList(t testing.TB, c *fetch.Client, rawURL string) []fetch.Entry {
+	t.Helper()
+	entries, err := List(t, c, rawURL)
+	if err != nil {
+		t.Fatalf("%s: %v", rawURL, err)
+	}
+	return entries
+}

@@ -47,6 +47,8 @@ func TestOnlyTheExpectedOutcomePasses(t *testing.T) {
 		"any content for a failure": {func(t testing.TB) { Fails(t, c, root+"/a", fetch.ErrNotFound) }, `"content", error <nil>`},
 		"any content for no class":  {func(t testing.TB) { Fails(t, c, root+"/a", "") }, `"content", error <nil>`},
 		"what is needed":            {func(t testing.TB) { MustGet(t, c, root+"/a") }, ""},
+		"a listing":                 {func(t testing.TB) { MustList(t, c, root+"/") }, ""},
+		"a listing is missing":      {func(t testing.TB) { MustList(t, c, root+"/none/") }, "not found"},
 		"what is needed is missing": {func(t testing.TB) { MustGet(t, c, root+"/none") }, "not found"},
 	} {
 		f := &failing{TB: t}
