@@ -36,10 +36,7 @@ func TestASearchListsItsMatches(t *testing.T) {
 	t.Parallel()
 	c := drive.Client(t, nil, Load)
 	var got []string
-	for e, err := range c.List(t.Context(), serve(t, "match")+"name=smith") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, serve(t, "match")+"name=smith") {
 		record, _ := json.Marshal(e.Facts())
 		got = append(got, e.Kind.String()+" "+e.Name+" "+string(record))
 	}

@@ -198,9 +198,7 @@ func TestLogin(t *testing.T) {
 		c := client(t, &fetch.Options{Recorder: fetch.JoinRecorders(rec.Recorder,
 			fetch.RecordLines(func(_ bool, line string) { trace = append(trace, line) }))})
 		addr := play(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>secret")+"\nS: 250 ok\nS: 230 welcome\n"+found)
-		if _, err := drive.Get(t, c, "dict://joe;AUTH:secret@"+addr+"/d:dot"); err != nil {
-			t.Error(err)
-		}
+		drive.MustGet(t, c, "dict://joe;AUTH:secret@"+addr+"/d:dot")
 		if all := strings.Join(trace, "\n"); rec.Shows(digest("<1.2@lab>secret")) || strings.Contains(all, digest("<1.2@lab>secret")) || !strings.Contains(all, `AUTH "joe" ****`) {
 			t.Errorf("trace:\n%s", all)
 		}
@@ -215,9 +213,7 @@ func TestLogin(t *testing.T) {
 		})})
 		addr := play(t, name+"C: AUTH \"joe\" "+digest("<1.2@lab>1")+"\nS: 250 ok\nS: 531 no\n"+
 			"C: AUTH \"joe\" "+digest("<1.2@lab>2")+"\nS: 230 yes\n"+found)
-		if _, err := drive.Get(t, c, "dict://joe@"+addr+"/d:dot"); err != nil {
-			t.Error(err)
-		}
+		drive.MustGet(t, c, "dict://joe@"+addr+"/d:dot")
 	})
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()

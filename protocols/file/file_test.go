@@ -318,10 +318,7 @@ func TestListing(t *testing.T) {
 	c := drive.Client(t, nil, file.Load)
 	base := fileURL(dir) + "/"
 	got := map[string]fetch.Entry{}
-	for e, err := range c.List(t.Context(), fileURL(dir)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, fileURL(dir)) {
 		if e.Rel != "item" || e.ModTime.IsZero() {
 			t.Errorf("entry %+v", e)
 		}

@@ -175,10 +175,7 @@ func TestRootConfines(t *testing.T) {
 		}
 	}
 	n := 0
-	for e, err := range c.List(t.Context(), "file:///") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, "file:///") {
 		if n++; e.Name == "ok" && e.Size != 4 {
 			t.Errorf("a link is listed as %+v, want what it leads to", e)
 		}
@@ -223,10 +220,7 @@ func TestEntriesHaveTheModesAndTargetsThatLsShows(t *testing.T) {
 	}
 	want["sub"], want["link"], want["pipe"] = file.Member{Mode: "drwxrwxrwt"}, file.Member{Mode: "lrwxrwxrwx", Target: "sub"}, file.Member{Mode: "prw-------"}
 	got := map[string]file.Member{}
-	for e, err := range drive.Client(t, nil, file.Load).List(t.Context(), fileURL(dir)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, drive.Client(t, nil, file.Load), fileURL(dir)) {
 		got[e.Name], _ = e.Sys.(file.Member)
 	}
 	if !maps.Equal(got, want) {

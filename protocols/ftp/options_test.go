@@ -108,9 +108,7 @@ func TestPattern(t *testing.T) {
 			resp.Body.Close()
 		}
 	}
-	if _, err := drive.Get(t, c, root+"/pub/c%2A.bin"); err != nil {
-		t.Error(err)
-	}
+	drive.MustGet(t, c, root+"/pub/c%2A.bin")
 	if _, _, err := drive.Do(t, c, request(fetch.OpStat, root+"/pub/*")); !errors.Is(err, fetch.ErrNotRetrievable) {
 		t.Errorf("stat of a pattern: %v", err)
 	}

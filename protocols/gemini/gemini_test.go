@@ -382,9 +382,7 @@ func TestNothingIsRememberedIfNothingIsChecked(t *testing.T) {
 	s, use := changing(t, certificate(t, time.Hour))
 	c := drive.Client(t, &fetch.Options{TLS: &tls.Config{InsecureSkipVerify: true}}, Load)
 	for range 2 {
-		if _, err := drive.Get(t, c, s.URL+"/"); err != nil {
-			t.Error(err)
-		}
+		drive.MustGet(t, c, s.URL+"/")
 		use(certificate(t, time.Hour))
 	}
 	strict := drive.Client(t, &fetch.Options{TLS: &tls.Config{RootCAs: x509.NewCertPool()}}, Load)
@@ -420,10 +418,7 @@ func TestLinksOfAPage(t *testing.T) {
 	s := geminid.Start(t, geminid.Options{Replies: map[string]string{"/d/p": "20 text/gemini\r\n" + page, "/text": "20 text/plain\r\n" + page}})
 	c := drive.Client(t, nil, Load)
 	var got []string
-	for e, err := range c.List(t.Context(), s.URL+"/d/p") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, s.URL+"/d/p") {
 		got = append(got, e.Kind.String()+" "+e.Name+" "+e.URL.String())
 	}
 	if want := []string{"object A page " + s.URL + "/d/a.gmi", "listing ../ " + s.URL + "/"}; !slices.Equal(got, want) {

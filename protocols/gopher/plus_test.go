@@ -97,10 +97,7 @@ func TestAttributesOfAMenu(t *testing.T) {
 		{gopher.Options{Attributes: true}, "1/docs"},
 	} {
 		var got []string
-		for e, err := range drive.Client(t, nil, gopher.With(tt.opts)).List(t.Context(), serve(t, "pygopherd-menu")+tt.path) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, e := range drive.MustList(t, drive.Client(t, nil, gopher.With(tt.opts)), serve(t, "pygopherd-menu")+tt.path) {
 			item := e.Sys.(gopher.Item)
 			var names []string
 			for _, a := range item.Attributes {

@@ -189,9 +189,7 @@ func TestAnotherPasswordIsTried(t *testing.T) {
 			return fetch.Credential{Password: []string{"wrong", "secret"}[ch.Attempt-1]}, nil
 		}),
 	}, Load)
-	if _, err := drive.Get(t, c, "ldaps://"+s.Addr+"/dc=t????bindname=cn=joe"); err != nil {
-		t.Error(err)
-	}
+	drive.MustGet(t, c, "ldaps://"+s.Addr+"/dc=t????bindname=cn=joe")
 	if rec.Shows("secret") || rec.Shows("wrong") || strings.Contains(trace.String(), "secret") || !strings.Contains(trace.String(), `search "dc=t"`) {
 		t.Errorf("trace:\n%s", trace.String())
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 	"github.com/urlget/urlget/fetch/driver"
 	"github.com/urlget/urlget/fetch/uri"
+	"github.com/urlget/urlget/fetchtest/drive"
 )
 
 func TestGetNamesTheAddress(t *testing.T) {
@@ -60,10 +61,7 @@ func TestListing(t *testing.T) {
 	}
 	c := fetch.New(nil, With(Options{Mailboxes: []string{mbox}}))
 	var got []string
-	for e, err := range c.List(t.Context(), "mailto:who@where.invalid") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, "mailto:who@where.invalid") {
 		got = append(got, e.URL.String()+" "+e.Name)
 	}
 	if want := []string{"mid:1@x one", "mid:2@x zwö", " "}; !slices.Equal(got, want) {

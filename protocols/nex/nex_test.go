@@ -104,10 +104,7 @@ func TestDirectories(t *testing.T) {
 		}
 		root := "nex://" + transcript.Server(t, conv)
 		var got []string
-		for e, err := range drive.Client(t, nil, Load).List(t.Context(), root+path) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, e := range drive.MustList(t, drive.Client(t, nil, Load), root+path) {
 			got = append(got, e.Kind.String()+" "+e.Name+" "+strings.TrimPrefix(e.URL.String(), root))
 		}
 		want := "listing nex://my-site.example nex://my-site.example; object about.txt /about.txt; listing The log /nexlog/; " +

@@ -118,10 +118,7 @@ func TestLinksAreFollowedWithinTheExport(t *testing.T) {
 			t.Errorf("%s: what is outside is %q, %v", name, got, err)
 		}
 		listed := map[string]string{}
-		for e, err := range c.List(t.Context(), s.URL+tt.base+"/") {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, e := range drive.MustList(t, c, s.URL+tt.base+"/") {
 			sys := e.Sys.(Sys)
 			listed[e.Name] = fmt.Sprint(e.Kind, " ", e.Size, " ", sys.Mode, " ", sys.Target)
 		}
@@ -406,10 +403,7 @@ func TestAListOfTenThousand(t *testing.T) {
 		opts.Tree = files
 		s := nfsd.Start(t, opts)
 		seen := make(map[string]bool)
-		for e, err := range client(t, Options{}, nil).List(t.Context(), s.URL+"/") {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, e := range drive.MustList(t, client(t, Options{}, nil), s.URL+"/") {
 			if e.Size != 1 {
 				t.Fatalf("%+v", e)
 			}

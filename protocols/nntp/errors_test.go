@@ -94,14 +94,10 @@ func TestDefaultServer(t *testing.T) {
 	if err := os.WriteFile(file, []byte("# ours\n\n"+s.Addr+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := drive.Get(t, drive.Client(t, nil, Load), "news:1@x.invalid"); err != nil {
-		t.Errorf("from the file: %v", err)
-	}
+	drive.MustGet(t, drive.Client(t, nil, Load), "news:1@x.invalid") // from the file
 	t.Setenv("NNTPSERVER", "127.0.0.1:1")
-	drive.Fails(t, drive.Client(t, nil, Load), "news:1@x.invalid", fetch.ErrNetwork) // the variable goes before the file
-	if _, err := drive.Get(t, drive.Client(t, nil, With(Options{Server: "nntp://" + s.Addr + "/"})), "news:1@x.invalid"); err != nil {
-		t.Errorf("the setting goes before the variable: %v", err)
-	}
+	drive.Fails(t, drive.Client(t, nil, Load), "news:1@x.invalid", fetch.ErrNetwork)                            // the variable goes before the file
+	drive.MustGet(t, drive.Client(t, nil, With(Options{Server: "nntp://" + s.Addr + "/"})), "news:1@x.invalid") // the setting goes before the variable
 	for _, bad := range []string{"http://h/", "a b", "nntp://"} {
 		if _, err := drive.Get(t, drive.Client(t, nil, With(Options{Server: bad})), "news:1@x.invalid"); !errors.Is(err, fetch.ErrURL) {
 			t.Errorf("%q: %v", bad, err)

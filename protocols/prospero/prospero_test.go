@@ -96,10 +96,7 @@ func TestEntriesLeadToWhereObjectsAre(t *testing.T) {
 		"LINK L EXTERNAL(AFTP,BINARY) old INTERNET-D ftp.example ASCII /pub/old 0",
 	}}})
 	got := map[string]string{}
-	for e, err := range drive.Client(t, nil, quick).List(t.Context(), url(s.Addr, "/links")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, drive.Client(t, nil, quick), url(s.Addr, "/links")) {
 		got[e.Name] = e.Kind.String() + " " + e.URL.String()
 		if e.Name == "plain" && (e.Size != 116 || !e.ModTime.Equal(time.Date(1994, 1, 2, 3, 4, 5, 0, time.UTC))) {
 			t.Errorf("size %d and time %v", e.Size, e.ModTime)
@@ -291,10 +288,7 @@ func TestUnionLinks(t *testing.T) {
 	}})
 	c := drive.Client(t, nil, quick)
 	var names []string
-	for e, err := range c.List(t.Context(), url(s.Addr, "/union")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, url(s.Addr, "/union")) {
 		names = append(names, e.Name)
 	}
 	if d := cmp.Diff([]string{"own", "pear.txt", "plum.txt", "gone", "last"}, names); d != "" {

@@ -95,10 +95,7 @@ func TestListingsShowLinksAndWhatTheyLeadTo(t *testing.T) {
 	c := client(t, options(t, s), nil)
 	for _, url := range []string{s.URL + "/dir", s.URL + "/dir/"} {
 		got := map[string]string{}
-		for e, err := range c.List(t.Context(), url) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, e := range drive.MustList(t, c, url) {
 			sys := e.Sys.(Sys)
 			got[e.Name] = fmt.Sprint(strings.TrimPrefix(e.URL.String(), s.URL), " ", e.Kind, " ", e.Size, " ", sys.Mode, " ", sys.Target)
 		}

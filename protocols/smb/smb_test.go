@@ -242,10 +242,7 @@ func TestShares(t *testing.T) {
 	s := smbd.Start(t, smbd.Options{Tree: tree, Users: map[string]string{"joe": "x"}, Shares: map[string]string{"a b": "blank", "é": ""}})
 	c := drive.Client(t, nil, Load)
 	var got []string
-	for e, err := range c.List(t.Context(), "smb://joe:x@"+s.Addr) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, "smb://joe:x@"+s.Addr) {
 		got = append(got, e.Name+" "+e.Sys.(Sys).Remark+" "+strings.TrimPrefix(e.URL.String(), "smb://joe:x@"+s.Addr))
 	}
 	if want := "share  /share/|a b blank /a%20b/|é  /%C3%A9/"; strings.Join(got, "|") != want {

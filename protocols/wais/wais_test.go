@@ -106,10 +106,7 @@ func TestAServerListsItsDatabases(t *testing.T) {
 	s := start(t, library)
 	c := drive.Client(t, nil, wais.Load)
 	var names []string
-	for e, err := range c.List(t.Context(), "wais://"+s.Addr+"/") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, c, "wais://"+s.Addr+"/") {
 		names = append(names, e.Name+" "+e.ContentType)
 	}
 	want := []string{"Information on database: fruit application/x-wais-source", "Information on database: tools application/x-wais-source"}

@@ -122,9 +122,7 @@ func TestReferralsInACircleEnd(t *testing.T) {
 	b = start(t, func() string { <-ready; return "refer: " + a.Addr + "\n" })
 	close(ready)
 	c := drive.Client(t, &fetch.Options{MaxRedirects: 4}, whois.Load)
-	if _, err := drive.Get(t, c, "whois://"+a.Addr+"/x"); err != nil {
-		t.Error(err)
-	}
+	drive.MustGet(t, c, "whois://"+a.Addr+"/x")
 	if n := len(a.Log()) + len(b.Log()); n != 5 {
 		t.Errorf("%d questions asked, want 5", n)
 	}

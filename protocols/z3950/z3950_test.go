@@ -159,10 +159,7 @@ func TestTitlesOfMARCAndXML(t *testing.T) {
 		"none":      "",
 	} {
 		got := ""
-		for e, err := range c.List(t.Context(), "z39.50s://"+host+"/fruit?"+query) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, e := range drive.MustList(t, c, "z39.50s://"+host+"/fruit?"+query) {
 			got += fmt.Sprint(e.Name, " | ", e.Sys.(Hit).Author, " | ", e.Sys.(Hit).Syntax, " ", e.ContentType)
 		}
 		if got != want {
@@ -267,10 +264,7 @@ func TestASessionURLNamesWordsOrADocument(t *testing.T) {
 	for e, err := range drive.Client(t, nil, Load).List(t.Context(), "z39.50s://"+host+"/db?nothing") {
 		t.Errorf("%v, %v", e, err)
 	}
-	for e, err := range drive.Client(t, nil, Load).List(t.Context(), "z39.50s://"+host+"/db?words") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range drive.MustList(t, drive.Client(t, nil, Load), "z39.50s://"+host+"/db?words") {
 		n++
 		_ = e
 	}
@@ -284,10 +278,7 @@ func TestWordsAndDatabasesAreListed(t *testing.T) {
 	_, host := start(t, z3950d.Options{Explain: true, Synthetic: 350})
 	c := drive.Client(t, nil, Load)
 	list := func(path string) (lines []string) {
-		for e, err := range c.List(t.Context(), "z39.50s://"+host+path) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, e := range drive.MustList(t, c, "z39.50s://"+host+path) {
 			lines = append(lines, fmt.Sprint(e.Kind, " ", e.Name, " ", strings.TrimPrefix(e.URL.String(), "z39.50s://"+host)))
 		}
 		return lines
@@ -333,9 +324,7 @@ func TestASessionIsUsedAgain(t *testing.T) {
 		t.Errorf("%d connections and %d searches", s.Accepted(), searches)
 	}
 	s.CloseClientConnections()
-	if _, err := drive.Get(t, c, "z39.50s://"+host+"/fruit?e;item=1"); err != nil {
-		t.Errorf("after the server has closed the session: %v", err)
-	}
+	drive.MustGet(t, c, "z39.50s://"+host+"/fruit?e;item=1") // after the server has closed the session
 }
 
 func TestManyAtOnce(t *testing.T) {
