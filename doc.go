@@ -61,6 +61,7 @@
 // # Test
 //
 //   - [github.com/urlget/urlget/fetchtest] checks drivers and middleware.
+//   - [github.com/urlget/urlget/fetchtest/drive] makes requests in the tests of drivers.
 //   - [github.com/urlget/urlget/fetchtest/servers] helps to write test servers; the packages below it
 //     are servers, one for each protocol.
 //   - [github.com/urlget/urlget/queue/queuetest] checks engines and stores of queues.
