@@ -1,8 +1,8 @@
-// Package urlget is the root of the module and has no code. It lists the packages.
+// Package urlget is the root of the module. It has no code, but lists the packages.
 //
-// The library that retrieves any URL, whatever its scheme, is [github.com/urlget/urlget/fetch].
-// A program gives it the schemes that it wants: all of them with
-// [github.com/urlget/urlget/protocols], or single drivers from the packages below that.
+// Package [github.com/urlget/urlget/fetch] retrieves URLs of any scheme. A program loads the schemes
+// that it needs: all of them with [github.com/urlget/urlget/protocols], or single drivers from the
+// packages below it.
 //
 //	c := fetch.New(nil, protocols.All)
 //	defer c.Close()
@@ -17,7 +17,7 @@
 //   - [github.com/urlget/urlget/fetch/uri] parses, resolves and formats URLs.
 //   - [github.com/urlget/urlget/fetch/uri/find] finds URLs in text.
 //   - [github.com/urlget/urlget/fetch/download] saves files, with resume and retries.
-//   - [github.com/urlget/urlget/fetch/job] does with a URL what the command does.
+//   - [github.com/urlget/urlget/fetch/job] processes a URL as the command does.
 //   - [github.com/urlget/urlget/fetch/retry] decides when a failed attempt is repeated.
 //   - [github.com/urlget/urlget/fetch/metalink] reads mirrors and checksums from Metalink documents.
 //   - [github.com/urlget/urlget/fetch/formdata] sends forms with files.
@@ -25,20 +25,19 @@
 //   - [github.com/urlget/urlget/fetch/netrc] finds logins in .netrc files.
 //   - [github.com/urlget/urlget/fetch/links] finds the links of a page.
 //   - [github.com/urlget/urlget/fetch/message] reads mail and news.
-//   - [github.com/urlget/urlget/fetch/render] writes listings and events for people and programs.
 //   - [github.com/urlget/urlget/fetch/fetchfs] presents a tree of URLs as an fs.FS.
 //   - [github.com/urlget/urlget/fetch/fetchhttp] adds the schemes to an http.Client, and is a gateway.
 //
 // Many URLs:
 //
-//   - [github.com/urlget/urlget/crawl] visits all pages that a URL leads to.
+//   - [github.com/urlget/urlget/crawl] follows links and listings from a URL.
 //   - [github.com/urlget/urlget/crawl/mirror] keeps a copy of a tree in a directory.
 //   - [github.com/urlget/urlget/crawl/robots] reads robots.txt files.
 //   - [github.com/urlget/urlget/crawl/schedule] runs tasks in parallel, within limits for each host.
 //   - [github.com/urlget/urlget/queue] shares jobs among the workers of several machines.
 //   - [github.com/urlget/urlget/queue/jetstream] keeps a queue in NATS JetStream.
 //   - [github.com/urlget/urlget/queue/jetstream/embedded] runs a NATS server in the process.
-//   - [github.com/urlget/urlget/queue/s3] stores the contents in an S3 bucket.
+//   - [github.com/urlget/urlget/queue/s3] stores retrieved content in an S3 bucket.
 //   - [github.com/urlget/urlget/queue/otel] sends spans of jobs to OpenTelemetry.
 //
 // Archives and pages:
@@ -46,8 +45,8 @@
 //   - [github.com/urlget/urlget/archive] imports mirrors, mailboxes and other archives, and extracts files.
 //   - [github.com/urlget/urlget/archive/warc] reads, writes and indexes WARC files.
 //   - [github.com/urlget/urlget/archive/wacz] reads and writes WACZ files.
-//   - [github.com/urlget/urlget/archive/capture] records in WARC files what a client does.
-//   - [github.com/urlget/urlget/archive/replay] answers requests from WARC files.
+//   - [github.com/urlget/urlget/archive/capture] records the exchanges of a client in WARC files.
+//   - [github.com/urlget/urlget/archive/replay] serves requests from WARC files.
 //   - [github.com/urlget/urlget/serve] shows any URL in a browser.
 //
 // # Extend
@@ -62,11 +61,11 @@
 //
 //   - [github.com/urlget/urlget/fetchtest] checks drivers and middleware.
 //   - [github.com/urlget/urlget/fetchtest/drive] makes requests in the tests of drivers.
-//   - [github.com/urlget/urlget/fetchtest/servers] helps to write test servers; the packages below it
+//   - [github.com/urlget/urlget/fetchtest/servers] is the base of test servers. The packages below it
 //     are servers, one for each protocol.
 //   - [github.com/urlget/urlget/queue/queuetest] checks engines and stores of queues.
 //
-// The packages below bench, cmd, examples and integration are programs and tests. Nothing is promised
-// about them. The command is [github.com/urlget/urlget/cmd/urlget]. docs/library.md is a guide to the
-// library, docs/architecture.md describes the design.
+// The packages below bench, cmd, examples and integration are programs and tests without a
+// compatibility promise. The command is [github.com/urlget/urlget/cmd/urlget]. docs/library.md is a
+// guide to the library, and docs/architecture.md describes the design.
 package urlget

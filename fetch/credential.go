@@ -5,30 +5,30 @@ import (
 	"errors"
 )
 
-// Credentials supplies secrets. A provider that has none for a challenge returns an error that
-// matches ErrAuth.
+// Credentials is a source of user names, passwords and other secrets. If it has none for a
+// challenge, Credential returns an error that matches ErrAuth.
 type Credentials interface {
 	Credential(ctx context.Context, ch Challenge) (Credential, error)
 }
 
-// A CredentialsFunc is a function that implements Credentials.
+// The CredentialsFunc type is an adapter to use functions as Credentials.
 type CredentialsFunc func(ctx context.Context, ch Challenge) (Credential, error)
 
-// Credential calls f.
+// Credential calls f(ctx, ch).
 func (f CredentialsFunc) Credential(ctx context.Context, ch Challenge) (Credential, error) {
 	return f(ctx, ch)
 }
 
-// A CredentialSource is a Credentials that can say where it would look, without looking or
-// prompting. Source returns "" if it has nothing for ch.
+// A CredentialSource is implemented by Credentials that can name the place they would read, without
+// a lookup or a prompt. Source returns "" if there is none for ch.
 type CredentialSource interface {
 	Source(ch Challenge) string
 }
 
-// ChainCredentials asks each provider in turn until one has an answer. The second attempt goes to
-// the provider after the one that answered the first. The chain keeps no state, so it asks the
-// earlier providers again to find out which one that was: a provider that prompts the user should
-// be the last.
+// ChainCredentials returns Credentials that ask each provider until one returns a credential. A
+// second attempt continues with the provider after the one whose credential was rejected. The chain
+// keeps no state and asks the earlier providers again to find that one, so a provider that prompts
+// the user should be the last.
 func ChainCredentials(providers ...Credentials) Credentials { return chain(providers) }
 
 type chain []Credentials
@@ -48,7 +48,7 @@ func (c chain) Credential(ctx context.Context, ch Challenge) (Credential, error)
 		case err != nil:
 			return Credential{}, err
 		case refused > 0 && i < len(c)-1:
-			refused-- // its answer was tried and rejected
+			refused-- // its credential was rejected
 			continue
 		}
 		return cred, nil

@@ -8,26 +8,25 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An Explanation describes what a client would do for a request.
+// An Explanation describes how a client would perform a request.
 type Explanation struct {
 	URL          uri.URI
-	Gateway      uri.URI // URL of the gateway that serves URL; zero if none
+	Gateway      uri.URI // the gateway's URL that is retrieved instead; zero if none
 	Proxy        uri.URI // zero if none
 	ForwardProxy bool    // the proxy retrieves the URL itself
-	Scheme       Scheme  // of the driver that would be used; zero if there is none
-	Address      string  // "host:port" to connect to; "" if there is no connection
-	// Credentials says where user and password would come from; "" if no source is known to have
-	// any.
+	Scheme       Scheme  // the scheme of the driver; zero if there is none
+	Address      string  // "host:port" to connect to; "" if there is none
+	// Credentials names the source of user and password; "" if no source is known to have any.
 	Credentials string
-	Refused     error    // the policy's objection, or nil
+	Refused     error    // error of the policy that refuses the request, or nil
 	Steps       []string // protocol steps; nil if the driver does not explain them
-	// Expected is what the driver's Expect tells of a request for content; nil if that is nothing.
+	// Expected is the result of the driver's Expect for OpGet; nil if there is none.
 	Expected *Meta
 }
 
-// Explain reports what Do would do for req, without sending anything. The error is what Do would
-// fail with before sending anything, except that a refusal by the policy is part of the
-// Explanation.
+// Explain reports how Do would perform req, without any I/O. It returns the error that Do would
+// return before it contacts a server, except that a refusal by the policy is reported in
+// Explanation.Refused.
 func (c *Client) Explain(req *Request) (*Explanation, error) {
 	x := &Explanation{URL: req.URL}
 	p, err := c.prepare(req, &hopCount{max: c.maxHops()}, nil)

@@ -13,10 +13,10 @@ import (
 // 1738, section 4).
 type gateway struct {
 	match  string // "wais:", "urn:ietf:"
-	target string // with "{}" for the rest of the URL, or a prefix of it
+	target string // with "{}" for the rest of the URL, or a prefix of the URL
 }
 
-// sortedGateways returns the gateways, those with the longest match first.
+// sortedGateways returns the gateways sorted by the length of match, the longest first.
 func sortedGateways(m map[string]string) []gateway {
 	var list []gateway
 	for name, target := range m {
@@ -31,8 +31,8 @@ func sortedGateways(m map[string]string) []gateway {
 	return list
 }
 
-// throughGateway returns the URL at which a gateway serves u; ok is false if none is configured for
-// it. User and password are not passed on to the gateway.
+// throughGateway returns the gateway's URL for u. Ok is false if no gateway is configured for u.
+// User and password are not sent to the gateway.
 func (c *Client) throughGateway(u uri.URI) (target uri.URI, ok bool, err error) {
 	if len(c.gateways) == 0 {
 		return uri.URI{}, false, nil
@@ -43,7 +43,7 @@ func (c *Client) throughGateway(u uri.URI) (target uri.URI, ok bool, err error) 
 			continue
 		}
 		if before, _, _ := strings.Cut(g.target, "{}"); strings.HasPrefix(full, before) {
-			return uri.URI{}, false, nil // it is the gateway's own URL already
+			return uri.URI{}, false, nil // it is the gateway's own URL
 		}
 		rest := strings.TrimPrefix(full[len(g.match):], "//")
 		target, err := uri.Parse(g.expand(rest))
@@ -55,8 +55,7 @@ func (c *Client) throughGateway(u uri.URI) (target uri.URI, ok bool, err error) 
 	return uri.URI{}, false, nil
 }
 
-// expand inserts rest into the target. After a "?" rest is escaped, because it is a query value
-// there.
+// expand inserts rest into the target. After a "?", rest is escaped as a query value.
 func (g gateway) expand(rest string) string {
 	before, after, ok := strings.Cut(g.target, "{}")
 	if !ok {

@@ -9,9 +9,9 @@ import (
 )
 
 // isExempt reports whether list, the value of no_proxy, includes host or host:port. As in curl,
-// entries are separated by commas or blanks. A name, with or without a leading dot, includes its
-// subdomains; an address, optionally in brackets, may have a prefix length; an asterisk matches
-// everything. Port may be 0 for none.
+// commas or blanks separate entries. A name, with or without a leading dot, includes its
+// subdomains. An address, optionally in brackets, may have a prefix length. An asterisk matches
+// every host. Port 0 means none.
 func isExempt(list, host string, port uint16) bool {
 	host = strings.TrimSuffix(host, ".")
 	addr, err := netip.ParseAddr(host)
@@ -31,7 +31,7 @@ func isExempt(list, host string, port uint16) bool {
 	return false
 }
 
-// hasAddr reports whether entry is addr or a network that contains it.
+// hasAddr reports whether entry is addr or a network that contains addr.
 func hasAddr(entry string, addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	text, bits, isNetwork := strings.Cut(entry, "/")
@@ -51,7 +51,7 @@ func hasAddr(entry string, addr netip.Addr) bool {
 	return err == nil && network.Contains(addr)
 }
 
-// entryName returns the host of an entry in canonical form. It reports false if the entry names a
+// entryName returns the host of an entry in canonical form. It returns false if the entry has a
 // different port.
 func entryName(entry string, port uint16) (string, bool) {
 	entry = strings.TrimPrefix(strings.TrimPrefix(entry, "*"), ".")

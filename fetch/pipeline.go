@@ -8,11 +8,10 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// DoAll performs requests one after the other and yields the response, or the error, of each. It
-// closes Response.Body when the loop goes on. Requests that follow one another to the same server
-// travel together where the protocol knows pipelining (Scheme.Pipelined), so that a distant server
-// costs a round trip for many of them, not one for each. An error is that of one request; the
-// others are not affected.
+// DoAll performs requests one after the other and yields the response or the error of each. It
+// closes Response.Body before the next iteration. Consecutive requests to the same server are
+// pipelined if the protocol supports it (see Scheme.Pipelined), so that many of them share a round
+// trip. An error concerns a single request; the others are not affected.
 func (c *Client) DoAll(ctx context.Context, reqs []*Request) iter.Seq2[*Response, error] {
 	return func(yield func(*Response, error) bool) {
 		at := 0
@@ -33,14 +32,14 @@ func (c *Client) DoAll(ctx context.Context, reqs []*Request) iter.Seq2[*Response
 	}
 }
 
-// Pipeline returns a context for requests that are made one after the other: each ends, with its
-// body closed, before the next begins. While one is under way, next returns those that will follow
-// it, as far as they are known, so that drivers can send them ahead (see DoAll). That is only a
-// hint: a request that is never made, or another one, is no error, and what becomes of a request
-// that was sent ahead is told to nobody but whoever makes it. End must be called after the last.
+// Pipeline returns a context for consecutive requests: each ends, with its body closed, before the
+// next begins. During a request, next returns the requests that are expected to follow, so that
+// drivers can send them ahead (see DoAll). The result of next is only a hint. If the caller does
+// not make such a request, its response is discarded without an error. The caller must call end
+// after the last request.
 //
-// While a recorder wants what is sent and received, nothing is sent ahead, since it would be
-// recorded with another exchange.
+// If a recorder has Sent or Received, no request is sent ahead, because its bytes would be recorded
+// with another exchange.
 func (c *Client) Pipeline(ctx context.Context, next func() []*Request) (_ context.Context, end func()) {
 	p := &pipeline{client: c, next: next}
 	return context.WithValue(ctx, pipelineKey{}, p), p.end
@@ -48,7 +47,7 @@ func (c *Client) Pipeline(ctx context.Context, next func() []*Request) (_ contex
 
 type pipelineKey struct{}
 
-// A pipeline is the driver.Pipeline of a context.
+// A pipeline implements driver.Pipeline for a context.
 type pipeline struct {
 	client *Client
 	next   func() []*Request
@@ -89,7 +88,7 @@ func (p *pipeline) Next(ctx context.Context) []*Request {
 	return all
 }
 
-// isPlain reports whether r asks for the content of its URL and says nothing else.
+// isPlain reports whether r is a request for the content of its URL without further options.
 func isPlain(r *Request) bool {
 	return r.Op == OpGet && r.Range.IsZero() && len(r.Ranges) == 0 && r.IfChanged.IsZero() && r.View == "" && r.Form == nil && !r.Sends()
 }

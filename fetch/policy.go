@@ -9,46 +9,47 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Policy is a set of security rules. The zero value, like a nil *Policy, is the strict default.
+// A Policy is a set of security rules. The zero value and a nil *Policy are the strict default.
 //
 // The rules distinguish two provenances: URLs given by the user, and URLs supplied by a remote
 // party (Request.From is set). The rules for the latter are stricter:
 //
-//   - Ports (RFC 1738, section 6): a user may not name the port of a service that could be made to
-//     act by what is sent, such as mail or IRC, unless it is the default port of the scheme or is
-//     allowed explicitly. A remote party may not name any reserved port (below 1024) except the
-//     default port of the scheme and the port that it was itself reached at.
-//   - A remote party may not lead to local files, interactive services or schemes that name no data.
+//   - Ports (RFC 1738, section 6): a user may not name the port of a service that may act on the
+//     bytes of another protocol, such as mail or IRC. The default port of the scheme and AllowPorts
+//     are exempt. A remote party may not name a reserved port (below 1024), except the default port
+//     of the scheme and the port of its own URL.
+//   - A remote party may not lead to local files, interactive services, or schemes that only name
+//     things.
 //   - A resource on a public address may not lead to a private, loopback or link-local address. The
 //     rule applies to resolved addresses.
-//   - A redirect may lead to http, https, ftp and ftps, or stay within its scheme, because the user
-//     did not ask for another protocol. Following an entry of a menu, a listing or a page is not a
-//     redirect.
+//   - A redirect may lead to http, https, ftp and ftps, or stay within its scheme. Following an
+//     entry of a menu, a listing or a page is not a redirect.
 type Policy struct {
 	AllowPorts   []uint16 // exempt from the port rules
 	AllowPrivate bool     // let public resources lead to private addresses
 	AllowFile    bool     // let remote parties lead to local resources
-	// Untrusted says that others named the URLs of requests, such as those who fill a queue, whatever
-	// Request.From says. The rules are those for a URL that a resource on a public address supplied,
-	// and all requests are foreign (see Env.Foreign). Unless AllowPrivate is set, a proxy is not
-	// asked for hosts by name, because it would resolve them.
+	// Untrusted means that the URLs of all requests come from an untrusted party, such as the
+	// clients of a queue, whatever Request.From is. URLs are treated as if a resource on a public
+	// address supplied them, and all requests are foreign (see Env.Foreign). Unless AllowPrivate is
+	// set, requests for host names do not use a proxy, because the proxy would resolve them.
 	Untrusted bool
-	// AllowSessions lets remote parties lead to interactive services, for programs that ask the user
-	// first. All other rules hold for them.
+	// AllowSessions lets remote parties lead to interactive services, for programs that ask the
+	// user first. All other rules apply to these services.
 	AllowSessions bool
-	// AllowRedirects lists further schemes, in lower case, that redirects may lead to. Redirects to
-	// data URLs are never followed.
+	// AllowRedirects lists additional schemes, in lower case, that redirects may lead to. Redirects
+	// to data URLs are never followed.
 	AllowRedirects []string
-	MaxSize        int64 // refuse bodies larger than this, in bytes; 0 means no limit
-	// CheckURL, if not nil, is called after the rules have been applied. An error refuses the URL.
+	MaxSize        int64 // maximum size of a body, in bytes; 0 means no limit
+	// CheckURL, if not nil, is called after the other rules. If it returns an error, the URL is
+	// refused.
 	CheckURL func(u, from uri.URI) error
-	// CheckAddr, if not nil, is called with each resolved address before connecting to it. It does
-	// not see hosts that a proxy resolves.
+	// CheckAddr, if not nil, is called with each resolved address before connecting to it. It is
+	// not called for hosts that a proxy resolves.
 	CheckAddr func(u uri.URI, addr netip.AddrPort) error
 }
 
-// riskyPorts are the ports of services that may act on a request in another protocol. They are the
-// ports that browsers block (the Fetch standard, "port blocking").
+// riskyPorts are the ports of services that may act on a request in another protocol. Browsers
+// block the same ports (the Fetch standard, "port blocking").
 var riskyPorts = [...]uint16{
 	1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
 	110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530,
@@ -89,7 +90,7 @@ func (p *Policy) checkTarget(prov *provenance, s Scheme) error {
 		return refusal(Reason{Kind: driver.ReasonLocal, Scheme: s.Name},
 			"the remote resource %s may not lead to local ones", from.Redacted())
 	case s.State() != driver.StateRetrieves && prov.untrusted:
-		return nil // which the driver says better
+		return nil // the driver has a better error
 	case s.State() == driver.StateSession && p.AllowSessions:
 	case s.State() != driver.StateRetrieves:
 		return refusal(Reason{Kind: driver.ReasonNotData, Scheme: s.Name},
@@ -98,8 +99,8 @@ func (p *Policy) checkTarget(prov *provenance, s Scheme) error {
 	return nil
 }
 
-// checkRedirect applies the rule on redirects to one from u to target, which are of the schemes from
-// and to.
+// checkRedirect applies the rule on redirects to a redirect from u, of scheme from, to target, of
+// scheme to.
 func (p *Policy) checkRedirect(u, target uri.URI, from, to Scheme) error {
 	switch {
 	case target.IsData():

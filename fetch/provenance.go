@@ -10,16 +10,16 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A provenance is the part of a request that the dialer needs. It travels in the context.
+// A provenance is the part of a request that the dialer needs. The context carries it.
 type provenance struct {
 	url, from uri.URI
-	// led is the latest resource on the way here that led to a different origin; zero if there is
+	// led is the latest resource of the chain that led to a different origin; zero if there is
 	// none.
 	led uri.URI
-	// foreign is set if another origin led here, or Policy.Untrusted is set: the user's credentials
-	// are not for this request. See Env.Foreign.
+	// foreign is set if another origin led here or Policy.Untrusted is set. The user's credentials
+	// are then not used. See Env.Foreign.
 	foreign bool
-	// untrusted is set if an untrusted party named URL. From is then a mere claim.
+	// untrusted is set if an untrusted party supplied URL. From cannot be trusted then.
 	untrusted bool
 	traits    Traits // of the scheme that serves the request
 	fromLocal bool   // from is of a Local scheme
@@ -30,9 +30,9 @@ type provenance struct {
 	hops      *hopCount
 	proxy     proxyChoice
 	recording *recording // of this exchange; nil if there is none
-	// place holds the place of the server that answers.
+	// place holds the place of the server.
 	place atomic.Uint32
-	// conn holds the connection that serves the exchange; the last one if there are several.
+	// conn holds the connection that serves the exchange; the latest one if there are several.
 	conn atomic.Pointer[exchange.Conn]
 }
 
@@ -64,7 +64,7 @@ func (p *provenance) connection() exchange.Conn {
 	return nil
 }
 
-// placeOf returns the place of the server that c is connected to.
+// placeOf returns the place of the server at the other end of c.
 func (p *provenance) placeOf(c exchange.Conn) place {
 	if !p.proxy.url.IsZero() {
 		return placeUnknown
@@ -72,7 +72,7 @@ func (p *provenance) placeOf(c exchange.Conn) place {
 	return placeOf(c.RemoteAddr())
 }
 
-// A place says whether a server is at a private or a public address.
+// A place is the kind of a server's address: private, public or unknown.
 type place uint32
 
 const (
@@ -99,8 +99,8 @@ func placeOf(addr net.Addr) place {
 	return placePublic
 }
 
-// served records the place of a server that the exchange talks to. A public one takes precedence
-// over others.
+// served records the place of a server of the exchange. A public place takes precedence over
+// others.
 func (p *provenance) served(where place) {
 	switch where {
 	case placePublic:
@@ -121,8 +121,8 @@ func provenanceOf(ctx context.Context) *provenance {
 	return &provenance{}
 }
 
-// provenance returns the provenance of req. Before is that of the exchange that led to it; if it is
-// nil, what is remembered about the host of req.From is used instead.
+// provenance returns the provenance of req. Before is the provenance of the exchange that led to
+// req. If it is nil, the recorded place of the host of req.From is used.
 func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *provenance {
 	p := &provenance{url: req.URL, from: req.From, hops: hops, foreign: c.policy.Untrusted, publicOnly: c.policy.Untrusted}
 	if p.untrusted = before == nil && c.policy.Untrusted; p.untrusted || req.From.IsZero() {
@@ -152,8 +152,8 @@ func (c *Client) provenance(req *Request, hops *hopCount, before *provenance) *p
 	return p
 }
 
-// isPrivate reports whether u names a private address, or a host that has been found only at
-// private ones. Port is the default port.
+// isPrivate reports whether u names a private address, or a host that was found only at private
+// addresses. Port is the default port.
 func (c *Client) isPrivate(u uri.URI, port uint16) bool {
 	host := u.Host()
 	if addr, err := netip.ParseAddr(host); err == nil {
@@ -162,7 +162,7 @@ func (c *Client) isPrivate(u uri.URI, port uint16) bool {
 	return host == "localhost" || c.private.Has(u.HostPort(port))
 }
 
-// learn remembers where addr, "host:port", was found.
+// learn records the place of addr, a "host:port".
 func (c *Client) learn(addr string, where place) {
 	switch where {
 	case placePublic:

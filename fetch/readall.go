@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// ReadAll returns the content of the resource that rawURL names. If the content is longer than
-// limit bytes, the error is ErrTooLarge and no more is read; 0 means no limit other than the
-// policy's. With an error, no content is returned.
+// ReadAll returns the content of the resource at rawURL. If the content is longer than limit bytes,
+// ReadAll stops reading and returns ErrTooLarge. A limit of 0 means no limit except that of the
+// policy. If err is not nil, no content is returned.
 func (c *Client) ReadAll(ctx context.Context, rawURL string, limit int64) ([]byte, error) {
 	resp, err := c.Get(ctx, rawURL)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// dispatch passes req to the driver of its scheme or, if a forward proxy is to retrieve the URL, to
-// the driver that speaks to the proxy. This is where Ops is enforced: drivers see only operations
-// that they declared, except those of schemes that only name things, whose errors say more.
+// dispatch passes req to the driver of its scheme, or to the driver for a forward proxy that
+// retrieves the URL. It enforces Ops: drivers get only operations that they declared. Schemes that
+// only name things are exempt, because the errors of their drivers explain more.
 func (c *Client) dispatch(ctx context.Context, req *Request) (*driver.Response, error) {
 	name := req.URL.Scheme()
 	if proxy := provenanceOf(ctx).proxy; proxy.forward {
@@ -34,8 +34,8 @@ func (c *Client) dispatch(ctx context.Context, req *Request) (*driver.Response, 
 	return resp, nil
 }
 
-// serves reports whether requests for op are passed to the driver. A driver for names only gets
-// them all, to explain why it cannot serve them.
+// serves reports whether requests for op are passed to the driver. A driver for names gets all of
+// them, to explain why it cannot serve them.
 func serves(s Scheme, op Op) bool { return s.Can(op) || len(s.Ops) == 0 }
 
 // refuseOp returns the error for an operation that the scheme does not support.

@@ -8,28 +8,29 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Response is an open resource.
+// A Response is an open resource: the result of a request.
 type Response struct {
 	Meta
 	URL uri.URI   // after redirects; the base for relative references
 	Via []uri.URI // the URLs that led here by redirect or gateway, oldest first
 	// Body is the content. It is never nil. Read returns io.EOF only if the protocol confirmed the
-	// end or Framing is driver.FramedByClose. Close abandons what is unread, does not wait for the
-	// server, and may be called twice.
+	// end or Framing is driver.FramedByClose. Close discards unread data without waiting for the
+	// server. It may be called twice.
 	//
-	// If Body implements io.WriterTo, reading it that way, as io.Copy does, is faster.
+	// Body may implement io.WriterTo, which io.Copy uses and which is faster.
 	Body io.ReadCloser
-	// Entries, for listings, yields the entries in Body by reading it: use one or the other, or
-	// Tee. It may be ranged over only once, and ends after an error.
+	// Entries yields the entries of a listing. It is nil if the response is not a listing. It reads
+	// Body, so use one or the other, or Tee. It may be ranged over only once, and ends after an
+	// error.
 	Entries iter.Seq2[Entry, error]
-	// Pattern is set if the URL is a pattern, such as one for all files that end in .txt. Entries
-	// are the resources that match: to get content, retrieve those.
+	// Pattern is set if the URL is a pattern, such as *.txt. Entries are then the matching
+	// resources, and Body is a list of them, not their content.
 	Pattern bool
 
 	parse func(io.Reader) iter.Seq2[Entry, error]
 }
 
-// EntriesIn yields the entries in a copy of the content, such as Tee makes. It returns nil if
+// EntriesIn yields the entries in copy, a copy of the content, such as Tee makes. It returns nil if
 // Entries is nil.
 func (r *Response) EntriesIn(copy io.Reader) iter.Seq2[Entry, error] {
 	if r.parse == nil {
@@ -38,18 +39,18 @@ func (r *Response) EntriesIn(copy io.Reader) iter.Seq2[Entry, error] {
 	return r.parse(copy)
 }
 
-// An opened is the response of a driver, guarded by the client.
+// An opened is a driver's response, guarded by the client.
 type opened struct {
 	*driver.Response
 	entries iter.Seq2[Entry, error] // in Body; nil if it is not a listing
 }
 
-// response returns o as callers of the client see it.
+// response returns o as the Response for callers of the client.
 func (o opened) response() *Response {
 	return &Response{Meta: o.Meta, URL: o.URL, Via: o.Via, Body: o.Body, Entries: o.entries, Pattern: o.Pattern, parse: o.Parse}
 }
 
-// forDriver returns o for the driver that asked for it with Env.Open.
+// forDriver returns o as the Response for a driver that called Env.Open.
 func (o opened) forDriver() *driver.Response {
 	if body, parse := o.Body, o.Parse; parse != nil {
 		o.Parse = func(r io.Reader) iter.Seq2[Entry, error] {
@@ -62,9 +63,9 @@ func (o opened) forDriver() *driver.Response {
 	return o.Response
 }
 
-// Tee copies to w whatever is read of Body, directly or through Entries, so that a listing can be
-// followed and saved verbatim in one pass. It must be called before anything is read. If a write to
-// w fails, reading ends with that error.
+// Tee copies to w everything that is read from Body, directly or through Entries, so that a listing
+// can be followed and saved verbatim in one pass. It must be called before the first read. If a
+// write to w fails, reading ends with that error.
 func (r *Response) Tee(w io.Writer) {
 	if b, ok := r.Body.(*guardedBody); ok {
 		b.tee = w
@@ -78,11 +79,11 @@ type teeBody struct {
 	io.Closer
 }
 
-// A Session is an interactive connection. User and Password are the URL's suggestions (RFC 1738,
-// section 3.8); they have not been sent.
+// A Session is an interactive connection. User and Password are those suggested in the URL (RFC
+// 1738, section 3.8). They have not been sent.
 type Session struct {
 	io.ReadWriteCloser
 	User, Password string
-	// Meta describes the service, as far as it says.
+	// Meta describes the service, as far as the server reports it.
 	Meta Meta
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Transient reports whether the same request may succeed later, as Error.Retry says, and how long
-// the server asked to wait before that. It is the Transient function of a retry.Policy.
+// Transient reports whether the same request may succeed later, according to Error.Retry, and how
+// long the server asked to wait. It can be used as the Transient field of a retry.Policy.
 func Transient(err error) (after time.Duration, ok bool) {
 	var e *Error
 	if !errors.As(err, &e) {

@@ -2,9 +2,9 @@ package fetch
 
 import "github.com/urlget/urlget/fetch/driver"
 
-// These types are shared with drivers. Package driver documents what drivers need to know of them.
+// These types are shared with drivers. Package driver documents what concerns only drivers.
 type (
-	// A Request asks for one operation on one URL.
+	// A Request is one operation on one URL.
 	Request = driver.Request
 	// An Op is an operation on a resource.
 	Op = driver.Op
@@ -16,44 +16,43 @@ type (
 	Meta = driver.Meta
 	// A Reply is a server's status, such as "226 Transfer complete" or "200 OK".
 	Reply = driver.Reply
-	// A Kind says what sort of thing a Response is.
+	// A Kind is the kind of a Response: data, a listing, a session.
 	Kind = driver.Kind
 	// An Entry is a member or link: a file, menu item, article or anchor.
 	Entry = driver.Entry
-	// An EntryKind says what an Entry leads to.
+	// An EntryKind is the kind of resource that an Entry leads to.
 	EntryKind = driver.EntryKind
 
 	// Error is the type of all errors from a Client.
 	Error = driver.Error
 	// A Code classifies an error and is itself an error, for errors.Is.
 	Code = driver.Code
-	// A Reason says why something was refused, or what is missing, in a form that programs can act
-	// on.
+	// A Reason is the machine-readable reason why a request was refused or what it lacks.
 	Reason = driver.Reason
 
-	// A Form is a list of questions that a server asks before it answers.
+	// A Form is a list of questions that a server asks before it sends the resource.
 	Form = driver.Form
 	// A Field is one question of a Form.
 	Field = driver.Field
-	// A FieldKind says what kind of answer a Field expects.
+	// A FieldKind is the kind of input that a Field expects.
 	FieldKind = driver.FieldKind
 	// A FormError is the cause of an ErrNeedForm error.
 	FormError = driver.FormError
 
-	// A Terminal is a Session that can be told about the user's screen.
+	// A Terminal is a Session that accepts the type and size of the user's terminal.
 	Terminal = driver.Terminal
 	// A Messenger is a Session that consists of messages.
 	Messenger = driver.Messenger
-	// A Message is what a Messenger sends and receives.
+	// A Message is one message of a Messenger.
 	Message = driver.Message
 
 	// A Credential proves an identity.
 	Credential = driver.Credential
 	// A Challenge is a server's request for a Credential.
 	Challenge = driver.Challenge
-	// Identity is how a client identifies itself to servers.
+	// Identity identifies the client to servers.
 	Identity = driver.Identity
-	// Timeouts bounds waits.
+	// Timeouts limit how long a client waits for a server.
 	Timeouts = driver.Timeouts
 
 	// A Loader creates drivers for a client and registers them.
@@ -100,7 +99,7 @@ const (
 	FieldSaveAs = driver.FieldSaveAs
 )
 
-// The classes of errors.
+// The codes of errors.
 const (
 	ErrURL            = driver.ErrURL
 	ErrRequest        = driver.ErrRequest
@@ -130,9 +129,9 @@ const (
 	ErrInterrupted    = driver.ErrInterrupted
 )
 
-// CodeOf returns the class of err, or "" if it has none.
+// CodeOf returns the code of err, or "" if it has none.
 func CodeOf(err error) Code { return driver.CodeOf(err) }
 
-// Printable returns s with everything escaped that could control a terminal or deceive a reader. Text
-// from servers must be passed through it before it is shown.
+// Printable returns s with all characters escaped that could control a terminal or deceive a
+// reader. Text from servers must be passed through Printable before it is shown.
 func Printable(s string) string { return driver.Printable(s) }

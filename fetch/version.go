@@ -2,14 +2,13 @@ package fetch
 
 import "strings"
 
-// A Version identifies a state of a whole resource, as described by a response: parts with the same
-// Version fit together.
+// A Version identifies a version of a whole resource. Parts with the same Version fit together.
 type Version struct {
 	Validator
 	Size int64 // of the whole, in bytes; -1 if unknown
 }
 
-// VersionOf returns the version of the resource that m describes all or part of.
+// VersionOf returns the version of the resource that m describes completely or in part.
 func VersionOf(m *Meta) Version {
 	v := Version{Validator: m.Validator, Size: m.Size}
 	if !m.Range.IsZero() {
@@ -21,10 +20,10 @@ func VersionOf(m *Meta) Version {
 	return v
 }
 
-// Guard returns the validator to use as Request.IfChanged when requesting another part. Weak entity
-// tags do not identify bytes (RFC 9110, section 8.8.1), and a time counts only together with the
-// size. If there is nothing to rely on, Guard returns the zero Validator, and parts cannot be
-// combined.
+// Guard returns the validator to use as Request.IfChanged when requesting another part. A weak
+// entity tag does not identify bytes (RFC 9110, section 8.8.1), and a time counts only together
+// with the size. If v has neither a strong entity tag nor a time and a size, Guard returns the zero
+// Validator, and parts cannot be combined.
 func (v Version) Guard() Validator {
 	guard := v.Validator
 	if strings.HasPrefix(guard.ETag, "W/") {
@@ -36,8 +35,8 @@ func (v Version) Guard() Validator {
 	return guard
 }
 
-// Same reports whether m, from a response with all or part of a resource, proves that it is still
-// version v.
+// Same reports whether m, from a response with all or part of a resource, proves that the resource
+// still has version v.
 func (v Version) Same(m *Meta) bool {
 	now := VersionOf(m)
 	guard := v.Guard()
@@ -49,8 +48,8 @@ func (v Version) Same(m *Meta) bool {
 	case guard.IsZero() || v.ETag != "" && now.ETag != "" && v.ETag != now.ETag:
 		return false
 	case now.ModTime.IsZero():
-		// A partial response to If-Range may omit the time that it was asked for (RFC 9110, section
-		// 15.3.7).
+		// A partial response to If-Range may omit the time that the request carried (RFC 9110,
+		// section 15.3.7).
 		return !m.Range.IsZero() && now.Size == v.Size
 	}
 	return now.ModTime.Equal(guard.ModTime) && now.Size == v.Size
