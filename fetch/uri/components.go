@@ -2,8 +2,8 @@ package uri
 
 import "strings"
 
-// components are the five parts of RFC 3986, section 5.2.2, each with the mark that announces it,
-// so that "" means absent.
+// components are the five parts of RFC 3986, section 5.2.2, each with its delimiter, so that ""
+// means absent.
 type components struct {
 	scheme    string // "http:"
 	authority string // "//h:80"
@@ -25,14 +25,14 @@ func (u URI) split() components {
 	return c
 }
 
-// text puts the components together (RFC 3986, section 5.3).
+// text joins the components (RFC 3986, section 5.3).
 func (c components) text() string {
 	return c.scheme + c.authority + c.path + c.query + c.fragment
 }
 
-// uri puts the components together and parses them. A path that would read as something else
-// without its former surroundings gets a "." segment in front. The result is the zero URI if it
-// would be longer than MaxLen.
+// uri joins the components and parses the result. A path that would be read as something else in
+// its new place is prefixed with a "." segment. The result is the zero URI if it would be longer
+// than MaxLen.
 func (c components) uri() URI {
 	switch {
 	case c.authority == "" && strings.HasPrefix(c.path, "//"):
@@ -49,8 +49,8 @@ func (c components) uri() URI {
 	return u
 }
 
-// build puts the components together, or fails if cause is not nil. It also fails if parsing the
-// text would give other components.
+// build joins the components, or fails if cause is not nil. It also fails if parsing the text would
+// yield other components.
 func (c components) build(cause error) (URI, error) {
 	if cause != nil {
 		return URI{}, &Error{Input: redactText(c.text()), Reason: cause.Error(), Offset: -1, Err: cause}

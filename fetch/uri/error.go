@@ -10,16 +10,16 @@ import (
 // line of a protocol (RFC 1738, section 6).
 var ErrControl = errors.New("encoded CR, LF or NUL")
 
-// An Error says why a text is not a URI, why a URI is not a valid one of its scheme, or why a URI
-// cannot be written.
+// An Error is returned for text that is not a URI, for a URI that is not valid in its scheme, and
+// for fields that cannot be written as a URI.
 type Error struct {
-	Input  string // the text, without its password, shortened if it is very long
-	Reason string // what is wrong, in a few words
-	Offset int    // where, in bytes from the start of the text; -1 if that is not known
+	Input  string // the text without its password, shortened if it is very long
+	Reason string // the reason, in a few words
+	Offset int    // in bytes from the start of the text; -1 if unknown
 	Err    error  // the cause, such as ErrControl, or nil
 }
 
-// Error describes the failure in one line.
+// Error returns the quoted input, the reason and the offset on one line.
 func (e *Error) Error() string {
 	msg := "malformed URL " + strconv.Quote(e.Input) + ": " + e.Reason
 	if e.Offset >= 0 {
@@ -28,15 +28,15 @@ func (e *Error) Error() string {
 	return msg
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxErrorInput bounds the text that an Error repeats.
+// maxErrorInput limits the length of the quoted text, in bytes.
 const maxErrorInput = 200
 
-// redactText removes what may be a password from a text that did not parse: everything between a
-// colon and an "@" after it, even if a "/" or "?" that should have been encoded makes the authority
-// look shorter.
+// redactText removes a possible password from text that could not be parsed: everything between a
+// colon and a later "@". A "/" or "?" in between may be a password character that should have been
+// encoded.
 func redactText(s string) string {
 	if i := strings.Index(s, "//"); i >= 0 {
 		rest := s[i+2:]

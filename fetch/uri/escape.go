@@ -2,13 +2,13 @@ package uri
 
 import "strings"
 
-// Classes of bytes. A set bit means that the byte need not be encoded there.
+// Classes of bytes. A set bit means that the byte need not be encoded in that place.
 const (
 	inScheme     = 1 << iota // scheme, after its first letter
 	inUser                   // user information
 	inName                   // registered name of a host
 	inText                   // path, query and fragment
-	isUnreserved             // without meaning anywhere: RFC 3986, section 2.3
+	isUnreserved             // unreserved everywhere: RFC 3986, section 2.3
 	isPlain                  // not encoded by Escape
 	inOpaque                 // not encoded by escapeOpaque
 )
@@ -25,11 +25,11 @@ const (
 	clsAllowed = inText
 )
 
-// class has the bits of every byte. A byte without bits, such as "%", a space or a control
+// class holds the bits of every byte. A byte without bits, such as "%", a space or a control
 // character, must be encoded everywhere.
 //
-// "|", "[" and "]" are in RFC 1738's list of unsafe characters. They are accepted because
-// "file:///C|/x" and "?a[]=1" have always been written that way.
+// "|", "[" and "]" are unsafe characters in RFC 1738. They are accepted because "file:///C|/x" and
+// "?a[]=1" are in common use.
 var class = [256]uint8{
 	'0': clsWord, '1': clsWord, '2': clsWord, '3': clsWord, '4': clsWord, '5': clsWord,
 	'6': clsWord, '7': clsWord, '8': clsWord, '9': clsWord,
@@ -56,12 +56,12 @@ var class = [256]uint8{
 
 const upperHex = "0123456789ABCDEF"
 
-// Escape encodes s so that it can stand as one segment of a path or one word of a query in any
-// scheme. All but letters, digits and "-._~!$'()*," is encoded (RFC 1738, section 2.2; "~" is as in
-// RFC 3986). No encoding makes the names "." and ".." ordinary.
+// Escape encodes s for use as one segment of a path or one word of a query in any scheme. It
+// encodes everything except letters, digits and "-._~!$'()*," (RFC 1738, section 2.2; "~" as in RFC
+// 3986). The names "." and ".." cannot be made ordinary by encoding.
 func Escape(s string) string { return escape(s, isPlain) }
 
-// escapeOpaque encodes s for a url-path in which nothing is reserved. It keeps slashes but encodes
+// escapeOpaque encodes s for a url-path without reserved characters. It keeps slashes and encodes
 // "?", which other programs would take for the start of a query.
 func escapeOpaque(s string) string { return escape(s, inOpaque) }
 
@@ -109,8 +109,8 @@ func Unescape(s string) (string, error) {
 	return d, nil
 }
 
-// UnescapeRaw decodes the percent-encoding of s, whatever bytes result. A "%" that is not
-// followed by two hexadecimal digits stands for itself; in the components of a [URI] there is none.
+// UnescapeRaw decodes the percent-encoding of s, including control characters. A "%" that is not
+// followed by two hexadecimal digits is kept; the components of a [URI] contain none.
 func UnescapeRaw(s string) string {
 	i := strings.IndexByte(s, '%')
 	if i < 0 {

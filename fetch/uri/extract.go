@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Extract yields the URLs that are written as "<URL:...>" in text, in order. It parses them by
-// [ParseLoose], so they may be broken into lines. If one is malformed or relative, Extract yields
-// an error of type [*Error] and goes on. Package find, below this one, finds bare URLs too.
+// Extract yields the URLs written as "<URL:...>" in text, in order. It parses them with
+// [ParseLoose], so they may be broken into lines. For a malformed or relative one, Extract yields
+// an error of type [*Error] and continues. Package find also finds bare URLs.
 func Extract(text string) iter.Seq2[URI, error] {
 	const open = "<URL:"
 	return func(yield func(URI, error) bool) {
@@ -17,7 +17,7 @@ func Extract(text string) iter.Seq2[URI, error] {
 				return
 			}
 			text = text[i:]
-			// A "<" cannot be part of the URL: what it follows is not closed.
+			// A "<" cannot be part of a URL: the previous one is not closed.
 			end := strings.IndexAny(text[1:], "<>") + 1
 			if end == 0 {
 				return

@@ -7,13 +7,13 @@ import (
 
 // File is the decoded form of a file URL (RFC 1738, section 3.10; RFC 8089).
 type File struct {
-	Host string // as URI.Host returns it; see IsLocal
-	Path string // with slashes between the names and a leading one
+	Host string // as returned by URI.Host; see IsLocal
+	Path string // with a leading slash and slashes between names
 }
 
-// ParseFile decodes a file URL. A "?" is part of a name, as in RFC 1738. An encoded slash is
-// refused, since no name on a system with slashes can have one. The short form "file:/path" of RFC
-// 8089 is accepted.
+// ParseFile decodes a file URL. A "?" is part of a name, as in RFC 1738. An encoded slash is an
+// error, because names on a system with slashes cannot contain one. The short form "file:/path" of
+// RFC 8089 is accepted.
 func ParseFile(u URI) (File, error) {
 	d := decode(u, "file")
 	d.noLogin()
@@ -35,8 +35,8 @@ func ParseFile(u URI) (File, error) {
 	return finish(d, f)
 }
 
-// IsLocal reports whether the host is empty or "localhost", which both mean the machine that
-// interprets the URL.
+// IsLocal reports whether the host is empty or "localhost". Both denote the machine that interprets
+// the URL.
 func (f File) IsLocal() bool { return f.Host == "" || f.Host == "localhost" }
 
 // URI writes f as a URL. It fails if Host is not a host or Path does not start with a slash.

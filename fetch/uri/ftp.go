@@ -11,26 +11,26 @@ import (
 type FTP struct {
 	Scheme string // "ftp" or "ftps"; "" means "ftp"
 	Host   string
-	Port   uint16 // 0 means the scheme's own; ParseFTP fills it in
+	Port   uint16 // 0 means the default of the scheme; ParseFTP fills it in
 	Login  Userinfo
-	CWD    []string // one command each; "" is sent as "CWD "
-	Name   string   // "" for the directory that CWD leads to
+	CWD    []string // one CWD command each; "" is sent as "CWD "
+	Name   string   // "" for the directory of CWD
 
-	// Type is 'a', 'i' or 'd', RFC 1630's 'e' or 'l', or 0 when the client must guess.
+	// Type is 'a', 'i' or 'd', RFC 1630's 'e' or 'l', or 0 if the client must guess.
 	Type byte
 	// Form is the second argument of TYPE in the notation of RFC 1630: "N", "T" or "C" for 'a' and
 	// 'e', the byte size for 'l', otherwise "".
 	Form string
 }
 
-// typeMark stands before the type code, in any case.
+// typeMark precedes the type code, in any case.
 const typeMark = ";type="
 
-// ParseFTP decodes an ftp or ftps URL. The segments of the path are decoded one by one, so
-// "%2Fetc/motd" changes to the directory "/etc" while "/etc/motd" changes to "" and then to "etc"
+// ParseFTP decodes an ftp or ftps URL. It decodes each segment of the path separately:
+// "%2Fetc/motd" changes to the directory "/etc", while "/etc/motd" changes to "" and then to "etc"
 // (RFC 1738, section 3.2.2).
 //
-// The type code is accepted in the forms of RFC 1738 and, with or without the space, of RFC 1630. A
+// The type code may have the form of RFC 1738 or, with or without the space, that of RFC 1630. A
 // ";" that does not start a type code is part of the name.
 func ParseFTP(u URI) (FTP, error) {
 	d := decode(u, "ftp", "ftps")
@@ -45,7 +45,7 @@ func ParseFTP(u URI) (FTP, error) {
 	for segment := range strings.SplitSeq(path[:last], "/") {
 		f.CWD = append(f.CWD, d.text(segment))
 	}
-	// What follows the last slash is the name, not another segment.
+	// The text after the last slash is the name, not another segment.
 	if f.CWD = f.CWD[:len(f.CWD)-1]; len(f.CWD) == 0 {
 		f.CWD = nil
 	}
@@ -53,7 +53,7 @@ func ParseFTP(u URI) (FTP, error) {
 	return finish(d, f)
 }
 
-// typeCode decodes what follows ";type=".
+// typeCode decodes the text after ";type=".
 func (d *decoder) typeCode(code string) (typ byte, form string) {
 	typ, form, ok := parseTypeCode(d.text(code))
 	if !ok {
@@ -62,7 +62,7 @@ func (d *decoder) typeCode(code string) (typ byte, form string) {
 	return typ, form
 }
 
-// parseTypeCode reads a type code. It reports false if there is no such type.
+// parseTypeCode parses a type code. It returns false if there is no such type.
 func parseTypeCode(code string) (typ byte, form string, ok bool) {
 	if code == "" {
 		return 0, "", false
@@ -82,12 +82,12 @@ func parseTypeCode(code string) (typ byte, form string, ok bool) {
 	return typ, form, ok
 }
 
-// IsDir reports whether the URL asks for a directory: by type "d" (RFC 1738) or by a final slash
-// (RFC 1630).
+// IsDir reports whether the URL names a directory: by type "d" (RFC 1738) or by a final slash (RFC
+// 1630).
 func (f FTP) IsDir() bool { return f.Type == 'd' || f.Name == "" }
 
-// URI writes f as a URL. CWD and Name are names and not patterns, so asterisks in them are encoded.
-// It fails if Host is not a host, or if Type and Form are not a type code.
+// URI returns f as a URL. CWD and Name are names and not patterns, so asterisks in them are
+// encoded. URI fails if Host is not a host, or if Type and Form are not a type code.
 func (f FTP) URI() (URI, error) {
 	var path strings.Builder
 	for _, dir := range f.CWD {

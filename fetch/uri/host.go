@@ -10,7 +10,7 @@ import (
 )
 
 // nameProfile maps international names as browsers do (UTS #46, without the transitional mappings).
-// It allows "_", leading hyphens and "--", which occur in names that are in use.
+// It allows "_", leading hyphens and "--", because names in use contain them.
 var nameProfile = sync.OnceValue(func() *idna.Profile {
 	return idna.New(
 		idna.MapForLookup(),
@@ -21,8 +21,8 @@ var nameProfile = sync.OnceValue(func() *idna.Profile {
 	)
 })
 
-// canonicalHost returns the canonical form of a host that is written as in a URI. If it is not a
-// host, reason says why.
+// canonicalHost returns the canonical form of a host as written in a URI. If raw is not a host,
+// reason is not empty.
 func canonicalHost(raw string) (host, reason string) {
 	if strings.HasPrefix(raw, "[") {
 		return canonicalIPv6(raw[1 : len(raw)-1])
@@ -87,8 +87,8 @@ func decodeName(raw string) (name, reason string) {
 	return name, ""
 }
 
-// canonicalIPv6 checks an address literal without its brackets. A zone follows after "%25" (RFC
-// 6874). The version forms that RFC 3986 leaves for the future have no meaning yet and are refused.
+// canonicalIPv6 checks an address literal without its brackets. A zone may follow after "%25" (RFC
+// 6874). RFC 3986's forms for future IP versions have no meaning yet and are errors.
 func canonicalIPv6(raw string) (host, reason string) {
 	literal, zone, hasZone := strings.Cut(raw, "%25")
 	addr, err := netip.ParseAddr(literal)
@@ -115,9 +115,9 @@ func canonicalIPv6(raw string) (host, reason string) {
 	return addr.String(), ""
 }
 
-// endsInNumber reports whether the last label of name, apart from an empty one, is a number in the
-// sense of inet_aton. No domain name ends that way (RFC 1738, section 3.1), and some resolvers
-// would take it for an address.
+// endsInNumber reports whether the last label of name, ignoring an empty one, is a number in the
+// sense of inet_aton. Domain names do not end that way (RFC 1738, section 3.1), and some resolvers
+// would take such a name for an address.
 func endsInNumber(name string) bool {
 	label := strings.TrimRight(name, ".")
 	label = label[strings.LastIndexByte(label, '.')+1:]
@@ -136,9 +136,8 @@ func endsInNumber(name string) bool {
 	return true
 }
 
-// canonicalIPv4 reads an address as inet_aton does: one to four numbers, decimal, octal after "0"
-// or hexadecimal after "0x", the last of which fills the remaining bytes. The name is in lower
-// case.
+// canonicalIPv4 parses an address as inet_aton does: one to four numbers, decimal, octal after "0"
+// or hexadecimal after "0x". The last number fills the remaining bytes. Name is in lower case.
 func canonicalIPv4(name string) (host, reason string) {
 	const bad = "malformed IPv4 address"
 	if addr, err := netip.ParseAddr(name); err == nil && addr.Is4() {
@@ -167,8 +166,8 @@ func canonicalIPv4(name string) (host, reason string) {
 	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}).String(), ""
 }
 
-// parseNumber reads one part of an IPv4 address. It reports false if the part is not a number or
-// does not fit 32 bits.
+// parseNumber parses one part of an IPv4 address. It returns false if the part is not a number or
+// does not fit in 32 bits.
 func parseNumber(s string) (uint64, bool) {
 	base := uint64(10)
 	switch {

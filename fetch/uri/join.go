@@ -2,24 +2,24 @@ package uri
 
 import "strings"
 
-// JoinPath returns the URL of something below u: it adds the names in elem to the path, each
-// encoded by the rules of the scheme. Slashes in an element divide it into names. A slash at the
-// end of the last element is kept, since it marks a directory in many schemes. Empty names and "."
-// add nothing. The result has neither the query nor the fragment of u.
+// JoinPath returns the URL of a descendant of u: it adds the names in elem to the path, each
+// encoded by the rules of the scheme. Slashes in an element separate names. A slash at the end of
+// the last element is kept, because it marks a directory in many schemes. Empty names and "." are
+// ignored. The result has neither the query nor the fragment of u.
 //
-// The result is never outside of u: ".." is an error, and so are CR, LF and NUL. The path of u
-// stays as written. Errors are of type [*Error].
+// The result is always below u: ".." is an error, and so are CR, LF and NUL. The path of u is not
+// changed. Errors are of type [*Error].
 //
-//   - An ftp URL: no slash is encoded, since "%2F" could lead to the root of the file system (RFC
-//     1738, section 3.2.2), but an asterisk is, since it could be taken for a wildcard. The type
-//     code of u is dropped.
-//   - A gopher URL: the names are added to the selector, after a slash, and the item type stays;
-//     decode the result by [ParseGopher] to change it. Search words and Gopher+ string are dropped.
-//     Not every server gives slashes in selectors a meaning.
-//   - A file, ftp or gopher URL: a "?" in u is part of its path.
-//   - A prospero URL: the fields of u are dropped.
+//   - ftp: slashes are not encoded, because "%2F" could lead to the root of the file system
+//     (RFC 1738, section 3.2.2). Asterisks are encoded, because they could be taken for
+//     wildcards. The type code of u is dropped.
+//   - gopher: the names are added to the selector, after a slash, and the item type is kept; decode
+//     the result with [ParseGopher] to change it. Search words and the Gopher+ string are dropped.
+//     Not all servers treat slashes in selectors as separators.
+//   - file, ftp and gopher: a "?" in u is part of its path.
+//   - prospero: the fields of u are dropped.
 //
-// A URL without a path, such as a news, wais or mailto URL, is refused.
+// URLs without a path, such as news, wais and mailto URLs, are errors.
 func (u URI) JoinPath(elem ...string) (URI, error) {
 	c, rule := u.split(), lookup(u.Scheme())
 	path := c.path
@@ -41,7 +41,7 @@ func (u URI) JoinPath(elem ...string) (URI, error) {
 	return Parse(c.text())
 }
 
-// join adds names to a path that is encoded.
+// join adds names to an encoded path.
 func (u URI) join(path string, elem []string, rule scheme) (string, *Error) {
 	var b strings.Builder
 	b.WriteString(path)

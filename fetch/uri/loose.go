@@ -10,36 +10,36 @@ import (
 // blanks are the white space characters of RFC 1738's appendix.
 const blanks = " \t\r\n\v\f"
 
-// ParseLoose parses a URL that was typed or pasted. It accepts what [ParseRef] accepts and also
-// corrects mistakes that leave no doubt about what was meant:
+// ParseLoose parses a URL that was typed or pasted. It accepts the same input as [ParseRef], and
+// also corrects unambiguous mistakes:
 //
 //   - Quotation marks and brackets around the URL, as in “http://h/x” and (http://h/x), and
 //     invisible characters before and after it are removed.
-//   - The slashes and the colon are corrected in http:/h/x, http:///h/x and http//h/x, and likewise
-//     for every scheme of the table (see the package comment) whose URLs must name a host.
+//   - The slashes and the colon are corrected in http:/h/x, http:///h/x and http//h/x, and also for
+//     other schemes of the table (see the package comment) whose URLs require a host.
 //   - A host and port without a scheme, as in h.example:8080/x and 127.0.0.1:8080, get https if the
-//     port is 443 and http otherwise. The host must be an address or have a dot, since
+//     port is 443 and http otherwise. The host must be an address or contain a dot, because
 //     "localhost:8080" could be a URL of a scheme localhost.
 //
-// A text without a scheme and a port is a relative reference: no scheme is guessed for it.
+// A text without a scheme and a port is a relative reference: ParseLoose does not guess a scheme.
 func ParseLoose(s string) (URI, error) {
 	return parseRepaired(respell(unquote(s)))
 }
 
 // ParseRef parses a reference in a document, such as the value of an HTML attribute or of a
 // Location field. It removes white space around the URL, a "<...>" wrapper and the prefix "URL:".
-// It also removes the white space that breaks lines: all of it inside a wrapper, otherwise tabs,
-// line breaks and the blanks beside them. A hyphen before a line break stays (RFC 1738, appendix).
+// It also removes white space that breaks lines: all of it inside a wrapper, otherwise tabs, line
+// breaks and the blanks next to them. A hyphen before a line break is kept (RFC 1738, appendix).
 //
-// Then, if [Parse] refuses the text, characters that should have been encoded are encoded: spaces,
-// control and non-ASCII characters and the like, a second "#", a "%" that starts no escape, an "@"
-// in a user name, and the "%" of an IPv6 zone. A backslash in the authority is refused, since
-// programs disagree about its meaning. Errors are of type [*Error].
+// If [Parse] does not accept the text, ParseRef encodes characters that should have been encoded:
+// spaces, control and non-ASCII characters, a second "#", a "%" that does not start an escape, an
+// "@" in a user name, the "%" of an IPv6 zone, and similar ones. A backslash in the authority is an
+// error, because programs disagree about its meaning. Errors are of type [*Error].
 func ParseRef(s string) (URI, error) {
 	return parseRepaired(unwrap(s))
 }
 
-// parseRepaired parses a text, after repair if need be.
+// parseRepaired parses a text, and repairs it if that is necessary.
 func parseRepaired(text string) (URI, error) {
 	u, err := parse(text)
 	if err != nil && len(text) <= MaxLen {
@@ -52,8 +52,8 @@ func parseRepaired(text string) (URI, error) {
 	return u, nil
 }
 
-// unquote is unwrap for a URL that may also be in quotation marks or brackets. They stay unless an
-// absolute URL is inside.
+// unquote is unwrap for a URL that may also be in quotation marks or brackets. They are kept unless
+// they enclose an absolute URL.
 func unquote(s string) string {
 	s = strings.TrimFunc(s, isInvisible)
 	inner := s
@@ -73,7 +73,7 @@ func unquote(s string) string {
 	return unwrap(s)
 }
 
-// closing returns the marks that close what mark opens in one language or another.
+// closing returns the marks that close mark in some language.
 func closing(mark rune) string {
 	switch mark {
 	case '“', '”':
@@ -106,7 +106,7 @@ func closing(mark rune) string {
 	return ""
 }
 
-// isInvisible reports whether r leaves no mark on a screen.
+// isInvisible reports whether r is invisible on a screen.
 func isInvisible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == ' ' || '\t' <= r && r <= '\r'
@@ -142,8 +142,8 @@ func respell(s string) string {
 	return s
 }
 
-// hostPortScheme returns the scheme to put before s if it begins with a host and a port, otherwise
-// "".
+// hostPortScheme returns the scheme to insert before s if s begins with a host and a port,
+// otherwise "".
 func hostPortScheme(s string) string {
 	s = s[:authorityEnd(s, 0)]
 	i := strings.LastIndexByte(s, ':')
@@ -155,7 +155,7 @@ func hostPortScheme(s string) string {
 	if err := u.parseAuthority(0, len(s)); err != nil || u.port == 0 || u.at > 0 {
 		return ""
 	}
-	// "12:30" is not the port 30 of 0.0.0.12, so the address must be written in full.
+	// "12:30" does not mean port 30 of 0.0.0.12, so addresses must be complete.
 	if _, err := netip.ParseAddr(strings.Trim(s[:i], "[]")); err != nil && !isDomain(u.host) {
 		return ""
 	}
@@ -202,7 +202,7 @@ func unwrap(s string) string {
 	return b.String()
 }
 
-// repair encodes the characters that parse refuses, where their meaning is clear.
+// repair encodes the characters that parse does not accept, if their meaning is clear.
 func repair(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 16)
@@ -228,7 +228,7 @@ func repair(s string) string {
 
 func repairAuthority(b *strings.Builder, auth string) {
 	if strings.Contains(auth, `\`) {
-		b.WriteString(auth) // for parse to refuse
+		b.WriteString(auth) // parse returns the error
 		return
 	}
 	host := auth

@@ -59,7 +59,7 @@ func TestParseLoose(t *testing.T) {
 	}
 }
 
-// ParseLoose corrects what was typed wrong. ParseRef, for documents, gives ref.
+// ParseLoose corrects typing mistakes. ParseRef, for documents, gives ref.
 func TestParseLooseCorrectsMistakes(t *testing.T) {
 	t.Parallel()
 	const bad = "error"

@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// MID is the decoded form of a mid URL (RFC 1738, section 4; RFC 2392): a message, or a part of
-// one.
+// MID is the decoded form of a mid URL (RFC 1738, section 4; RFC 2392): a message or a part of it.
 type MID struct {
 	MessageID string // without the "<" and ">" around it
 	ContentID string // of the part; "" means the whole message
 }
 
-// ParseMID decodes a mid URL. The slash before the part comes after the "@" of the message
-// identifier.
+// ParseMID decodes a mid URL. The slash before the part is the first one after the "@" of the
+// message identifier.
 func ParseMID(u URI) (MID, error) {
 	d := decode(u, "mid")
 	d.noAuthority()
@@ -27,8 +26,8 @@ func ParseMID(u URI) (MID, error) {
 	return finish(d, m)
 }
 
-// URI writes m as a URL. It fails if MessageID is empty, or if it has no "@" and there is a
-// ContentID: the slash between the two is the first one after an "@".
+// URI returns m as a URL. It fails if MessageID is empty, or if ContentID is set and MessageID has
+// no "@", because the slash between them is the first one after an "@".
 func (m MID) URI() (URI, error) {
 	var wrong error
 	switch {
@@ -44,8 +43,8 @@ func (m MID) URI() (URI, error) {
 	return buildOpaque("mid", rest, "", wrong)
 }
 
-// CID is the decoded form of a cid URL (RFC 1738, section 4; RFC 2392): a part of the message in
-// which the URL stands.
+// CID is the decoded form of a cid URL (RFC 1738, section 4; RFC 2392): a part of the message that
+// contains the URL.
 type CID struct {
 	ContentID string // without the "<" and ">" around it
 }
@@ -61,7 +60,7 @@ func ParseCID(u URI) (CID, error) {
 	return finish(d, c)
 }
 
-// URI writes c as a URL. It fails if ContentID is empty.
+// URI returns c as a URL. It fails if ContentID is empty.
 func (c CID) URI() (URI, error) {
 	var wrong error
 	if c.ContentID == "" {
@@ -70,5 +69,5 @@ func (c CID) URI() (URI, error) {
 	return buildOpaque("cid", escapeID(c.ContentID), "", wrong)
 }
 
-// escapeID encodes an identifier for a URL in which a slash divides.
+// escapeID encodes an identifier for a URL with slashes as separators.
 func escapeID(id string) string { return strings.ReplaceAll(Escape(id), "%40", "@") }

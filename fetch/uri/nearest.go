@@ -2,16 +2,16 @@ package uri
 
 import "strings"
 
-// NearestScheme returns the known scheme that a mistyped name, such as "htp" or "gohper", was
-// probably meant to be, for a hint. It returns "" if name is one of the known schemes or resembles
-// none of them. The names in known are in lower case.
+// NearestScheme returns the scheme of known that name, such as "htp" or "gohper", was probably
+// intended to be. It returns "" if name is in known or resembles none of them. The names in known
+// are in lower case.
 //
-// A scheme resembles name if one mistake lies between them, or two if name has more than five
-// letters. A mistake is a letter missing, added or replaced, or two neighbours swapped. Among
-// equals, the scheme that has more letters at its beginning and end in common with name is
-// preferred, then the earlier one.
+// A scheme resembles name if they differ by one mistake, or by two if name has more than five
+// letters. A mistake is a missing, additional or replaced letter, or two swapped neighbors. Among
+// equals, NearestScheme prefers the scheme that shares more letters at its start and end with name,
+// and then the earlier one.
 func NearestScheme(name string, known []string) string {
-	const maxName = 64 // far beyond any scheme's name; it bounds the work
+	const maxName = 64 // longer than any scheme; it limits the work
 	if len(name) < 2 || len(name) > maxName {
 		return ""
 	}
@@ -36,8 +36,8 @@ func NearestScheme(name string, known []string) string {
 	return nearest
 }
 
-// distance returns the least number of letters to insert, delete, replace or swap with a neighbour
-// that turns a into b (optimal string alignment).
+// distance returns the smallest number of letters to insert, delete, replace or swap with a
+// neighbor to turn a into b (optimal string alignment).
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -60,7 +60,7 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-// commonEnds returns how many letters a and b share at their beginning and at their end.
+// commonEnds returns the number of letters that a and b share at their start and end.
 func commonEnds(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

@@ -7,9 +7,9 @@ import (
 )
 
 // NetURL returns u for use with net/http. A request for the result has the path and query of u,
-// byte by byte. The fragment, which is never sent, is left out. The decoded Path, which net/http
-// does not send, may hold any byte. URLs other than http and https have no such form, because
-// net/url splits them differently; they are refused.
+// byte by byte. The fragment, which is never sent, is omitted. The decoded Path, which net/http
+// does not send, may contain any byte. NetURL fails if u is not an http or https URL, because
+// net/url splits other URLs differently.
 func (u URI) NetURL() (*url.URL, error) {
 	scheme := u.Scheme()
 	if scheme != "http" && scheme != "https" {
@@ -39,15 +39,15 @@ func (u URI) NetURL() (*url.URL, error) {
 			n.User = url.UserPassword(name, password)
 		}
 	}
-	// Net/url would write "|" as "%7C". An Opaque goes out as it is, in the absolute form of a
-	// request, which servers and proxies alike must accept (RFC 9112, section 3.2.2).
+	// net/url would write "|" as "%7C". Opaque is sent unchanged, in the absolute form of a
+	// request, which servers and proxies must accept (RFC 9112, section 3.2.2).
 	if n.EscapedPath() != n.RawPath {
 		n.Opaque = "//" + n.Host + n.RawPath
 	}
 	return n, nil
 }
 
-// malformed returns an error about u as a whole.
+// malformed returns an error about the whole of u.
 func (u URI) malformed(reason string) *Error {
 	return &Error{Input: redactText(u.Redacted()), Reason: reason, Offset: -1}
 }

@@ -2,16 +2,15 @@ package uri
 
 import "strings"
 
-// Normalize returns the canonical one of the spellings that certainly mean the same as u (RFC 3986,
-// section 6.2): the scheme and the host in canonical form, no default port, escapes in
-// upper case and only where they are needed, no "." and ".." segments except in schemes where those
-// are ordinary names. An empty fragment is dropped (RFC 1630), "localhost" of a file URL is dropped
-// (RFC 1738, section 3.10), and an empty path is filled in where the scheme says what it means.
-// Reserved characters stay as written. A URL whose canonical spelling would be longer than [MaxLen]
-// is returned as it is.
+// Normalize returns the canonical spelling of u (RFC 3986, section 6.2): the scheme and the host in
+// canonical form, no default port, escapes in upper case and only where required, and no "." and
+// ".." segments, except in schemes where those are ordinary names. Normalize drops an empty
+// fragment (RFC 1630) and the "localhost" of a file URL (RFC 1738, section 3.10). It fills in an
+// empty path if the scheme defines its meaning. Reserved characters are not changed. If the result
+// would be longer than [MaxLen], Normalize returns u.
 //
-// The default port is known only for the schemes of the table (see the package comment); for the
-// others, remove it first by [URI.WithoutPort].
+// The default port is known only for the schemes of the table (see the package comment). For other
+// schemes, remove it first with [URI.WithoutPort].
 func (u URI) Normalize() URI {
 	name := u.Scheme()
 	c, rule := u.split(), lookup(name)
@@ -40,12 +39,12 @@ func (u URI) Normalize() URI {
 	}
 	n := c.uri()
 	if n.IsZero() && c != (components{}) {
-		return u // it would be longer than MaxLen
+		return u // the result would be longer than MaxLen
 	}
 	return n
 }
 
-// normalEscapes decodes what needs no encoding and writes the other escapes in upper case (RFC
+// normalEscapes decodes escapes that are not required and writes the others in upper case (RFC
 // 3986, sections 6.2.2.1 and 6.2.2.2).
 func normalEscapes(s string) string {
 	if !strings.Contains(s, "%") {

@@ -10,14 +10,14 @@ const (
 	reasonScheme  = "missing or malformed scheme before the colon"
 )
 
-// Parse parses an absolute or relative reference by the rules of RFC 3986, section 4.1. It knows no
-// schemes: a "?" starts a query in all of them, and [URI.URLPath] is there for those in which it
-// does not.
+// Parse parses an absolute or relative reference by the rules of RFC 3986, section 4.1. It does not
+// depend on the scheme: "?" starts a query in all of them. For schemes without queries, use
+// [URI.URLPath].
 //
-// It refuses spaces, control characters and the other characters that must be encoded, except "|",
-// "[" and "]" in path, query and fragment; a "%" without two hexadecimal digits; a port that is not
-// in 1 to 65535; an encoded CR, LF or NUL in user information; and a host that is neither a name
-// nor an address. A host name may be in UTF-8. Errors are of type [*Error].
+// Parse does not accept spaces, control characters and other characters that must be encoded,
+// except "|", "[" and "]" in path, query and fragment; a "%" without two hexadecimal digits; a port
+// outside 1 to 65535; an encoded CR, LF or NUL in user information; and a host that is neither a
+// name nor an address. A host name may be in UTF-8. Errors are of type [*Error].
 func Parse(s string) (URI, error) {
 	u, err := parse(s)
 	if err != nil {
@@ -32,8 +32,8 @@ func MustParse(s string) URI {
 	return Must(Parse(s))
 }
 
-// Must returns u and panics if err is not nil. It wraps a call that returns both, such as
-// [FTP.URI], where that cannot fail.
+// Must returns u, and panics if err is not nil. It wraps a call of a function that returns both,
+// such as [FTP.URI], and that cannot fail.
 func Must(u URI, err error) URI {
 	if err != nil {
 		panic(err)
@@ -45,7 +45,7 @@ func malformed(offset int, reason string) *Error {
 	return &Error{Reason: reason, Offset: offset}
 }
 
-// parse does the work of Parse. The Input of an error is left to the caller.
+// parse implements Parse. The caller sets the Input of an error.
 func parse(s string) (URI, *Error) {
 	if len(s) > MaxLen {
 		return URI{}, malformed(-1, "longer than "+strconv.Itoa(MaxLen)+" bytes")
@@ -90,8 +90,8 @@ func parse(s string) (URI, *Error) {
 	return u, nil
 }
 
-// schemeEnd returns the offset of the colon that ends the scheme, or 0 if s is relative. It reports
-// false, and the offset of the colon, if what stands before the first colon is not a scheme: a
+// schemeEnd returns the offset of the colon that ends the scheme, or 0 if s is relative. It returns
+// false, and the offset of the first colon, if the text before that colon is not a scheme: a
 // relative reference cannot have a colon there (RFC 3986, section 4.2).
 func schemeEnd(s string) (int, bool) {
 	valid := true
@@ -110,7 +110,7 @@ func schemeEnd(s string) (int, bool) {
 	return 0, true
 }
 
-// authorityEnd returns where the authority that starts at s[i] ends.
+// authorityEnd returns the end of the authority that starts at s[i].
 func authorityEnd(s string, i int) int {
 	for ; i < len(s); i++ {
 		if c := s[i]; c == '/' || c == '?' || c == '#' {
@@ -156,7 +156,7 @@ func (u *URI) parseAuthority(start, end int) *Error {
 	return nil
 }
 
-// parsePort reads the port with its colon at u.text[start:end]. The digits may be missing (RFC
+// parsePort parses the port with its colon at u.text[start:end]. The digits may be missing (RFC
 // 3986, section 3.2.3).
 func (u *URI) parsePort(start, end int) *Error {
 	if u.text[start] != ':' {
@@ -182,8 +182,8 @@ func (u *URI) parsePort(start, end int) *Error {
 	return nil
 }
 
-// checkUser checks the user information at s[i:end]. No protocol takes CR, LF or NUL in a name or
-// password, so they are refused here for all of them.
+// checkUser checks the user information at s[i:end]. No protocol accepts CR, LF or NUL in a name or
+// password, so they are errors for all schemes.
 func checkUser(s string, i, end int) *Error {
 	for ; i < end; i++ {
 		switch c := s[i]; {

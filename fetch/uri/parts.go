@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// Parts are the parts of a URL with a host, for writing URLs of a scheme that has no encoder here.
+// Parts are the parts of a URL with a host, for writing URLs of schemes without an encoder in this
+// package.
 type Parts struct {
 	Scheme string
 	Login  Userinfo
-	Host   string // as [URI.Host] returns it: an IPv6 address has no brackets
-	Port   uint16 // 0 means the scheme's own
+	Host   string // as returned by [URI.Host]: an IPv6 address has no brackets
+	Port   uint16 // 0 means the default of the scheme
 	Path   string // encoded, with its leading slash
 	Query  string // encoded, with its "?"; "" means none
 }
 
-// URI writes p as a URL. It fails if a part cannot stand in a URL: a host that is not one, CR, LF
-// or NUL in the login, or a path that is not encoded.
+// URI returns p as a URL. It fails if Host is not a host, if the login contains CR, LF or NUL, or
+// if Path or Query is not encoded.
 func (p Parts) URI() (URI, error) { return p.build(nil) }
 
-// build writes p, or fails if cause is not nil.
+// build returns p as a URL, or fails if cause is not nil.
 func (p Parts) build(cause error) (URI, error) {
 	rule := lookup(strings.ToLower(p.Scheme))
 	if p.Host == "" && rule.host && cause == nil {
@@ -34,16 +35,16 @@ func (p Parts) build(cause error) (URI, error) {
 	}.build(cause)
 }
 
-// buildOpaque writes a URL without a host, or fails if cause is not nil. Path and query are
+// buildOpaque returns a URL without a host, or fails if cause is not nil. Path and query are
 // encoded.
 func buildOpaque(scheme, path, query string, cause error) (URI, error) {
 	if strings.HasPrefix(path, "//") {
-		path = "%2F" + path[1:] // it would announce a host
+		path = "%2F" + path[1:] // a second slash would start an authority
 	}
 	return components{scheme: scheme + ":", path: path, query: query}.build(cause)
 }
 
-// hostPortText writes a canonical host, and the port unless it is 0 or def, as in a URI.
+// hostPortText returns a canonical host as in a URI, and the port unless it is 0 or def.
 func hostPortText(host string, port, def uint16) string {
 	if addr, zone, ok := strings.Cut(host, "%"); ok && strings.Contains(addr, ":") {
 		host = "[" + addr + "%25" + escape(zone, isUnreserved) + "]"

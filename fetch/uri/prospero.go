@@ -10,7 +10,7 @@ type Prospero struct {
 	Fields  []ProsperoField
 }
 
-// A ProsperoField selects one of several objects.
+// A ProsperoField is a name and a value that select one of several objects.
 type ProsperoField struct{ Name, Value string }
 
 // ObjectVersion is the name of the field that selects a version of an object.
@@ -18,7 +18,7 @@ const ObjectVersion = "OBJECT-VERSION"
 
 // ParseProspero decodes a prospero URL. The slash after the host is not part of the name, so
 // "//pros/name" means "/pros/name". A version in the form of RFC 1630, after "%00", becomes the
-// field [ObjectVersion]; the attributes that may follow its digits there become a field without a
+// field [ObjectVersion]. Attributes after the digits of such a version become a field without a
 // value.
 func ParseProspero(u URI) (Prospero, error) {
 	d := decode(u, "prospero")
@@ -50,8 +50,8 @@ func ParseProspero(u URI) (Prospero, error) {
 	return finish(d, p)
 }
 
-// URI writes p as a URL. It fails if Host is not a host or HSOName has a NUL, which would announce
-// a version.
+// URI returns p as a URL. It fails if Host is not a host or HSOName contains a NUL, which would
+// start a version.
 func (p Prospero) URI() (URI, error) {
 	var wrong error
 	if strings.Contains(p.HSOName, "\x00") {

@@ -2,12 +2,12 @@ package uri
 
 import "strings"
 
-// Resolve returns the URI that ref means in a document whose URI is u (RFC 3986, section 5.2,
-// without the exception for old parsers). It is absolute if u is. RFC 1630 describes the same for
-// the URLs it knows.
+// Resolve returns the URI of the reference ref in a document at u (RFC 3986, section 5.2, without
+// the exception for old parsers). It is absolute if u is. RFC 1630 describes the same algorithm for
+// its URLs.
 //
-// An absolute ref whose scheme gives "." and ".." segments no meaning, such as a gopher or data
-// URL, is returned as it is.
+// If ref is absolute and "." and ".." segments have no meaning in its scheme, as in gopher and data
+// URLs, Resolve returns ref.
 //
 // The result is the zero URI if it would be longer than [MaxLen].
 func (u URI) Resolve(ref URI) URI {
@@ -35,7 +35,7 @@ func (u URI) Resolve(ref URI) URI {
 	return r.uri()
 }
 
-// merge puts path in the place of the last segment of the base's path.
+// merge replaces the last segment of the base's path by path.
 func merge(base components, path string) string {
 	switch {
 	case strings.HasPrefix(path, "/"):
@@ -46,7 +46,7 @@ func merge(base components, path string) string {
 	return base.path[:strings.LastIndexByte(base.path, '/')+1] + path
 }
 
-// hasDotSegments reports whether the path of u has "." or ".." segments that stand for steps in a
+// hasDotSegments reports whether the path of u has "." or ".." segments that are steps in a
 // hierarchy.
 func (u URI) hasDotSegments() bool {
 	path := u.Path()
@@ -85,7 +85,7 @@ func removeDots(path string) string {
 	return string(out)
 }
 
-// parent cuts the last segment off, with the slash before it.
+// parent removes the last segment and the slash before it.
 func parent(path []byte) []byte {
 	for i := len(path) - 1; i >= 0; i-- {
 		if path[i] == '/' {

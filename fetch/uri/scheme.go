@@ -1,16 +1,16 @@
 package uri
 
-// A scheme is what this package knows of a URL scheme beyond the generic syntax of RFC 3986. The
-// zero scheme is the generic syntax itself.
+// A scheme holds the properties of a URL scheme beyond the generic syntax of RFC 3986. The zero
+// scheme is the generic syntax itself.
 type scheme struct {
 	port  uint16 // the default; 0 if there is none
-	empty string // the path that an empty path after a host stands for; "" keeps it empty
+	empty string // the meaning of an empty path after a host; "" keeps it empty
 	path  pathRule
 
-	// host says that a URL without a host is meaningless, so that "http:/h" must be a mistake.
+	// host means that a URL requires a host, so that "http:/h" must be a mistake.
 	host bool
 
-	// plainQuery says that "?" is an ordinary character of the path.
+	// plainQuery means that "?" is an ordinary character of the path.
 	plainQuery bool
 
 	// base returns the part of a path that JoinPath adds to; nil means all of it.
@@ -19,26 +19,25 @@ type scheme struct {
 	// escape encodes a name for the path; nil means Escape.
 	escape func(name string) string
 
-	// search puts search words into c, the components of u; nil means that there is no place for
-	// them.
+	// search inserts search words into c, the components of u; nil means that they have no place.
 	search func(u URI, c *components, words string) error
 }
 
-// A pathRule says what the slashes of a path mean.
+// A pathRule is the meaning of slashes in a path.
 type pathRule uint8
 
 const (
-	segments pathRule = iota // they divide the steps of a hierarchy, among them "." and ".."
-	selector                 // the same by custom, but only the server takes the path apart
-	opaque                   // nothing
+	segments pathRule = iota // they separate the steps of a hierarchy, which may be "." and ".."
+	selector                 // the same by convention, but only the server splits the path
+	opaque                   // no meaning
 )
 
-// lookup is the table of schemes, the only one in this package. It has a row for each scheme of
-// RFC 1738 and RFC 1630, for the same over TLS, and for later schemes whose specification departs
-// from the generic syntax or adds a search to it. Other schemes need no row: their drivers pass in
-// what they know, such as the default port.
+// lookup is the table of schemes, the only one in this package. It has a row for each scheme of RFC
+// 1738 and RFC 1630, for its form over TLS, and for later schemes whose specification departs from
+// the generic syntax or adds a search to it. Other schemes need no row: their drivers pass in
+// properties such as the default port.
 //
-// It is a function and not a map since the rows refer to decoders, which refer to the rows.
+// It is a function and not a map because the rows refer to decoders, which refer to the rows.
 func lookup(name string) scheme {
 	switch name {
 	case "ftp":

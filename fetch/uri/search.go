@@ -2,12 +2,11 @@ package uri
 
 import "strings"
 
-// WithSearch returns u with the words where its scheme has them, in place of those that are there:
+// WithSearch returns u with its search words replaced by words. Their place depends on the scheme:
 // after "%09" in a gopher URL of type 2 or 7 (RFC 1738, section 3.4.2), after "?" in a WAIS
-// database (section 3.9) and in http and https, with "+" for a space (RFC 1630), after "?" in
-// gemini, spartan and z39.50s (RFC 2056), and as the word of a dict URL (RFC 2229, section 5). Other URLs have
-// no such place, and words with a tab, CR, LF or NUL cannot stand there: the error is of type
-// [*Error].
+// database (section 3.9), after "?" in http and https, with "+" for a space (RFC 1630), after "?"
+// in gemini, spartan and z39.50s (RFC 2056), and the word of a dict URL (RFC 2229, section 5). If u
+// has no such place, or words contain a tab, CR, LF or NUL, the error is of type [*Error].
 func (u URI) WithSearch(words string) (URI, error) {
 	if hasControl(words) || strings.Contains(words, "\t") {
 		err := u.malformed("tab, CR, LF or NUL in the search words")
@@ -62,8 +61,8 @@ func searchWAIS(u URI, c *components, words string) error {
 	return searchQuery(u, c, words)
 }
 
-// searchZ3950 puts the words before the parameters, which end a URL (RFC 2056, section 5). The
-// position in another search is not kept.
+// searchZ3950 inserts the words before the parameters at the end of a URL (RFC 2056, section 5).
+// The position in another search is dropped.
 func searchZ3950(u URI, c *components, words string) error {
 	if u.Scheme() != "z39.50s" || strings.Trim(u.Path(), "/") == "" {
 		return u.malformed("no database that can be searched")

@@ -7,26 +7,25 @@ import (
 	"strings"
 )
 
-// MaxLen is the length in bytes of the longest URI that is accepted. It leaves room for the longest
-// data URLs in use. A method such as [URI.Resolve], which makes a URI of others, returns the zero
-// URI if the result would be longer.
+// MaxLen is the maximum length of a URI in bytes. It suffices for the longest data URLs in use. If
+// the result of a method such as [URI.Resolve] would be longer, the method returns the zero URI.
 const MaxLen = 32 << 20
 
 // mask replaces a password in [URI.Redacted].
 const mask = "xxxxx"
 
-// A URI is a parsed URI reference. It is a comparable value, like netip.Addr: copy it, compare it
-// with ==, use it as a map key. Two URIs are equal if they are written the same way; compare the
-// results of [URI.Normalize] to see whether they mean the same. The zero URI is the empty
-// reference.
+// A URI is a parsed URI reference. It is a comparable value, like netip.Addr: it can be copied,
+// compared with == and used as a map key. Two URIs are equal if they are written the same way; to
+// test whether they are equivalent, compare the results of [URI.Normalize]. The zero URI is the
+// empty reference.
 //
-// Components are kept as written, and none holds a raw space or control character.
+// Components are kept as written. None contains a raw space or control character.
 type URI struct {
 	text string
-	host string // canonical; it depends on text only
+	host string // canonical; depends only on text
 
 	// Offsets into text. Zero means that the component is absent, except for path, which is always
-	// there.
+	// present.
 	scheme  uint32 // of the colon
 	at      uint32 // of the "@" that ends the user information
 	hostEnd uint32
@@ -35,7 +34,7 @@ type URI struct {
 	frag    uint32 // of the byte after "#"
 
 	port      uint16 // 0 if not written
-	authority bool   // "//" is there
+	authority bool   // "//" is present
 }
 
 // IsZero reports whether u is the zero URI, the empty reference.
@@ -51,12 +50,12 @@ func (u URI) HasAuthority() bool { return u.authority }
 // Scheme returns the scheme in lower case, or "" for a relative reference.
 func (u URI) Scheme() string { return strings.ToLower(u.text[:u.scheme]) }
 
-// Host returns the host in its canonical form: decoded, in lower case, an international name in its
+// Host returns the host in canonical form: decoded, in lower case, an international name in its
 // ASCII form, an address in its usual notation and without brackets. The zone of an IPv6 address
-// follows after "%", which is the form that package net takes. Host returns "" if there is none.
+// follows "%", as in package net. If u has no host, Host returns "".
 func (u URI) Host() string { return u.host }
 
-// Port returns the port, or def if none is written.
+// Port returns the port, or def if u has none.
 func (u URI) Port(def uint16) uint16 {
 	if u.port == 0 {
 		return def
@@ -64,12 +63,12 @@ func (u URI) Port(def uint16) uint16 {
 	return u.port
 }
 
-// HostPort returns host and port, or def if no port is written, in the form that net.Dial takes.
+// HostPort returns the host and the port, or def if u has none, in the form for net.Dial.
 func (u URI) HostPort(def uint16) string {
 	return net.JoinHostPort(u.host, strconv.Itoa(int(u.Port(def))))
 }
 
-// userinfo returns what comes before the "@", as written.
+// userinfo returns the text before the "@", as written.
 func (u URI) userinfo() string {
 	if u.at == 0 {
 		return ""
@@ -77,15 +76,15 @@ func (u URI) userinfo() string {
 	return u.text[u.authStart():u.at]
 }
 
-// User returns the decoded user name, and false if there is no "@". In RFC 1738, section 3.1, an
-// empty name is not the same as none.
+// User returns the decoded user name, and false if there is no "@". An empty name and a missing one
+// are different (RFC 1738, section 3.1).
 func (u URI) User() (string, bool) {
 	name, _, _ := strings.Cut(u.userinfo(), ":")
 	return UnescapeRaw(name), u.at > 0
 }
 
-// Password returns the decoded password, and false if there is none. It is "" and true for
-// "user:@".
+// Password returns the decoded password, and false if there is none. For "user:@" it returns "" and
+// true.
 func (u URI) Password() (string, bool) {
 	_, password, ok := strings.Cut(u.userinfo(), ":")
 	return UnescapeRaw(password), ok
@@ -110,9 +109,9 @@ func (u URI) Fragment() (string, bool) {
 	return u.text[u.frag:], true
 }
 
-// URLPath returns what RFC 1738, section 3.1, calls the url-path: all that follows the slash after
-// the host, up to "#". A "?" in it does not start a query. Without a host it is all that follows
-// the scheme.
+// URLPath returns the url-path of RFC 1738, section 3.1: the text after the slash that follows the
+// host, up to "#". A "?" in it does not start a query. If u has no host, URLPath returns the text
+// after the scheme.
 func (u URI) URLPath() string {
 	p := u.text[u.path:u.end()]
 	if u.authority {
@@ -122,7 +121,7 @@ func (u URI) URLPath() string {
 }
 
 // LastSegment returns the last segment of the path. It is decoded unless that yields a control
-// character or a slash. It is meant for suggesting a name and is not a safe file name: it may be
+// character or a slash. It can be used to suggest a name, but is not a safe file name: it may be
 // "", "." or "..".
 func (u URI) LastSegment() string {
 	p := u.Path()
@@ -136,11 +135,11 @@ func (u URI) LastSegment() string {
 	return decoded
 }
 
-// String returns the text that was parsed, with its password. For logs and messages use
+// String returns the text that was parsed, including the password. For logs and messages use
 // [URI.Redacted].
 func (u URI) String() string { return u.text }
 
-// Redacted returns the text with "xxxxx" in place of a password.
+// Redacted returns the text with any password replaced by "xxxxx".
 func (u URI) Redacted() string {
 	colon := strings.IndexByte(u.userinfo(), ':')
 	if colon < 0 || colon+1 == len(u.userinfo()) {
@@ -149,13 +148,13 @@ func (u URI) Redacted() string {
 	return u.text[:u.authStart()+uint32(colon)+1] + mask + u.text[u.at:]
 }
 
-// LogValue implements [slog.LogValuer]: a log gets the redacted text.
+// LogValue implements [slog.LogValuer]. It returns the redacted text.
 func (u URI) LogValue() slog.Value { return slog.StringValue(u.Redacted()) }
 
-// MarshalText implements [encoding.TextMarshaler]. The text has the password.
+// MarshalText implements [encoding.TextMarshaler]. The text includes the password.
 func (u URI) MarshalText() ([]byte, error) { return []byte(u.text), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler] by [Parse].
+// UnmarshalText implements [encoding.TextUnmarshaler]. It calls [Parse].
 func (u *URI) UnmarshalText(text []byte) error {
 	v, err := Parse(string(text))
 	if err != nil {
@@ -165,7 +164,7 @@ func (u *URI) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// authStart returns the offset of the authority. It must only be called if there is one.
+// authStart returns the offset of the authority, which must be present.
 func (u URI) authStart() uint32 {
 	if u.scheme > 0 {
 		return u.scheme + 3
@@ -180,7 +179,7 @@ func (u URI) pathEnd() uint32 {
 	return u.end()
 }
 
-// end returns the offset at which the fragment, with its "#", starts.
+// end returns the offset of the fragment, with its "#".
 func (u URI) end() uint32 {
 	if u.frag > 0 {
 		return u.frag - 1

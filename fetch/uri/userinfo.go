@@ -1,7 +1,7 @@
 package uri
 
-// Userinfo is what a URL says about a login, decoded. The zero value means that it has no "@". In
-// RFC 1738, section 3.1, an empty name or password is not the same as none, hence the flags.
+// Userinfo is the decoded login of a URL. The zero value means that there is no "@". An empty name
+// or password and a missing one are different (RFC 1738, section 3.1), hence the flags.
 type Userinfo struct {
 	Name        string
 	Password    string
@@ -17,7 +17,7 @@ func (u URI) Userinfo() Userinfo {
 	return login
 }
 
-// String returns the name, and "xxxxx" in place of a password.
+// String returns the name and "xxxxx" in place of the password.
 func (l Userinfo) String() string {
 	if l.HasPassword || l.Password != "" {
 		return l.Name + ":" + mask
@@ -25,7 +25,7 @@ func (l Userinfo) String() string {
 	return l.Name
 }
 
-// text returns what stands before the host in a URL, with the "@".
+// text returns the encoded login as written before the host, with the "@".
 func (l Userinfo) text() string {
 	switch {
 	case l.HasPassword || l.Password != "":

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WAIS is the decoded form of a wais URL (RFC 1738, section 3.9): a database, a search in one, or a
-// document of one.
+// WAIS is the decoded form of a wais URL (RFC 1738, section 3.9): a database, a search in it, or a
+// document in it.
 type WAIS struct {
 	Host      string
 	Port      uint16 // 0 means 210; ParseWAIS fills it in
@@ -17,18 +17,18 @@ type WAIS struct {
 	DocType   string // the type of a document, such as "TEXT" or "TEXT,PS"
 
 	// WPath is the identifier of a document, as written. It encodes binary data that only the
-	// server understands; RawDocID and RawFields decode it.
+	// server understands. RawDocID and RawFields decode it.
 	WPath string
 }
 
-// A WAISField is a field of a document identifier as RFC 1630 writes it. Value is raw data: it may
-// hold any byte.
+// A WAISField is a field of a document identifier in the form of RFC 1630. Value is raw data and
+// may contain any byte.
 type WAISField struct {
 	Tag   int
 	Value string
 }
 
-// ParseWAIS decodes a wais URL. In a search "+" stands for a space (RFC 1630).
+// ParseWAIS decodes a wais URL. In a search, "+" means a space (RFC 1630).
 func ParseWAIS(u URI) (WAIS, error) {
 	d := decode(u, "wais")
 	d.server()
@@ -55,13 +55,13 @@ func ParseWAIS(u URI) (WAIS, error) {
 // IsDocument reports whether w names a document.
 func (w WAIS) IsDocument() bool { return w.DocType != "" || w.WPath != "" }
 
-// RawDocID returns the document identifier as RFC 1738 has it, decoded to the bytes that the server
-// issued.
+// RawDocID returns the document identifier in the form of RFC 1738, decoded to the bytes that the
+// server issued.
 func (w WAIS) RawDocID() string { return UnescapeRaw(w.WPath) }
 
-// RawFields returns the fields of a document identifier that is written in the way of RFC 1630:
-// "digits=value;" one after the other. The size of the document in bytes and a slash may come
-// first, as libwww writes it; without them size is -1. It reports false if WPath has another form.
+// RawFields returns the fields of a document identifier in the form of RFC 1630, a sequence of
+// "digits=value;". The size of the document in bytes and a slash may precede them, as libwww writes
+// it; otherwise size is -1. RawFields returns false if WPath has another form.
 func (w WAIS) RawFields() (fields []WAISField, size int64, ok bool) {
 	rest, size := w.WPath, -1
 	if number, after, found := strings.Cut(rest, "/"); found && isDigits(number) {
@@ -88,8 +88,8 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// FormatWAISPath writes the fields of a document identifier for [WAIS].WPath. The size comes first,
-// unless it is negative.
+// FormatWAISPath encodes the fields of a document identifier for [WAIS].WPath. The size comes
+// first, unless it is negative.
 func FormatWAISPath(fields []WAISField, size int64) string {
 	var b strings.Builder
 	if size >= 0 {
@@ -101,8 +101,8 @@ func FormatWAISPath(fields []WAISField, size int64) string {
 	return b.String()
 }
 
-// URI writes w as a URL. It fails if Host is not a host, if WPath is not encoded, or if w is both a
-// search and a document.
+// URI returns w as a URL. It fails if Host is not a host, if WPath is not encoded, or if w is both
+// a search and a document.
 func (w WAIS) URI() (URI, error) {
 	p := Parts{Scheme: "wais", Host: w.Host, Port: w.Port, Path: "/" + Escape(w.Database)}
 	var wrong error

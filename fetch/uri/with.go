@@ -1,7 +1,7 @@
 package uri
 
-// WithUser returns u with this user name and no password. It fails if u has no host part, or if the
-// name holds CR, LF or NUL.
+// WithUser returns u with the given user name and no password. It fails if u has no authority, or
+// if the name contains CR, LF or NUL.
 func (u URI) WithUser(name string) (URI, error) {
 	if !u.authority {
 		return URI{}, u.malformed("a URL without // has no place for a user name")
@@ -12,7 +12,7 @@ func (u URI) WithUser(name string) (URI, error) {
 }
 
 // WithUserinfoOf returns u with the user name and password of v, as written there. If v has none,
-// or u has no host part, it returns u.
+// or u has no authority, it returns u.
 func (u URI) WithUserinfoOf(v URI) URI {
 	if !u.authority || v.at == 0 {
 		return u
@@ -32,7 +32,7 @@ func (u URI) WithoutUserinfo() URI {
 	return c.uri()
 }
 
-// WithoutPassword returns u with its user name alone, and without an empty one.
+// WithoutPassword returns u without its password. It also removes an empty user name.
 func (u URI) WithoutPassword() URI {
 	if _, ok := u.Password(); !ok {
 		return u
@@ -62,7 +62,7 @@ func (u URI) hostPortAsWritten() string {
 	return u.text[u.authStart():u.path]
 }
 
-// WithFragment returns u with text, encoded, as its fragment.
+// WithFragment returns u with the fragment text, which must be encoded.
 func (u URI) WithFragment(text string) URI {
 	c := u.split()
 	c.fragment = "#" + Escape(text)

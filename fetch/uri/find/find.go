@@ -1,5 +1,5 @@
 // Package find finds URLs in running text, such as mail and plain text files. It is separate from
-// package uri so that only programs that need it link its regular expressions.
+// package uri because it links regular expressions.
 package find
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// InText yields the URLs in text, in order. They may be in angle brackets, as "<URL:...>" (RFC
-// 1738) or "<...>" (RFC 3986, appendix C), and are then allowed to be broken into lines. A bare URL
-// begins with a scheme and "://", or with one of the schemes that have no "//", such as mailto and
-// news. It ends before white space, a quotation mark, or a bracket that it did not open, and does
-// not include punctuation at its end.
+// InText yields the URLs in text, in order. URLs may be in angle brackets, as "<URL:...>" (RFC
+// 1738) or "<...>" (RFC 3986, appendix C), and may then be broken into lines. A bare URL begins
+// with a scheme and "://", or with a scheme that has no "//", such as mailto and news. It ends
+// before white space, a quotation mark, or a closing bracket without an opening one, and does not
+// include trailing punctuation.
 //
-// If the content of "<URL:...>" is not a URL, InText yields an error of type [*uri.Error] and goes
-// on. Anything else that is not a URL is skipped. A scheme need not be known, so callers should
-// check [uri.URI.Scheme]. A scheme with a dot is not found, since a dot before "http://" more often
-// ends a sentence.
+// If the text in "<URL:...>" is not a URL, InText yields an error of type [*uri.Error] and
+// continues. Other text that is not a URL is skipped. Schemes may be unknown, so callers should
+// check [uri.URI.Scheme]. Schemes with a dot are not found, because a dot before "http://" more
+// often ends a sentence.
 func InText(text string) iter.Seq2[uri.URI, error] {
 	return func(yield func(uri.URI, error) bool) {
 		for text != "" {
@@ -63,8 +63,7 @@ func InText(text string) iter.Seq2[uri.URI, error] {
 	}
 }
 
-// bareURL matches what looks like a URL at the start of a text. It is compiled when it is first
-// needed.
+// bareURL matches a possible URL at the start of a text. It is compiled on first use.
 var bareURL = sync.OnceValue(func() *regexp.Regexp {
 	exp, err := xurls.StrictMatchingScheme(`^[a-z][a-z0-9+\-]*:`)
 	if err != nil {
@@ -75,7 +74,7 @@ var bareURL = sync.OnceValue(func() *regexp.Regexp {
 
 // bare yields the URLs in a text without angle brackets.
 func bare(text string, yield func(uri.URI, error) bool) bool {
-	end := 0 // of the last word that was examined
+	end := 0 // of the most recently examined word
 	for i := 0; ; {
 		n := strings.IndexByte(text[i:], ':')
 		if n < 0 {
@@ -117,7 +116,7 @@ func scheme(text string, colon int) int {
 	for start > 0 && isScheme(text[start-1]) {
 		start--
 	}
-	for start < colon && (text[start] == '-' || text[start] == '+') { // it marks an item of a list
+	for start < colon && (text[start] == '-' || text[start] == '+') { // they mark an item of a list
 		start++
 	}
 	if start >= colon || !isLetter(text[start]) {
