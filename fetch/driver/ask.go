@@ -8,25 +8,26 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// A Question is the request of a text protocol in which every exchange has its own connection, such
-// as finger, whois and gopher.
+// A Question is the request of a text protocol that uses one connection per request, such as
+// finger, whois and gopher.
 type Question struct {
 	Addr string // "host:port"
-	// TLS, if not nil, is used for TLS from the beginning of the connection. See Env.TLSConfig.
+	// TLS, if not nil, makes the connection use TLS from the start. See Env.TLSConfig.
 	TLS *tls.Config
-	// Lines are the request. They are sent together, each followed by CRLF. If there are none, the
-	// answer is what the server says first.
+	// Lines are the lines of the request. They are sent together, each followed by CRLF. If Lines
+	// is empty, the server speaks first.
 	Lines []string
-	// Data follows the lines, verbatim. Recordings get Shown instead if it is not empty.
+	// Data is sent after the lines, verbatim. If Shown is not empty, recordings get it instead of
+	// Data.
 	Data, Shown string
 }
 
-// Ask begins such an exchange. It connects to the server, binds the connection to ctx, sends the
-// lines and calls begin, which reads as much of the answer as it takes to tell success from
-// failure. All that begin reads must arrive within the reply timeout.
+// Ask performs an exchange. It connects to the server, binds the connection to ctx, sends the
+// request and calls begin, which reads as much of the response as it needs to distinguish success
+// from failure. All data that begin reads must arrive within the reply timeout.
 //
-// If Ask succeeds, the caller must close the connection; otherwise it is closed already. A line
-// that contains CR, LF or NUL is refused before connecting. Errors of begin are returned unchanged.
+// If Ask returns nil, the caller must close the connection. A line that contains CR, LF or NUL is
+// an error, returned before connecting. Errors of begin are returned unchanged.
 func Ask(ctx context.Context, env Env, q Question, begin func(*Conn) error) error {
 	for _, line := range q.Lines {
 		if err := wire.CheckLine(line); err != nil {

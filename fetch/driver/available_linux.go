@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// available waits until a connection has something to read, and returns how many bytes, 0 at its
-// end. Known is false if there is no way to tell.
+// available waits until a connection has input, and returns the number of bytes, which is 0 at the
+// end of the stream. Known is false if that cannot be determined.
 func available(tcp *net.TCPConn) (n int64, known bool, err error) {
 	raw, err := tcp.SyscallConn()
 	if err != nil {

@@ -4,16 +4,16 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Credential proves an identity. Account is for FTP's ACCT.
+// A Credential is a user name and a password. Account is for FTP's ACCT.
 type Credential struct{ User, Password, Account string }
 
 // A Challenge is a server's request for a Credential.
 type Challenge struct {
-	URL       uri.URI // what is being opened
+	URL       uri.URI // the URL being opened
 	From      uri.URI // the resource of another origin that led here, otherwise the one that led to URL; may be zero
-	Foreign   bool    // as Env.Foreign: the user's credentials are not for this request. Env.Credential sets it
+	Foreign   bool    // as Env.Foreign: the user's credentials must not be used. Env.Credential sets it
 	Mechanism string  // "ftp", "nntp", "basic", "digest", "ldap", "proxy"
-	Realm     string  // as named by the server, if at all
-	User      string  // the user name if it is known already, or ""
-	Attempt   int     // from 1; more than 1 means that the previous answer was rejected
+	Realm     string  // as named by the server, or ""
+	User      string  // the user name if it is already known, or ""
+	Attempt   int     // from 1; more than 1 means that the previous credential was rejected
 }

@@ -6,31 +6,31 @@ import (
 	"reflect"
 )
 
-// An EntryRecord is a driver's own description of an entry, such as a struct with the fields of an article's
-// overview. Callers that know the driver use its type, others its facts.
+// An EntryRecord is a driver's own record of an entry, such as a struct with the fields of an
+// article overview. Callers that know the driver use its type; others use its facts.
 type EntryRecord interface {
 	EntryFacts() Facts
 }
 
-// Facts are the facts that a driver reports about an entry beside the fields of [Entry]. As JSON they
-// are an object with the facts in their order.
+// Facts are facts about an entry that [Entry] has no fields for. They are encoded as a JSON object
+// with the facts in order.
 type Facts struct {
-	Driver string // the name under which programs show them, such as "nntp"
+	Driver string // the label under which programs show them, such as "nntp"
 	Word   string // the protocol's word for the kind of the entry, such as "article", or ""
 	List   []Fact
-	JSON   json.RawMessage // List as an archive contains it; nil otherwise
+	JSON   json.RawMessage // List as stored in an archive; otherwise nil
 }
 
 // A Fact is a named value.
 type Fact struct {
 	Name string
-	// Value is a string, int64, uint64 or []string, or any other value that encoding/json encodes. If
-	// it is nil, the fact is unknown and absent from JSON.
+	// Value is a string, int64, uint64 or []string, or any other value that encoding/json encodes.
+	// A nil Value is unknown and omitted from JSON.
 	Value    any
-	Optional bool // the fact is also absent from JSON if Value is zero or has no elements
+	Optional bool // also omitted from JSON if Value is zero or has no elements
 }
 
-// Facts returns the facts of Sys, none if it is nil.
+// Facts returns the facts of e.Sys, or none if it is nil.
 func (e Entry) Facts() Facts {
 	if e.Sys == nil {
 		return Facts{}
@@ -38,7 +38,7 @@ func (e Entry) Facts() Facts {
 	return e.Sys.EntryFacts()
 }
 
-// Value returns the value of the fact with a name, nil if there is none.
+// Value returns the value of the fact with the given name, or nil.
 func (f Facts) Value(name string) any {
 	for _, fact := range f.List {
 		if fact.Name == name {

@@ -1,6 +1,6 @@
 package driver
 
-// A Form is a list of questions that a server asks before it answers.
+// A Form is a list of questions that a server asks before it sends the resource.
 type Form struct {
 	Title  string  `json:"title,omitempty"`
 	Fields []Field `json:"fields"`
@@ -10,11 +10,11 @@ type Form struct {
 type Field struct {
 	Name    string    `json:"name"`              // the prompt; the key in Request.Form
 	Kind    FieldKind `json:"kind"`              //
-	Default []string  `json:"default,omitempty"` // what an empty answer means
+	Default []string  `json:"default,omitempty"` // the value of an empty answer
 	Choices []string  `json:"choices,omitempty"` // for FieldChoice
 }
 
-// A FieldKind says what kind of answer a Field expects.
+// A FieldKind is the kind of input that a Field expects.
 type FieldKind string
 
 // The kinds of fields.
@@ -30,7 +30,7 @@ const (
 )
 
 // A FormError is the cause of an ErrNeedForm error: the URL names a form that must be filled in
-// with Request.Form.
+// (see Request.Form).
 type FormError struct{ Form Form }
 
 // Error names the fields that expect an answer.

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// The methods in this file require p.mu. Connections that they return must be closed by the caller,
-// without holding the lock.
+// The methods in this file require p.mu. Callers must close the returned connections without
+// holding the lock.
 
-// put hands conn to the longest waiter or, if there is none, keeps it idle.
+// put passes conn to the longest waiter or, if there is none, keeps it idle.
 func (p *idlePool) put(key any, conn any) (dead []any) {
 	if p.closed {
 		p.release(key)
@@ -32,7 +32,7 @@ func (p *idlePool) put(key any, conn any) (dead []any) {
 	return dead
 }
 
-// release gives up the right to have a connection open and passes it on to the longest waiter.
+// release gives up a slot for an open connection and passes it to the longest waiter.
 func (p *idlePool) release(key any) {
 	h := p.hosts[key]
 	if h.grant(grant{}) {
@@ -54,7 +54,7 @@ func (h *host) grant(g grant) bool {
 	return true
 }
 
-// takeIdle takes the preferred idle connection, if there is any.
+// takeIdle takes the preferred idle connection, if any.
 func (p *idlePool) takeIdle(h *host, prefer func(any) bool) (g grant, ok bool) {
 	if len(h.idle) == 0 {
 		return g, false
@@ -86,8 +86,8 @@ func (p *idlePool) expire(h *host, now time.Time) (dead []any) {
 	return p.evict(h, n)
 }
 
-// evict removes the n connections that have been idle longest. It need not grant anything: where
-// there are idle connections, there are no waiters.
+// evict removes the n connections that have been idle longest. It need not grant anything: a host
+// with idle connections has no waiters.
 func (p *idlePool) evict(h *host, n int) (dead []any) {
 	for _, c := range h.idle[:n] {
 		dead = append(dead, c.conn)
@@ -98,7 +98,7 @@ func (p *idlePool) evict(h *host, n int) (dead []any) {
 	return dead
 }
 
-// looks is how often an idle connection is looked at until it has expired.
+// looks is the number of checks of an idle connection before it expires.
 const looks = 4
 
 // pause returns the longest time between two sweeps.
@@ -137,7 +137,7 @@ func (p *idlePool) drain() (dead []any) {
 	return dead
 }
 
-// lessIdle subtracts n from the idle count, and stops the timer when nothing is left to expire.
+// lessIdle subtracts n from the idle count, and stops the timer if no idle connection can expire.
 func (p *idlePool) lessIdle(n int) {
 	p.idle -= n
 	if p.idle == 0 && p.timer != nil {
@@ -146,8 +146,7 @@ func (p *idlePool) lessIdle(n int) {
 	}
 }
 
-// sweep is called by the timer. It closes what has expired or is gone, and resets the timer for what
-// expires next.
+// sweep is called by the timer. It closes expired and dead connections and resets the timer.
 func (p *idlePool) sweep() {
 	p.mu.Lock()
 	now := time.Now()

@@ -15,21 +15,21 @@ var errPoolClosed = errors.New("connection pool is closed")
 type idleOptions struct {
 	MaxIdle     int           // idle connections to keep; 0 keeps none
 	MaxOpen     int           // connections in use, being dialed or idle; 0 means no limit
-	IdleTimeout time.Duration // how long a connection may stay idle; 0 means no limit
+	IdleTimeout time.Duration // maximum idle time of a connection; 0 means no limit
 
 	// Valid, if not nil, reports whether an idle connection can still be used. Get calls it without
-	// holding locks, for a connection that nobody else can see.
+	// locks, with a connection that is in exclusive use.
 	Valid func(any) bool
-	// Gone, if not nil, reports whether the peer has closed an idle connection. Those are closed at
-	// some time before they expire. It must not wait, and is called with locks held.
+	// Gone, if not nil, reports whether the peer has closed an idle connection. Such connections
+	// are closed before they expire. Gone must not wait, and is called with locks held.
 	Gone func(any) bool
 	// Close closes a connection. It must not wait for the peer.
 	Close func(any)
 }
 
-// An idlePool holds connections under any number of keys. Connections with the same key must be
-// interchangeable, so the key must include everything that tells them apart: host and port, but
-// also user and protection. Keys must be comparable. Methods may be called concurrently.
+// An idlePool holds connections by key. Connections with the same key must be interchangeable, so
+// the key must include everything that distinguishes them: host and port, and also user and
+// protection. Keys must be comparable. An idlePool is safe for concurrent use.
 type idlePool struct {
 	opts idleOptions
 
@@ -52,15 +52,15 @@ type idleConn struct {
 	since time.Time
 }
 
-// A grant ends a wait: with a connection, with the right to dial one, or with an error. In the
-// first two cases the receiver is counted in host.open.
+// A grant ends a wait: with a connection, with a slot to dial one, or with an error. In the first
+// two cases host.open includes the receiver.
 type grant struct {
 	conn any
 	have bool // conn is set
 	err  error
 }
 
-// An idleLease is the use of one connection, until Put or Discard.
+// An idleLease is the exclusive use of a connection, until Put or Discard.
 type idleLease struct {
 	Conn   any
 	Reused bool // Conn has been used before
@@ -75,9 +75,9 @@ func newIdlePool(opts idleOptions) *idlePool {
 	return &idlePool{opts: opts, hosts: make(map[any]*host)}
 }
 
-// Get leases a connection: the most recently used idle one for which prefer reports true, or else
+// Get leases a connection: the most recently used idle one for which prefer returns true, or else
 // the most recently used one, or else a new one from dial. Prefer may be nil; it must not call
-// methods of the pool. If MaxOpen is reached, Get waits; waiters are served in order of arrival.
+// methods of the pool. If MaxOpen is reached, Get waits. Waiters are served in order of arrival.
 //
 // If ctx ends the wait, the error is context.Cause(ctx). Errors of dial are returned unchanged.
 func (p *idlePool) Get(ctx context.Context, key any, prefer func(any) bool, dial func(context.Context) (any, error)) (*idleLease, error) {
@@ -98,7 +98,7 @@ func (p *idlePool) Get(ctx context.Context, key any, prefer func(any) bool, dial
 	return p.dial(ctx, key, dial)
 }
 
-// acquire takes an idle connection, or the right to dial one, waiting if necessary.
+// acquire takes an idle connection, or a slot to dial one, waiting if necessary.
 func (p *idlePool) acquire(ctx context.Context, key any, prefer func(any) bool) grant {
 	p.mu.Lock()
 	if p.closed {
@@ -136,8 +136,8 @@ func (p *idlePool) acquire(ctx context.Context, key any, prefer func(any) bool) 
 	}
 }
 
-// another follows acquire if the connection was not valid: it takes the next idle one in its place,
-// or the right to dial.
+// another is called if an acquired connection was not valid. It takes the next idle one, or the
+// slot to dial one.
 func (p *idlePool) another(key any, prefer func(any) bool) grant {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +149,7 @@ func (p *idlePool) another(key any, prefer func(any) bool) grant {
 	return g
 }
 
-// giveUp ends a wait. If the grant has already come, it is passed on.
+// giveUp ends a wait. If a grant has already arrived, it is passed on.
 func (p *idlePool) giveUp(key any, h *host, turn chan grant) {
 	p.mu.Lock()
 	var dead []any
@@ -211,7 +211,7 @@ func (l *idleLease) Discard() {
 	if ended {
 		return
 	}
-	p.opts.Close(l.Conn) // before another may be opened in its place
+	p.opts.Close(l.Conn) // before a waiter may dial another
 	p.mu.Lock()
 	p.release(l.key)
 	p.mu.Unlock()

@@ -24,7 +24,7 @@ type fake struct {
 	bad    bool
 }
 
-// A lease has the connection as what it is.
+// A lease is an idleLease with a typed connection.
 type lease struct {
 	*idleLease
 	Conn *fake

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// mediaTypes maps file name extensions to media types. It is our own table, because those of
-// operating systems differ and take longer to read than most files.
+// mediaTypes maps file name extensions to media types. The tables of operating systems differ, and
+// reading them takes longer than reading most files.
 var mediaTypes = map[string]string{
 	".7z":    "application/x-7z-compressed",
 	".avif":  "image/avif",
@@ -61,6 +61,6 @@ var mediaTypes = map[string]string{
 	".zst":   "application/zstd",
 }
 
-// TypeByName returns the media type for the extension of a file name, the same on every machine, or
-// "". It is for drivers whose protocol has no media types.
+// TypeByName returns the media type for the extension of a file name, or "". The result does not
+// depend on the operating system. It is for drivers of protocols without media types.
 func TypeByName(name string) string { return mediaTypes[strings.ToLower(path.Ext(name))] }

@@ -7,17 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxName bounds safe names, in bytes. File systems allow 255; the rest is for suffixes that a
-// program appends.
+// maxName limits safe names, in bytes. File systems allow 255; programs may use the rest for
+// suffixes.
 const maxName = 240
 
-// SafeName turns a name chosen by somebody else into a single safe path element, or "" if nothing
-// is left of it. It takes the part after the last slash or backslash, removes control and format
-// characters, replaces by "_" the characters that are special to some file system (RFC 6266,
-// section 4.3), removes spaces at both ends and dots at the end, and makes the result valid UTF-8
-// of at most 240 bytes, keeping the extension. Names of Windows devices and names that begin with a
-// dot or a dash get "_" in front: programs read some hidden files by themselves, and take a name
-// with a dash for an option. SafeName is idempotent.
+// SafeName turns an untrusted name into a single safe path element, or "" if no characters remain.
+// It takes the part after the last slash or backslash and removes control and format characters. It
+// replaces characters that are special to a file system by "_" (RFC 6266, section 4.3), and removes
+// spaces at both ends and dots at the end. The result is valid UTF-8 of at most 240 bytes, with the
+// extension kept.
+//
+// A name of a Windows device, or one that begins with a dot or a dash, gets the prefix "_", because
+// programs read some hidden files by themselves and take a dash for an option. SafeName is
+// idempotent.
 func SafeName(s string) string {
 	s = s[strings.LastIndexAny(s, `/\`)+1:]
 	s = strings.Map(func(r rune) rune {
@@ -42,8 +44,8 @@ func SafeName(s string) string {
 	return s
 }
 
-// trimName removes trailing dots and spaces, which Windows ignores, and leading spaces. Nothing is
-// left of "." and "..".
+// trimName removes trailing dots and spaces, which Windows ignores, and leading spaces. For "." and
+// ".." it returns "".
 func trimName(s string) string {
 	return strings.TrimRightFunc(strings.TrimLeftFunc(s, unicode.IsSpace), func(r rune) bool {
 		return r == '.' || unicode.IsSpace(r)
@@ -63,7 +65,7 @@ func shorten(s string) string {
 	return trimName(s[:n] + ext)
 }
 
-// isDevice reports whether Windows takes s for a device, regardless of its extension.
+// isDevice reports whether s is the name of a Windows device, regardless of its extension.
 func isDevice(s string) bool {
 	base, _, _ := strings.Cut(strings.ToUpper(s), ".")
 	base = strings.TrimRight(base, " ")

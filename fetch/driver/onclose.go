@@ -3,8 +3,8 @@ package driver
 import "io"
 
 // OnClose returns a Body, for use by middleware, that calls f once after body has been closed. It
-// preserves the interfaces that callers look for: io.WriterTo, which may let the kernel move the
-// bytes, and the io.Writer, [Terminal] and [Messenger] of sessions.
+// preserves optional interfaces: io.WriterTo, which may let the kernel move the bytes, and the
+// io.Writer, [Terminal] and [Messenger] of sessions.
 func OnClose(body io.ReadCloser, f func()) io.ReadCloser {
 	c := &onClose{ReadCloser: body, f: f}
 	w, _ := body.(io.Writer)

@@ -4,5 +4,5 @@ package driver
 
 import "net"
 
-// peek knows nothing: sockets of these systems cannot be polled without waiting.
+// peek returns false: on this system, sockets cannot be polled without waiting.
 func peek(net.Conn) (waits, known bool) { return false, false }

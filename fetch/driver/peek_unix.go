@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// peek reports whether the next read from a socket would return at once, with data, the end of the
-// stream or an error, without reading anything. Known is false if c is not a socket.
+// peek reports whether the next read from a socket would return without waiting, with data, the end
+// of the stream or an error. It does not read anything. Known is false if c is not a socket.
 func peek(c net.Conn) (waits, known bool) {
 	socket, ok := c.(syscall.Conn)
 	if !ok {

@@ -2,28 +2,27 @@ package driver
 
 import "time"
 
-// Pieces are what is of no use to anybody before all of it has come: lines, messages, records. A
-// peer that sends them byte by byte makes progress, but nothing comes of it. So a piece must come
-// at 256 bytes per second, and may fall behind that by the idle timeout. What is passed on as it
-// comes needs no such bound, as its reader sees how slow it is.
+// Pieces are units of input that are useless before all of it has arrived: lines, messages,
+// records. A peer that sends them byte by byte satisfies the idle timeout without useful progress.
+// A piece must therefore arrive at 256 bytes per second, and may be late by the idle timeout. Input
+// that is passed on as it arrives has no such limit, because its reader sees how slow it is.
 type pieces uint8
 
 const (
 	noPieces   pieces = iota
-	wholePiece        // all that is read until further notice is one
-	linePieces        // each line is one
+	wholePiece        // all input until further notice is one piece
+	linePieces        // each line is a piece
 )
 
-// Piece says that what is read until done is called is a single message or record: it must come at
-// 256 bytes per second, and may fall behind that by the idle timeout.
+// Piece starts a single message or record, which ends when done is called. It must arrive at 256
+// bytes per second, and may be late by the idle timeout.
 func (c *Conn) Piece() (done func()) {
 	before := c.setPieces(wholePiece)
 	return func() { c.setPieces(before) }
 }
 
-// PieceLines says that what is read from now on comes in lines, each of which must come at 256
-// bytes per second, and may fall behind that by the idle timeout. Replies are bounded by
-// ReplyTimeout instead.
+// PieceLines declares that later input consists of lines. Each must arrive at 256 bytes per second,
+// and may be late by the idle timeout. ReplyTimeout limits replies instead.
 func (c *Conn) PieceLines() { c.setPieces(linePieces) }
 
 func (c *Conn) setPieces(p pieces) (before pieces) {
@@ -46,8 +45,8 @@ func (c *Conn) idleTimeout() time.Duration {
 	return c.idle
 }
 
-// beginPiece sets the deadline for a read, and returns when it began; the zero time if no piece is
-// being read.
+// beginPiece sets the deadline for a read and returns its start time, or the zero time if no piece
+// is being read.
 func (c *Conn) beginPiece() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +59,7 @@ func (c *Conn) beginPiece() time.Time {
 	return begun
 }
 
-// endPiece tells what a read of a piece has brought, and how long it took.
+// endPiece records the result p and the duration d of a read of a piece.
 func (c *Conn) endPiece(p []byte, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +70,7 @@ func (c *Conn) endPiece(p []byte, d time.Duration) {
 	}
 }
 
-// inPieces reports whether reads have to be watched one by one.
+// inPieces reports whether each read must be timed.
 func (c *Conn) inPieces() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

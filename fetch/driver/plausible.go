@@ -2,10 +2,10 @@ package driver
 
 import "time"
 
-// PlausibleTime reports whether a resource can have been created or modified at t: between the
-// years 1970 and 2200. Servers without a clock and listings in odd formats report other times,
-// which file systems cannot represent. The client drops such times from what remote servers report:
-// the ModTime of [Meta] and [Entry] is then zero.
+// PlausibleTime reports whether t can be the creation or modification time of a resource: between
+// the years 1970 and 2200. Servers without a clock and listings in unusual formats yield other
+// times, which file systems cannot represent. The client replaces such times from remote servers by
+// the zero time in ModTime of [Meta] and [Entry].
 func PlausibleTime(t time.Time) bool {
 	if t.IsZero() {
 		return false

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A Pool keeps idle connections of a driver for reuse and limits how many are open, per key.
-// Connections with the same key must be interchangeable, so the key must include everything that
-// tells them apart: host and port, but also user and protection. The pool itself adds the scope of
-// the connection (see [Env.Scope]). Methods may be called concurrently.
+// A Pool keeps idle connections of a driver for reuse and limits the number of open connections per
+// key. Connections with the same key must be interchangeable, so the key must include everything
+// that distinguishes them: host and port, and also user and protection. The pool itself adds the
+// scope of the connection (see [Env.Scope]). A Pool is safe for concurrent use.
 type Pool[K comparable, C any] struct {
 	env  Env
 	opts PoolOptions[C]
@@ -22,27 +22,27 @@ type scoped struct {
 	scope string
 }
 
-// PoolOptions configures a Pool. Limits are per key.
+// PoolOptions configure a Pool. Limits are per key.
 type PoolOptions[C any] struct {
 	MaxIdle     int           // idle connections to keep; 0 keeps none
 	MaxOpen     int           // connections in use, being dialed or idle; 0 means no limit
-	IdleTimeout time.Duration // how long a connection may stay idle; 0 means no limit
+	IdleTimeout time.Duration // maximum idle time of a connection; 0 means no limit
 
-	// Conn, if not nil, returns the underlying connection of an idle one, and how many bytes of
-	// input the driver has buffered. An idle connection with unsolicited input is closed rather
-	// than reused, because that input would be mistaken for the answer to the next request. So is
-	// one that the peer has closed. See [Conn.Unread]. Before IdleTimeout such connections are looked
-	// for now and then.
+	// Conn, if not nil, returns the underlying connection of an idle one, and the number of bytes
+	// of input that the driver has buffered. An idle connection with unsolicited input is closed
+	// and not reused, because the input would be mistaken for the reply to the next request. A
+	// connection that the peer has closed is not reused either. See [Conn.Unread]. The pool checks
+	// idle connections a few times before they expire.
 	Conn func(C) (conn *Conn, buffered int)
-	// Valid, if not nil, reports whether a connection can be used again. Get calls it before it
-	// leases an idle one, and Put before it keeps one, without holding locks.
+	// Valid, if not nil, reports whether a connection can be reused. Get calls it before it leases
+	// an idle connection, and Put before it keeps one, without locks.
 	Valid func(C) bool
 	// Close closes a connection. It must not wait for the peer.
 	Close func(C)
 }
 
-// A Lease is the use of one connection, until Put or Discard. Only the first call to one of them has
-// an effect.
+// A Lease is the exclusive use of a connection, until Put or Discard. Only the first call to one of
+// them has an effect.
 type Lease[K comparable, C any] struct {
 	Conn   C
 	Reused bool // Conn has been used before
@@ -53,15 +53,15 @@ type Lease[K comparable, C any] struct {
 	ended  atomic.Bool
 }
 
-// Bind binds the connection to ctx, as [Conn.Bind] does, until the lease ends. The pool must have
-// been made with the option Conn.
+// Bind binds the connection to ctx, as [Conn.Bind] does, until the lease ends. It requires
+// PoolOptions.Conn.
 func (l *Lease[K, C]) Bind(ctx context.Context) {
 	conn, _ := l.opts.Conn(l.Conn)
 	l.unbind = conn.Bind(ctx)
 }
 
-// Unbind ends what Bind began, but not the lease, and reports whether the connection can still be
-// used: not if the context has ended.
+// Unbind undoes Bind without ending the lease. It reports whether the connection is still usable,
+// which it is not if the context has ended.
 func (l *Lease[K, C]) Unbind() bool {
 	if l.unbind == nil {
 		return true
@@ -71,8 +71,8 @@ func (l *Lease[K, C]) Unbind() bool {
 	return usable
 }
 
-// Put ends the lease and keeps the connection for others, unless the context that it was bound to
-// has ended or it is no longer valid.
+// Put ends the lease and keeps the connection for others. If its context has ended or it is no
+// longer valid, Put closes it.
 func (l *Lease[K, C]) Put() {
 	if l.ended.Swap(true) {
 		return
@@ -117,8 +117,8 @@ func (o *PoolOptions[C]) valid(c C) bool {
 	return o.Valid == nil || o.Valid(c)
 }
 
-// gone returns what the pool looks for connections with that the peer has closed; nil if it cannot
-// know.
+// gone returns a function that reports whether the peer has closed a connection, or nil if that
+// cannot be determined.
 func (o *PoolOptions[C]) gone() func(any) bool {
 	if o.Conn == nil {
 		return nil
@@ -129,9 +129,9 @@ func (o *PoolOptions[C]) gone() func(any) bool {
 	}
 }
 
-// Get leases a connection: the most recently used idle one for which prefer reports true, or else
+// Get leases a connection: the most recently used idle one for which prefer returns true, or else
 // the most recently used one, or else a new one from dial. Prefer may be nil; it must not call
-// methods of the pool. If MaxOpen is reached, Get waits; waiters are served in order of arrival.
+// methods of the pool. If MaxOpen is reached, Get waits. Waiters are served in order of arrival.
 //
 // If ctx ends the wait, the error is context.Cause(ctx). Errors of dial are returned unchanged.
 func (p *Pool[K, C]) Get(ctx context.Context, key K, prefer func(C) bool, dial func(context.Context) (C, error)) (*Lease[K, C], error) {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns s with everything escaped that could control a terminal or deceive a reader: C0
-// and C1 control characters, DEL, invalid UTF-8, and Unicode format characters such as
-// bidirectional overrides. Text from servers must be passed through it before it is shown.
+// Printable returns s with all characters escaped that could control a terminal or deceive a
+// reader: C0 and C1 control characters, DEL, invalid UTF-8, and Unicode format characters such as
+// bidirectional overrides. Text from servers must be passed through Printable before it is shown.
 func Printable(s string) string {
 	if !strings.ContainsFunc(s, unprintable) {
 		return s
@@ -41,8 +41,8 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// unprintable reports true for utf8.RuneError too, because strings.ContainsFunc passes it for each
-// invalid byte; a genuine U+FFFD is printed as it is.
+// unprintable returns true for utf8.RuneError too, because strings.ContainsFunc passes it for each
+// invalid byte. A genuine U+FFFD is printed unchanged.
 func unprintable(r rune) bool {
 	if r >= ' ' && r < 0x7f {
 		return false

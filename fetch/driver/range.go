@@ -11,8 +11,8 @@ type Range struct {
 // IsZero reports whether r is the whole resource.
 func (r Range) IsZero() bool { return r == Range{} }
 
-// Of returns r relative to the beginning of a resource of size bytes. It is zero if that is the
-// whole resource.
+// Of returns r relative to the beginning of a resource of size bytes. It returns the zero Range for
+// the whole resource.
 func (r Range) Of(size int64) Range {
 	if r.Offset < 0 {
 		return Range{Offset: max(0, size+r.Offset)}

@@ -10,23 +10,23 @@ import (
 type Scheme struct {
 	Name   string // lower case
 	Port   uint16 // default; 0 if none
-	Ops    []Op   // operations of Driver; none for a scheme that only names things
+	Ops    []Op   // operations of Driver; empty for a scheme that only names things
 	Ranges bool   // OpGet honors Range
-	// RangeSets is true if OpGet also honors Ranges and ranges that count from the end. For other
-	// schemes the client first finds out the size.
+	// RangeSets is set if OpGet also honors Ranges and ranges relative to the end. For other
+	// schemes the client first determines the size.
 	RangeSets bool
-	// Local is true if the driver reads from this machine or runs programs on it. Remote parties
-	// may not lead there.
+	// Local is set if the driver reads from this machine or runs programs on it. Remote parties may
+	// not lead there.
 	Local bool
-	// Refers is true if Location holds links that are the content of the driver's resources rather
-	// than redirects. They may lead to any scheme.
+	// Refers is set if Location holds links that are the content of a resource and not redirects.
+	// They may lead to any scheme.
 	Refers bool
-	// ForwardProxy is true if HTTP proxies can retrieve URLs of the scheme. Requests for other
+	// ForwardProxy is set if HTTP proxies can retrieve URLs of the scheme. Requests for other
 	// schemes are tunnelled.
 	ForwardProxy bool
-	// Bodies is true if OpGet honors Method and Body.
+	// Bodies is set if OpGet honors Method and Body.
 	Bodies bool
-	// Pipelined is true if requests that follow one another are sent ahead (see fetch.Client).
+	// Pipelined is set if consecutive requests can be sent ahead (see fetch.Client.DoAll).
 	Pipelined bool
 	Traits
 	// Summary describes the scheme in one line.
@@ -37,20 +37,20 @@ type Scheme struct {
 // Can reports whether Ops includes op.
 func (s Scheme) Can(op Op) bool { return slices.Contains(s.Ops, op) }
 
-// A SchemeState says what can be done with URLs of a scheme. Its value is a token.
+// A SchemeState is the use of the URLs of a scheme. Its value is a token.
 type SchemeState string
 
 // The states of schemes.
 const (
-	StateRetrieves SchemeState = "retrieves"  // there is something to get or to list
-	StateSession   SchemeState = "session"    // it names interactive services
-	StateNamesOnly SchemeState = "names_only" // it only names things; the driver says so
+	StateRetrieves SchemeState = "retrieves"  // OpGet or OpList is supported
+	StateSession   SchemeState = "session"    // interactive services
+	StateNamesOnly SchemeState = "names_only" // names only; the driver's error explains them
 )
 
 // Text returns the state in words: "retrieves", "session" or "names only".
 func (s SchemeState) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
 
-// State returns what can be done with URLs of the scheme.
+// State returns the state of the scheme.
 func (s Scheme) State() SchemeState {
 	switch {
 	case s.Can(OpGet) || s.Can(OpList):
@@ -61,21 +61,21 @@ func (s Scheme) State() SchemeState {
 	return StateNamesOnly
 }
 
-// A Registry maps schemes to drivers and is itself a Driver, which dispatches by scheme. The zero
-// value is an empty registry. It is filled by loaders and not modified afterwards.
+// A Registry maps schemes to drivers. It is itself a Driver, which dispatches by scheme. The zero
+// value is an empty Registry. Loaders fill it; it must not be modified afterwards.
 type Registry struct {
 	schemes map[string]Scheme
 	open    []openPrefix
 }
 
-// An openPrefix finds schemes that are not known in advance.
+// An openPrefix finds schemes whose names begin with a prefix.
 type openPrefix struct {
 	prefix string
 	find   func(name string) (Scheme, bool)
 }
 
-// Register adds s. It panics if s.Driver is nil, if s.Name is not a lower-case scheme name, or if
-// that name is registered already.
+// Register adds s. It panics if s.Driver is nil, if s.Name is not a lower-case scheme name, or if a
+// scheme of that name is registered.
 func (r *Registry) Register(s Scheme) {
 	switch _, taken := r.schemes[s.Name]; {
 	case s.Driver == nil:
@@ -91,14 +91,14 @@ func (r *Registry) Register(s Scheme) {
 	r.schemes[s.Name] = s
 }
 
-// Replace is like Register, but replaces the scheme if it is registered already.
+// Replace is like Register, but replaces a registered scheme of the same name.
 func (r *Registry) Replace(s Scheme) {
 	r.Remove(s.Name)
 	r.Register(s)
 }
 
-// Remove removes the schemes with these names, and ignores those that are not registered, so that a
-// program can disable a scheme whether or not it was built in.
+// Remove removes the schemes with the given names. It ignores names that are not registered, so
+// that a program can disable a scheme whether or not it is built in.
 func (r *Registry) Remove(names ...string) {
 	for _, name := range names {
 		delete(r.schemes, name)
@@ -106,7 +106,7 @@ func (r *Registry) Remove(names ...string) {
 }
 
 // RegisterPrefix registers find for schemes whose names begin with prefix, such as "x-". Registered
-// schemes take precedence. Find is called concurrently, and for every request.
+// schemes take precedence. Find is called for every request, and must be safe for concurrent use.
 func (r *Registry) RegisterPrefix(prefix string, find func(name string) (Scheme, bool)) {
 	r.open = append(r.open, openPrefix{prefix, find})
 }

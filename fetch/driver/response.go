@@ -12,28 +12,28 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Response is what a driver opened: a resource, or other locations to look for it.
+// A Response is the result of an exchange: an open resource, or other locations of it.
 type Response struct {
 	Meta
 	URL uri.URI   // base for relative references, if it is not the URL of the request
-	Via []uri.URI // the URLs that led here, if the driver has followed others, oldest first
-	// Location lists where to go instead, best first. The client follows it.
+	Via []uri.URI // the URLs that led here, if the driver followed others, oldest first
+	// Location lists the targets of a redirect, best first. The client follows them.
 	Location []uri.URI
-	// Resend says that Location is to be sent the same: the method and the body of the request, not
-	// a GET.
+	// Resend means that the redirect keeps the method and the body of the request. Otherwise the
+	// next request is a GET.
 	Resend bool
 	// Body is the content. It is never nil. Read returns io.EOF only if the protocol confirmed the
-	// end or Framing is FramedByClose. Close abandons what is unread, does not wait for the server,
-	// and may be called twice.
+	// end or Framing is FramedByClose. Close discards unread data without waiting for the server.
+	// It may be called twice.
 	//
-	// If Body implements io.WriterTo, reading it that way, as io.Copy does, is faster.
+	// Body may implement io.WriterTo, which io.Copy uses and which is faster.
 	Body io.ReadCloser
-	// Parse, set for listings, reads the content from r and yields the entries in it. The client
-	// applies it to the guarded Body, so that limits, timeouts and rates hold for entries too. An
-	// error ends the sequence.
+	// Parse reads the content of a listing from r and yields its entries. It is nil if the response
+	// is not a listing. The client applies it to the guarded Body, so that limits, timeouts and
+	// rates also apply to entries. An error ends the sequence.
 	Parse func(r io.Reader) iter.Seq2[Entry, error]
-	// Pattern is set if the URL is a pattern, such as one for all files that end in .txt. Entries
-	// are the resources that match.
+	// Pattern is set if the URL is a pattern, such as *.txt. Entries are then the matching
+	// resources.
 	Pattern bool
 }
 
@@ -42,22 +42,22 @@ type Meta struct {
 	Kind        Kind
 	ContentType string // media type with parameters
 	Size        int64  // of Body, in bytes; -1 if unknown
-	Range       Range  // what Body covers, if a Range was honored
-	// Total is the size of the whole resource if Body is only part of it and the server said so;
+	Range       Range  // the range of Body, if a Range was honored
+	// Total is the size of the whole resource if Body is a part of it and the server sent the size;
 	// otherwise 0.
 	Total int64
 	Validator
-	// Text is set if the protocol sends the content as lines of text, which end on the network with
-	// CR LF whatever they end with at the server (see fetch.Options).
+	// Text is set if the protocol transfers the content as lines of text, which end with CR LF on
+	// the network regardless of the file (see fetch.Options.TextLineEnds).
 	Text    bool
 	Name    string // a safe path element suggested by the server, or ""
 	Framing Framing
-	// Decoded is true if the content was sent in a content coding that Body removes. Header
+	// Decoded is set if the content was sent in a content coding that Body removes. Header
 	// describes the content as sent.
 	Decoded bool
 	Reply   Reply                // the server's status
 	Header  textproto.MIMEHeader // header fields of the protocol
-	// Form is what the server asks before it gives the content, for OpStat; nil if nothing.
+	// Form is the form that must be filled in to get the content, for OpStat; nil if there is none.
 	Form *Form
 }
 
@@ -68,7 +68,7 @@ type Reply struct {
 	Text string
 }
 
-// IsZero reports whether the server sent no status.
+// IsZero reports whether r is the zero Reply: the server sent no status.
 func (r Reply) IsZero() bool { return r == Reply{} }
 
 // String returns the reply as one line, with control characters escaped.
@@ -83,7 +83,7 @@ func (r Reply) String() string {
 	return fmt.Sprintf("%d %s", r.Code, text)
 }
 
-// A Kind says what sort of thing a Response is.
+// A Kind is the kind of a Response.
 type Kind uint8
 
 // The kinds of responses.
@@ -91,7 +91,7 @@ const (
 	KindObject  Kind = iota // a document
 	KindListing             // a directory, menu, newsgroup or index
 	KindSession             // an interactive connection
-	KindNone                // nothing: the server says that there is no content, as opposed to empty content
+	KindNone                // no content, as opposed to empty content
 )
 
 // String returns "object", "listing", "session" or "none".
@@ -107,35 +107,35 @@ func (k Kind) String() string {
 	return "object"
 }
 
-// A Framing says how the end of Body is determined.
+// A Framing is the way in which the end of Body is determined.
 type Framing uint8
 
 const (
 	// FramedByProtocol means that the protocol marks the end, with a length, a terminator, a final
-	// reply or the close_notify of TLS: io.EOF means that the content is complete.
+	// reply or the close_notify of TLS. At io.EOF, the content is complete.
 	FramedByProtocol Framing = iota
-	// FramedByClose means that the server marks the end by closing the connection, so that a
-	// truncated content cannot be told from a complete one. For TLS connections it can, and the
-	// client sets FramedByProtocol instead, but see [Conn.EndsUnannounced].
+	// FramedByClose means that the server closes the connection to mark the end, so that truncated
+	// content cannot be detected. With TLS it can be detected, and the client sets FramedByProtocol
+	// instead; see [Conn.EndsUnannounced] for exceptions.
 	FramedByClose
 )
 
 // An Entry is a member or link: a file, menu item, article or anchor.
 type Entry struct {
 	URL  uri.URI // absolute; zero for EntryText and EntryError
-	Name string  // as given by the server, for people; not safe as a file name
+	Name string  // as sent by the server, for people; not safe as a file name
 	Kind EntryKind
-	// Rel says how the entry relates to the listing: "item", "parent", "article", "a", "img",
-	// "stylesheet", or "match" for what matches a pattern.
+	// Rel is the relation of the entry to the listing: "item", "parent", "article", "a", "img",
+	// "stylesheet", or "match" for a match of a pattern.
 	Rel         string
 	ContentType string
 	Size        int64 // -1 if unknown
 	ModTime     time.Time
-	// Sys is the driver's native record, for callers that know the driver, or nil.
+	// Sys is the driver's own record, for callers that know the driver, or nil.
 	Sys EntryRecord
 }
 
-// An EntryKind says what an Entry leads to.
+// An EntryKind is the kind of resource that an Entry leads to.
 type EntryKind uint8
 
 // The kinds of entries.
@@ -165,16 +165,16 @@ func (k EntryKind) String() string {
 	return "object"
 }
 
-// A Terminal is a Session that can be told about the user's screen. The ReadWriteCloser in a
-// Session implements it if the protocol supports it.
+// A Terminal controls the terminal of a Session. The ReadWriteCloser of a Session implements it if
+// the protocol supports it.
 type Terminal interface {
 	Resize(columns, rows int) error // reports a new window size
 	Break() error                   // sends the protocol's break or interrupt
-	Status() string                 // one line on what was negotiated, for people
+	Status() string                 // the negotiated options in one line, for people
 }
 
-// A Messenger is a Session that consists of messages. The ReadWriteCloser in a Session implements it
-// if the protocol has them. Receive and Read must not be mixed.
+// A Messenger sends and receives the messages of a Session. The ReadWriteCloser of a Session
+// implements it if the protocol has messages. Calls of Receive and Read must not be mixed.
 type Messenger interface {
 	// Send sends a message. It may be called while another goroutine receives.
 	Send(Message) error
@@ -182,13 +182,13 @@ type Messenger interface {
 	Receive() (Message, error)
 }
 
-// A Message is what a Messenger sends and receives.
+// A Message is one message of a Messenger.
 type Message struct {
-	Text bool // or binary
+	Text bool // text, not binary
 	Data []byte
 }
 
-// NoBody is a Body without content, for OpStat and empty resources.
+// NoBody is an empty Body, for OpStat and empty resources.
 var NoBody io.ReadCloser = noBody{}
 
 type noBody struct{}

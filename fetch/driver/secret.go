@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// IsSecretField reports whether a header field of this name is taken for a secret: its value is masked
-// in traces and archives, and a configuration file that has it must not be readable by others. Besides
-// the fields of HTTP for logins and cookies these are all whose names sound like a secret, such as
-// X-Api-Key and PRIVATE-TOKEN.
+// IsSecretField reports whether the header field of the given name is treated as a secret. Its
+// value is masked in traces and archives, and a configuration file that contains it must not be
+// readable by others. Secret fields are those of HTTP for logins and cookies, and all whose names
+// suggest a secret, such as X-Api-Key and PRIVATE-TOKEN.
 func IsSecretField(name string) bool {
 	name = strings.ToLower(name)
 	switch name {

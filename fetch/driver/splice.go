@@ -13,14 +13,15 @@ import (
 )
 
 const (
-	// spliceChunk is how many bytes the kernel may move between two checks of timeout and context.
+	// spliceChunk is the number of bytes that the kernel may move between checks of timeout and
+	// context.
 	spliceChunk = 4 << 20
 	copyBuffer  = 64 << 10
 )
 
-// WriteTo copies to w until the peer closes the connection. From a TCP connection to a file, Linux
-// moves the bytes itself (splice), in chunks of 4 MiB. Each chunk is a call to the ReadFrom of w,
-// so a writer that wraps a file keeps the speed if it passes ReadFrom on.
+// WriteTo implements io.WriterTo. It copies to w until the peer closes the connection. From a TCP
+// connection to a file, Linux moves the bytes itself (splice), in chunks of 4 MiB. Each chunk is a
+// call of w.ReadFrom, so a wrapper around a file should have a ReadFrom that calls the file's.
 func (c *Conn) WriteTo(w io.Writer) (int64, error) {
 	n, _, err := c.copyTo(w, math.MaxInt64)
 	return n, err
@@ -36,8 +37,8 @@ func (c *Conn) WriteToN(w io.Writer, n int64) (int64, error) {
 	return written, err
 }
 
-// WriteAvailable waits until there is something to read and copies that to w, as WriteTo does, but
-// no more than max bytes. At the end of the connection the error is io.EOF.
+// WriteAvailable waits for input and copies it to w, as WriteTo does, but at most max bytes. At the
+// end of the connection the error is io.EOF.
 func (c *Conn) WriteAvailable(w io.Writer, max int64) (int64, error) {
 	if tcp, _ := c.spliceable(w); tcp != nil {
 		if err := c.armRead(); err != nil {
@@ -60,8 +61,8 @@ func (c *Conn) WriteAvailable(w io.Writer, max int64) (int64, error) {
 	return n, err
 }
 
-// spliceable returns the connection and the writer between which the kernel can move bytes, or nil
-// if it cannot or somebody wants to see them.
+// spliceable returns the connection and the writer between which the kernel can move bytes. It
+// returns nil if it cannot, or if the bytes must be recorded.
 func (c *Conn) spliceable(w io.Writer) (*net.TCPConn, io.ReaderFrom) {
 	tcp, isTCP := c.conn.(*net.TCPConn)
 	rf, canReadFrom := w.(io.ReaderFrom)
@@ -71,7 +72,7 @@ func (c *Conn) spliceable(w io.Writer) (*net.TCPConn, io.ReaderFrom) {
 	return tcp, rf
 }
 
-// copyTo copies up to max bytes. Eof reports whether the connection ended first.
+// copyTo copies at most max bytes. Eof reports whether the connection ended first.
 func (c *Conn) copyTo(w io.Writer, max int64) (written int64, eof bool, err error) {
 	if tcp, rf := c.spliceable(w); tcp != nil {
 		return c.splice(rf, tcp, max)
@@ -79,7 +80,7 @@ func (c *Conn) copyTo(w io.Writer, max int64) (written int64, eof bool, err erro
 	return c.copyBuffered(w, max)
 }
 
-// copyBuffered is copyTo using Read and Write.
+// copyBuffered is copyTo with Read and Write.
 func (c *Conn) copyBuffered(w io.Writer, max int64) (written int64, eof bool, err error) {
 	buf := make([]byte, min(copyBuffer, max))
 	for written < max {
@@ -97,7 +98,8 @@ func (c *Conn) copyBuffered(w io.Writer, max int64) (written int64, eof bool, er
 	return written, false, nil
 }
 
-// copyPiece copies what one Read brings. Err is the error of the connection, werr that of the writer.
+// copyPiece copies the result of one Read. Err is the error of the connection, werr that of the
+// writer.
 func (c *Conn) copyPiece(w io.Writer, buf []byte) (written int64, err, werr error) {
 	n, err := c.Read(buf)
 	if n == 0 {
@@ -143,8 +145,8 @@ func (c *Conn) splice(w io.ReaderFrom, tcp *net.TCPConn, max int64) (written int
 	return written, false, nil
 }
 
-// networkError restores the type of a connection's error: (*os.File).ReadFrom reports everything
-// that happens during a splice as a failure of the file.
+// networkError restores the type of a connection's error: (*os.File).ReadFrom reports all errors
+// during a splice as errors of the file.
 func networkError(tcp *net.TCPConn, err error) error {
 	var pe *os.PathError
 	if !errors.As(err, &pe) {

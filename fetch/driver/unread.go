@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// peekTime is how long Unread waits for input where the socket cannot be polled.
+// peekTime is the time that Unread waits for input if the socket cannot be polled.
 const peekTime = time.Millisecond
 
-// Unread reports whether there is anything to read, including the end of the stream. On an idle
-// connection there must be nothing: it would be mistaken for the answer to the next request. Unread
-// does not wait for the peer. If it reports true, the connection must not be used further, because
-// part of the input may be lost. Unread must not be called concurrently with reads.
+// Unread reports whether there is input, or the end of the stream. An idle connection must have
+// none, because it would be mistaken for the reply to the next request. Unread does not wait for
+// the peer. If it returns true, the connection must not be used any more, because part of the input
+// may be lost. Unread must not be called concurrently with reads.
 //
-// It does not see what the driver has buffered itself.
+// Unread does not consider input that the driver has buffered itself.
 func (c *Conn) Unread() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,8 +35,8 @@ func (c *Conn) Unread() bool {
 	return c.apply(&c.rd, c.conn.SetReadDeadline) != nil || waits
 }
 
-// waits reports whether the socket has input, or the end of the stream. It never waits itself, and
-// reports false where it cannot know without.
+// waits reports whether the socket has input, or the end of the stream. It does not wait, and
+// returns false if that cannot be determined.
 func (c *Conn) waits() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +52,7 @@ func (c *Conn) socket() net.Conn {
 	return c.conn
 }
 
-// hasInput reports whether a read before the given time returns data, or the end of the stream.
+// hasInput reports whether a read before the given time returns data or the end of the stream.
 func hasInput(c net.Conn, until time.Time) bool {
 	if c.SetReadDeadline(until) != nil {
 		return true

@@ -6,37 +6,37 @@ import (
 	"iter"
 )
 
-// Unstuffing says which lines of a dot-terminated block lose their leading dot.
+// Unstuffing selects the lines of a dot-terminated block that lose their leading dot.
 type Unstuffing uint8
 
 const (
 	// UnstuffAll removes the leading dot of every line that begins with one (RFC 3977, section
 	// 3.1.1; RFC 1939, section 3).
 	UnstuffAll Unstuffing = iota
-	// UnstuffDouble removes it only from lines that begin with two dots, for servers such as dictd
-	// that do no dot-stuffing: the line ".profile" stays as it is.
+	// UnstuffDouble removes it only from lines that begin with two dots, for servers that do no
+	// dot-stuffing, such as dictd. The line ".profile" is not changed.
 	UnstuffDouble
-	// UnstuffLone removes it only from the line "..", for servers that stuff nothing but the line
-	// that would otherwise end the block, such as the University of Minnesota Gopher server.
+	// UnstuffLone removes it only from the line "..", for servers that stuff only a line with a
+	// single dot, such as the University of Minnesota Gopher server.
 	UnstuffLone
-	// UnstuffNone leaves every line as it is.
+	// UnstuffNone does not change any line.
 	UnstuffNone
 )
 
-// DotOptions says how to read a dot-terminated block.
+// DotOptions configure the reading of a dot-terminated block.
 type DotOptions struct {
 	Unstuff Unstuffing
 	// LenientEnd accepts a bare LF as a line ending, so that a dot between two bare LFs ends the
-	// block, and so does a dot that is the last byte of the stream. Without it, only CRLF "." CRLF
-	// ends the block.
+	// block. A dot that is the last byte of the stream also ends it. Without LenientEnd, only CRLF
+	// "." CRLF ends the block.
 	LenientEnd bool
 }
 
 // A DotReader reads the content of a block that ends with a line consisting of a single dot. Line
-// endings are kept as they were sent. Read returns io.EOF after the final dot, and
-// io.ErrUnexpectedEOF if the stream ends without it. Lines may be of any length.
+// endings are kept. Read returns io.EOF after the final dot, and io.ErrUnexpectedEOF if the stream
+// ends without it. Lines may have any length.
 //
-// Once the DotReader has returned io.EOF, whatever follows the block can be read from the Reader.
+// After io.EOF, the data after the block can be read from the Reader.
 type DotReader struct {
 	r    *Reader
 	opts DotOptions
@@ -118,7 +118,7 @@ func (d *DotReader) beforeDot() []byte {
 }
 
 // dotLine handles a dot at the beginning of a line: it consumes either the end of the block or a
-// stuffed dot. If it returns nil, the buffer holds at least one byte of content from the line.
+// stuffed dot. If it returns nil, the buffer holds at least one byte of the line's content.
 func (d *DotReader) dotLine() error {
 	lenient := d.opts.LenientEnd
 	b, err := d.r.br.Peek(2)
@@ -154,8 +154,7 @@ func (d *DotReader) dotLine() error {
 	return nil
 }
 
-// stuffed reports whether the leading dot of this line, which does not end the block, should be
-// removed.
+// stuffed reports whether the leading dot of a line, which does not end the block, must be removed.
 func (d *DotReader) stuffed() (bool, error) {
 	switch d.opts.Unstuff {
 	case UnstuffAll:
@@ -172,7 +171,7 @@ func (d *DotReader) stuffed() (bool, error) {
 	return false, nil
 }
 
-// follows reports whether s comes next in the stream. It reads no further than it must to tell.
+// follows reports whether the next bytes of the stream are s. It reads no more than necessary.
 func (d *DotReader) follows(s string) (bool, error) {
 	for i := range len(s) {
 		b, err := d.r.br.Peek(i + 1)
@@ -208,19 +207,21 @@ func (d *DotReader) advance(run []byte) {
 	d.r.br.Discard(len(run))
 }
 
-// DotLines iterates over the lines of the dot-terminated block at the current position. Lines come
-// without their endings, which may be bare LFs, and with dots removed according to opts. A line is
-// valid until the next iteration. A line longer than maxLine bytes (0 means the limit of the
-// Reader; at most 64 KiB) is yielded truncated, with a *LineTooLongError, and the iteration may
-// continue. Any other error ends it; io.ErrUnexpectedEOF means that the final dot was missing.
-// Leaving the loop early leaves the rest of the block unread.
+// DotLines iterates over the lines of the dot-terminated block at the current position. Line
+// endings, which may be bare LFs, are removed, and so are dots according to opts. A line is valid
+// until the next iteration.
+//
+// MaxLine limits the length of lines in bytes, up to 64 KiB; 0 means the limit of the Reader. For a
+// longer line, DotLines yields its beginning and a *LineTooLongError, and continues. Any other
+// error ends the iteration; io.ErrUnexpectedEOF means that the final dot is missing. Leaving the
+// loop early leaves the rest of the block unread.
 func (r *Reader) DotLines(opts DotOptions, maxLine int) iter.Seq2[[]byte, error] {
 	if maxLine <= 0 {
 		maxLine = r.maxLine
 	}
 	maxLine = min(maxLine, r.br.Size()-2)
 	return func(yield func([]byte, error) bool) {
-		afterCRLF := true // or after a line whose end was not seen
+		afterCRLF := true // or after the beginning of a line that was too long
 		for {
 			raw, err := r.rawLine(maxLine)
 			_, long := err.(*LineTooLongError)
@@ -241,7 +242,7 @@ func (r *Reader) DotLines(opts DotOptions, maxLine int) iter.Seq2[[]byte, error]
 	}
 }
 
-// unstuff removes the leading dot of a complete line if the options say so.
+// unstuff removes the leading dot of a complete line according to o.
 func (o DotOptions) unstuff(line []byte) []byte {
 	switch {
 	case o.Unstuff == UnstuffAll && bytes.HasPrefix(line, []byte(".")),

@@ -2,17 +2,17 @@ package wire
 
 import "io"
 
-// Pieces reads content that comes in pieces of memory that belongs to somebody else, such as the
-// answers to reads that were sent ahead.
+// Pieces is a reader of content that arrives in buffers owned by other code, such as the replies to
+// pipelined reads.
 type Pieces struct {
 	next  func() ([]byte, error)
 	ended func() error
 	rest  []byte
 }
 
-// NewPieces returns the pieces first, which may be empty, and what next returns until that fails,
-// with io.EOF at the end. Next is called when the piece before is used up. Ended returns the error
-// that reading ends with in the middle of a piece, such as that of a reader which was closed.
+// NewPieces returns a reader of first, which may be empty, and then of the results of next. Next is
+// called when the previous piece has been read. It returns io.EOF at the end. Ended returns the
+// error that ends a read within a piece, such as that of a closed reader, or nil.
 func NewPieces(first []byte, next func() ([]byte, error), ended func() error) Pieces {
 	return Pieces{next: next, ended: ended, rest: first}
 }
@@ -30,7 +30,7 @@ func (p *Pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// WriteTo implements io.WriterTo, without copying into a buffer.
+// WriteTo implements io.WriterTo without copying into a buffer.
 func (p *Pieces) WriteTo(w io.Writer) (written int64, err error) {
 	for {
 		if err := p.more(); err == io.EOF {
@@ -47,7 +47,7 @@ func (p *Pieces) WriteTo(w io.Writer) (written int64, err error) {
 	}
 }
 
-// more sees to it that there is something to read.
+// more gets the next piece if the current one is empty.
 func (p *Pieces) more() (err error) {
 	if len(p.rest) > 0 {
 		return p.ended()

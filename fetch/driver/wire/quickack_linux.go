@@ -5,10 +5,9 @@ import (
 	"syscall"
 )
 
-// QuickAck asks the kernel to acknowledge the next incoming data at once. A server that sends a
-// reply in two segments holds back the second, because of Nagle's algorithm, until the first is
-// acknowledged, and the kernel may delay that by 40 ms. The setting does not last, so it is
-// repeated for each command.
+// QuickAck asks the kernel to acknowledge the next incoming data immediately. If a server sends a
+// reply in two segments, Nagle's algorithm delays the second until the first is acknowledged, which
+// the kernel may delay by 40 ms. The setting is not permanent, so call QuickAck for each command.
 func QuickAck(c net.Conn) {
 	for {
 		switch inner := c.(type) {
@@ -17,7 +16,7 @@ func QuickAck(c net.Conn) {
 			if err != nil {
 				return
 			}
-			// On failure the reply merely arrives a little later.
+			// If this fails, the reply only arrives a little later.
 			raw.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1) })
 			return
 		case interface{ NetConn() net.Conn }:

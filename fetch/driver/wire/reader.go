@@ -12,16 +12,16 @@ const (
 	defaultMaxLine = 8 << 10
 )
 
-// A Reader reads lines, replies and dot-terminated blocks from a server, and the bytes that follow
-// them. It is not safe for concurrent use.
+// A Reader reads lines, replies and dot-terminated blocks from a server, and the bytes after them.
+// It is not safe for concurrent use.
 type Reader struct {
 	br      *bufio.Reader
 	maxLine int
-	skip    bool // the rest of an overlong line has yet to be skipped
+	skip    bool // the rest of a line that is too long must be skipped
 }
 
-// NewReader returns a Reader with a buffer of at least 64 KiB. Lines may be at most maxLine bytes
-// long, not counting the line ending; 0 means 8 KiB.
+// NewReader returns a Reader with a buffer of at least 64 KiB. MaxLine limits the length of lines
+// in bytes, not counting the line ending; 0 means 8 KiB.
 func NewReader(r io.Reader, maxLine int) *Reader {
 	if maxLine <= 0 {
 		maxLine = defaultMaxLine
@@ -29,27 +29,26 @@ func NewReader(r io.Reader, maxLine int) *Reader {
 	return &Reader{br: bufio.NewReaderSize(r, max(bufferSize, maxLine+2)), maxLine: maxLine}
 }
 
-// Line reads a line and returns it without its CRLF or LF. The slice is valid until the next method
-// call.
+// Line returns the next line without its CRLF or LF. The slice is valid until the next method call.
 //
-// The error is io.EOF only if the stream ended between two lines. If it ended within a line, Line
-// returns what there is of it and io.ErrUnexpectedEOF. If the line is too long, Line returns the
-// beginning of it and a *LineTooLongError, and the next call returns the line after it. After any
-// other error, such as a timeout, no data is lost, and Line may be called again.
+// If the stream ends between two lines, the error is io.EOF. If it ends within a line, Line returns
+// the incomplete line and io.ErrUnexpectedEOF. If the line is too long, Line returns its beginning
+// and a *LineTooLongError, and the next call returns the following line. After any other error,
+// such as a timeout, no data is lost, and Line may be called again.
 func (r *Reader) Line() ([]byte, error) {
 	line, err := r.RawLine()
 	return trimEnd(line), err
 }
 
-// All iterates over the lines that are left. The last one may lack its end. One that is too long
-// comes as its beginning and a *LineTooLongError, and the next follows it; after any other error
-// there is none. A line is valid until the next.
+// All iterates over the remaining lines. The last one may lack a line ending. For a line that is
+// too long, All yields its beginning and a *LineTooLongError, and continues. Any other error ends
+// the iteration. A line is valid until the next iteration.
 func (r *Reader) All() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		ended := false
 		for {
 			line, err := r.Line()
-			if err == io.ErrUnexpectedEOF && !ended { // if it is the source that says so, it does again
+			if err == io.ErrUnexpectedEOF && !ended { // an error of the source, which would repeat
 				ended = true
 				if len(line) == 0 {
 					continue // the end of a line that was too long
@@ -98,7 +97,7 @@ func (r *Reader) rawLine(max int) ([]byte, error) {
 }
 
 // skipLine discards everything up to and including the next LF. If the stream ends before that, it
-// says so once.
+// returns the error once.
 func (r *Reader) skipLine() error {
 	for {
 		_, err := r.br.ReadSlice('\n')
@@ -123,7 +122,7 @@ func trimEnd(line []byte) []byte {
 // Read implements io.Reader. It returns buffered data first.
 func (r *Reader) Read(p []byte) (int, error) { return r.br.Read(p) }
 
-// WriteTo implements io.WriterTo. Once the buffer is empty it uses the WriteTo of the underlying
+// WriteTo implements io.WriterTo. When the buffer is empty, it uses the WriteTo of the underlying
 // reader, so that a Conn can splice.
 func (r *Reader) WriteTo(w io.Writer) (int64, error) { return r.br.WriteTo(w) }
 
@@ -137,8 +136,8 @@ func (r *Reader) Peek(n int) ([]byte, error) { return r.br.Peek(n) }
 // Buffered returns the number of bytes that have been received but not yet read.
 func (r *Reader) Buffered() int { return r.br.Buffered() }
 
-// unexpected turns io.EOF into io.ErrUnexpectedEOF, where the protocol does not allow the stream to
-// end.
+// unexpected converts io.EOF to io.ErrUnexpectedEOF, for places where the protocol does not allow
+// the stream to end.
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

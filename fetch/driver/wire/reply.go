@@ -11,19 +11,19 @@ type Reply struct {
 	Lines []string // the text of each line, without the code; at least one, which may be empty
 }
 
-// Text returns the lines joined by LF. It is what the server said, byte for byte, and may hold any
-// control characters other than line endings.
+// Text returns the lines joined by LF, as the server sent them. They may contain any control
+// characters except line endings.
 func (r Reply) Text() string { return strings.Join(r.Lines, "\n") }
 
-// String returns code and text, for messages and logs.
+// String returns the code and the text, for messages and logs.
 func (r Reply) String() string {
 	return strings.TrimRight(fmt.Sprintf("%03d %s", r.Code, r.Text()), " ")
 }
 
-// ReplyLimits bounds a reply. Zero means the default.
+// ReplyLimits limit the size of a reply. Zero fields mean the defaults.
 type ReplyLimits struct {
 	Lines int // default 1000
-	Bytes int // of all text together; default 64 KiB
+	Bytes int // total size of the text; default 64 KiB
 }
 
 const (
@@ -32,12 +32,11 @@ const (
 )
 
 // Reply reads one reply: a line "ddd text", or several lines from "ddd-text" to "ddd text" with the
-// same code. Lines in between may begin with anything; if they repeat the code as "ddd-", it is
-// removed.
+// same code. Lines in between may start with anything; a repeated "ddd-" is removed.
 //
 // If the first line has any other form, the error matches ErrMalformed and quotes the line. If the
-// reply exceeds the limits, the error is ErrReplyTooLong. If the stream ends, the error is io.EOF
-// before the beginning of a reply and io.ErrUnexpectedEOF within one.
+// reply exceeds the limits, the error matches ErrReplyTooLong. If the stream ends, the error is
+// io.EOF before a reply and io.ErrUnexpectedEOF within one.
 func (r *Reader) Reply(limits ReplyLimits) (Reply, error) {
 	if limits.Lines <= 0 {
 		limits.Lines = defaultReplyLines

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns server text of undeclared charset as UTF-8: unchanged if it is valid UTF-8,
-// otherwise decoded as Latin-1, in which every byte has a meaning.
+// Text returns server text of unknown charset as UTF-8. Valid UTF-8 is not changed. Other text is
+// decoded as Latin-1, in which every byte is valid.
 func Text(s string) string {
 	if utf8.ValidString(s) {
 		return s

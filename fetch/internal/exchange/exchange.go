@@ -1,6 +1,6 @@
-// Package exchange holds what a client and its drivers' connections share about an exchange: one
-// request that is passed to a driver, until its body is closed. It travels in the context, so that
-// packages fetch and fetch/driver need not import each other for it.
+// Package exchange connects a client with the connections of its drivers during an exchange: one
+// request passed to a driver, until its body is closed. The context carries the Exchange, so that
+// packages fetch and fetch/driver need not import each other.
 package exchange
 
 import (
@@ -8,7 +8,7 @@ import (
 	"net"
 )
 
-// An Exchange is the client's side of an exchange, as connections see it.
+// An Exchange is the client's side of an exchange, as seen by connections.
 type Exchange interface {
 	// Dialed is called with each connection that is made for the exchange.
 	Dialed(Conn)
@@ -18,16 +18,16 @@ type Exchange interface {
 	Recording() *Recording
 }
 
-// A Conn is a connection as the client sees it.
+// A Conn is a connection as seen by the client.
 type Conn interface {
 	RemoteAddr() net.Addr
-	// AnnouncesEnd reports whether a truncated stream can be told from a complete one.
+	// AnnouncesEnd reports whether a truncated stream can be detected.
 	AnnouncesEnd() bool
-	// CutOff returns the error of a stream that ended without announcing it, or nil.
+	// CutOff returns the error of a stream that ended without an announcement, or nil.
 	CutOff() error
 }
 
-// A Bounded is a writer for which it is an error to write more than Room bytes.
+// A Bounded is a writer that accepts at most Room bytes.
 type Bounded interface{ Room() int64 }
 
 type key struct{}

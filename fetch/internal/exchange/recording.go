@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Hooks are the functions that a recorder wants to be called by connections. Any may be nil.
+// Hooks are functions that connections call for a recorder. Any may be nil.
 type Hooks struct {
 	Peer     func(conn int, addr net.Addr, state *tls.ConnectionState)
 	Lookup   func(host string, addrs []netip.Addr)
@@ -18,7 +18,7 @@ type Hooks struct {
 
 // A Recording calls the hooks of a recorder until it ends.
 type Recording struct {
-	Hooks // those of the recorder, which do nothing once the recording has ended
+	Hooks // the hooks of the recorder, which do nothing after the end of the recording
 
 	calls sync.RWMutex // read-locked during calls, write-locked to end the recording
 	ended bool
