@@ -47,7 +47,7 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// A checksum covers what an earlier run brought.
+// A checksum covers the bytes of an earlier run.
 func TestChecksumOfResumed(t *testing.T) {
 	t.Parallel()
 	content := pattern(5000, 1)

@@ -47,7 +47,8 @@ func (f *toFile) commit() error {
 	return f.d.saved(f.dir, name)
 }
 
-// same reports whether the existing file makes it unnecessary to keep what came, as Options.Same says.
+// same reports whether the received content equals that of the file named by Options.Same, so that
+// the existing file can stay.
 func (f *toFile) same() bool {
 	name := f.opts.Same
 	if name == "" && f.opts.Exists == Newer {
@@ -74,17 +75,17 @@ func (f *toFile) same() bool {
 	return sameContent(file, content)
 }
 
-// errNeedsPart reports that the content must be in a part to be committed.
+// errNeedsPart is returned when the content must be in a part to be committed.
 var errNeedsPart = errors.New("it must be in a part")
 
-// commitMemory writes the content in memory to a file, which has no name until it is complete.
+// commitMemory writes the content in memory to an unnamed file and links it under its name.
 func (f *toFile) commitMemory() (name string, err error) {
 	if f.part != nil || f.old != nil && f.opts.Exists.replaces() {
 		return "", errNeedsPart
 	}
 	err = f.inDir(func(dir directory) error {
 		if _, err := dir.lstat(namesFor(f.name).part); !errors.Is(err, fs.ErrNotExist) {
-			return errNeedsPart // it must be replaced, or respected
+			return errNeedsPart // an old part must be replaced, or avoided
 		}
 		file, err := dir.unnamed()
 		if err != nil {
@@ -116,9 +117,9 @@ func (f *toFile) commitMemory() (name string, err error) {
 // replaces reports whether e replaces an existing file.
 func (e Exists) replaces() bool { return e == Overwrite || e == Newer || e == Resume }
 
-// commit moves the part to the name of the file at a path below the root, or to a similar one, and
-// returns which. Replace says that an existing file may be replaced. The record is removed last: if the process is killed before
-// that, there is a part that can be continued, or the file; a record without a part means nothing.
+// commit renames the part to the base name of file, or to a numbered one, and returns the name. If
+// replace is true, an existing file may be replaced. The record is removed last: if the process is
+// killed before, a resumable part or the file exists. A record without a part is ignored.
 func (p *part) commit(file string, exists Exists, replace bool, modTime time.Time, taken *numbers) (string, error) {
 	name := path.Base(file)
 	replace = replace || exists == Overwrite || exists == Newer
@@ -129,8 +130,8 @@ func (p *part) commit(file string, exists Exists, replace bool, modTime time.Tim
 			return "", err
 		}
 	}
-	// A power failure may cost the content of a new file, but never that of both the old and the
-	// new one.
+	// A power failure may destroy the content of a new file, but never that of both the old and
+	// the new one.
 	if p.sync == SyncEach || p.sync == SyncBatch && there {
 		if err := p.file.Sync(); err != nil {
 			return "", err
@@ -147,13 +148,13 @@ func (p *part) commit(file string, exists Exists, replace bool, modTime time.Tim
 		name, err = taken.place(file, exists, func(free string) error { return renameNew(p.dir, p.names.part, free) })
 	}
 	if err == nil && !p.recorded.IsZero() {
-		p.removeRecord() // if that fails, the file is there all the same
+		p.removeRecord() // the file exists even if that fails
 	}
 	return name, err
 }
 
-// becomeLike gives the part the mode and the owner of the file that it replaces. If setting the
-// owner or group is not permitted, their permissions are not granted to anybody else.
+// becomeLike gives the part the mode and the owner of the file that it replaces. If the group cannot
+// be set, the part gets no group permissions.
 func (p *part) becomeLike(old fs.FileInfo) error {
 	if !old.Mode().IsRegular() {
 		return nil
@@ -172,14 +173,14 @@ func (p *part) becomeLike(old fs.FileInfo) error {
 }
 
 // renameNew renames a file unless the new name exists. On a file system that supports neither that
-// nor links, it creates an empty file as a placeholder for an instant.
+// nor links, it briefly creates an empty file as a placeholder.
 func renameNew(dir directory, from, to string) error {
 	err := dir.renameNew(from, to)
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
 	if err = dir.link(from, to); err == nil {
-		dir.remove(from) // if that fails, the file exists all the same
+		dir.remove(from) // the file exists even if that fails
 		return nil
 	}
 	if errors.Is(err, fs.ErrExist) {

@@ -8,10 +8,10 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// Copy writes the content to w. Like Do it reconnects, but because it cannot take back what it has
-// written, it fails with ErrChanged where Do would start over: w receives each byte once, all from
-// the same version of the resource. Exists, Known and Segments are ignored. A wrong checksum is
-// detected only after everything has been written. A result with an error is as that of Do.
+// Copy writes the content to w. Like Do it reconnects, but it fails with ErrChanged where Do would
+// start over: w receives each byte once, all from the same version of the resource. Exists, Known
+// and Segments are ignored. A wrong checksum is detected only after everything has been written.
+// After an error, the Result is like that of Do.
 func (d *Downloader) Copy(ctx context.Context, req *fetch.Request, w io.Writer, opts *Options) (*Result, error) {
 	if opts == nil {
 		opts = &Options{}

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// A directory is an open directory, with all operations on the file system that the package uses.
-// Names are single path elements. Symbolic links are not followed.
+// A directory is an open directory with the file system operations that the package uses. Names are
+// single path elements. Symbolic links are not followed.
 type directory interface {
 	lstat(name string) (fs.FileInfo, error)
-	// open opens a file as os.OpenFile does.
+	// open is like os.OpenFile.
 	open(name string, flag int, perm fs.FileMode) (file, error)
-	// unnamed creates a file that is invisible until it is linked. Where that is not possible, the
-	// error matches errors.ErrUnsupported; so do errors of the file's own methods.
+	// unnamed creates a file without a name. Where the system cannot create or link one, the error
+	// matches errors.ErrUnsupported, also from the methods of the file.
 	unnamed() (unnamedFile, error)
 	rename(from, to string) error
 	// renameNew renames a file unless the new name exists. Where the system cannot do that
@@ -64,7 +64,7 @@ func openRegular(dir directory, name string, flag int) (file, error) {
 	if !named.Mode().IsRegular() {
 		return nil, refused
 	}
-	f, err := dir.open(name, flag|openNonblock, 0) // it may have become a pipe
+	f, err := dir.open(name, flag|openNonblock, 0) // because it may be a pipe by now
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ type osDir struct {
 	byPath atomic.Bool // they cannot be linked by their descriptor
 }
 
-// openDir opens the directory at a path below root.
+// openDir opens the directory at path, relative to root.
 func openDir(root *os.Root, path string) (_ directory, err error) {
 	d := &osDir{root: root}
 	if path != "." {

@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/internal/unnamed"
 )
 
-// canSyncFileSystem says whether syncFileSystem works.
+// canSyncFileSystem reports whether syncFileSystem is supported.
 const canSyncFileSystem = true
 
 func (d *osDir) syncFileSystem() error {
@@ -26,8 +26,8 @@ func (d *osDir) syncFileSystem() error {
 	return nil
 }
 
-// writeOut lets the system begin to write n bytes from offset on to the disk; n of 0 means all. It is
-// a hint.
+// writeOut asks the kernel to start writing n bytes from offset on to the disk. If n is 0, it means
+// all bytes. It does not wait, and ignores errors.
 func writeOut(f file, offset, n int64) {
 	if conn, err := f.SyscallConn(); err == nil {
 		conn.Control(func(fd uintptr) { unix.SyncFileRange(int(fd), offset, n, unix.SYNC_FILE_RANGE_WRITE) })
@@ -42,7 +42,7 @@ func (d *osDir) device() uint64 {
 	return uint64(info.Sys().(*syscall.Stat_t).Dev)
 }
 
-// open saves the time that os.OpenFile spends on finding out that a regular file cannot be polled.
+// open is faster than os.OpenFile, which tries to add regular files to the poller.
 func (d *osDir) open(name string, flag int, perm fs.FileMode) (file, error) {
 	fd, err := d.openat(name, flag|unix.O_NOFOLLOW, perm)
 	if err != nil {
@@ -60,7 +60,7 @@ func (d *osDir) openat(name string, flag int, perm fs.FileMode) (fd int, err err
 	return fd, err
 }
 
-// again repeats do while it is interrupted by signals.
+// again repeats do while it returns EINTR.
 func again(do func() error) error {
 	for {
 		if err := do(); err != unix.EINTR {
@@ -82,8 +82,8 @@ func (d *osDir) renameNew(from, to string) error {
 	return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 }
 
-// lstat returns the modification time in full. Where an int has 32 bits, package os reads the seconds
-// as such, which ends in 2038. Other files keep their FileInfo, for os.SameFile.
+// lstat also returns modification times after 2038 on 32-bit platforms, where package os truncates
+// the seconds to an int. Other files keep their FileInfo, for os.SameFile.
 func (d *osDir) lstat(name string) (fs.FileInfo, error) {
 	info, err := d.root.Lstat(name)
 	if err != nil || strconv.IntSize > 32 {
@@ -100,7 +100,7 @@ func (d *osDir) lstat(name string) (fs.FileInfo, error) {
 	return lateInfo{info, time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec))}, nil
 }
 
-// A lateInfo describes a file whose modification time package os cannot read.
+// A lateInfo describes a file whose modification time package os cannot represent.
 type lateInfo struct {
 	fs.FileInfo
 	modTime time.Time
@@ -117,15 +117,15 @@ func (d *osDir) chtimes(name string, modTime time.Time) error {
 	if err == nil {
 		err = setTimes(int(d.handle.Fd()), path, modTime)
 	}
-	if err != nil && err != unix.ENOSYS { // an old kernel; the file is complete all the same
+	if err != nil && err != unix.ENOSYS { // an old kernel; the time stays unset
 		return &fs.PathError{Op: "chtimes", Path: name, Err: err}
 	}
 	return nil
 }
 
-// setTimes sets the access time to now, and the modification time, of a path below a directory, or
-// of the descriptor itself if the path is nil. Time is in 64 bits everywhere, which takes Linux 5.1
-// on 32-bit platforms.
+// setTimes sets the access time to now and the modification time to modTime. If path is nil, it
+// sets those of fd, otherwise those of path below the directory fd. Times have 64 bits, which
+// requires Linux 5.1 on 32-bit platforms.
 func setTimes(fd int, path *byte, modTime time.Time) error {
 	number, flags := uintptr(unix.SYS_UTIMENSAT), uintptr(unix.AT_SYMLINK_NOFOLLOW)
 	switch runtime.GOARCH {
@@ -153,7 +153,7 @@ type unnamedLinux struct {
 	fd  int
 }
 
-// unnamed is not tried again once it has been refused, because there is another way.
+// unnamed returns ErrUnsupported without trying again once the file system has refused it.
 func (d *osDir) unnamed() (unnamedFile, error) {
 	if d.named.Load() {
 		return nil, errors.ErrUnsupported

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// canSyncFileSystem says whether syncFileSystem works.
+// canSyncFileSystem reports whether syncFileSystem is supported.
 const canSyncFileSystem = false
 
 func writeOut(file, int64, int64) {}

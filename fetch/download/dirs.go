@@ -11,8 +11,8 @@ import (
 // maxKept bounds the number of unused directories that are kept open.
 const maxKept = 16
 
-// directories are the directories that a Downloader keeps open: finding and opening one for each
-// file would cost as much as saving a small file.
+// directories holds the directories that a Downloader keeps open. Opening one for each file would
+// cost as much as saving a small file.
 type directories struct {
 	mu   sync.Mutex
 	kept map[string]*keptDir // by path
@@ -21,7 +21,7 @@ type directories struct {
 	wrap func(directory) directory // nil except in tests
 }
 
-// A keptDir is closed when it is neither used nor kept any longer.
+// A keptDir is closed when it is neither used nor kept.
 type keptDir struct {
 	directory
 	path    string
@@ -55,8 +55,8 @@ func (all *directories) get(root *os.Root, path string, create bool) (*keptDir, 
 	return d, nil
 }
 
-// Lstat describes what has a name below Root, a path with elements separated by slashes, as
-// os.Root.Lstat does. The directory stays open for the next file, until Flush.
+// Lstat is like os.Root.Lstat for name, a path below Root with elements separated by slashes. The
+// directory stays open for the next file, until Flush.
 func (d *Downloader) Lstat(name string) (fs.FileInfo, error) {
 	dir, err := d.dirs.get(d.Root, path.Dir(name), false)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-// contents returns the names and contents of what is in dir.
+// contents returns the names and contents of the files in dir.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -20,7 +20,7 @@ import (
 // stop is an error that ends a run and leaves a part behind.
 var stop = &fetch.Error{Code: fetch.ErrServer}
 
-// TestExists runs downloads one after the other in one directory and compares what is there in the
+// TestExists runs consecutive downloads in one directory and compares the files in it at the
 // end.
 func TestExists(t *testing.T) {
 	t.Parallel()
@@ -174,7 +174,7 @@ func TestExists(t *testing.T) {
 	}
 }
 
-// What is the same as a file beside the existing one leaves that alone, however large it is.
+// An existing file is kept if the content equals that of Options.Same, at any size.
 func TestSame(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -225,7 +225,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// A record tells what it must and keeps the password to itself.
+// A record has its required fields and no password.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -346,7 +346,7 @@ func TestSameNameAtOnce(t *testing.T) {
 	}
 }
 
-// What goes wrong with files is final.
+// Errors of the local file system are final.
 func TestFileErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,18 +9,16 @@ import (
 )
 
 const (
-	// settle is how long new connections get before they count, and measure how long they are then
-	// looked at.
+	// New connections get the time settle before their rate is measured for the time measure.
 	settle  = 250 * time.Millisecond
 	measure = 250 * time.Millisecond
-	// maxGrown bounds the connections that are made without anybody having asked for so many.
+	// maxGrown bounds the connections of AutoSegments.
 	maxGrown = 16
-	// worthwhile is how much faster all must get together for more connections to pay.
+	// worthwhile is the factor by which the total rate must grow for more connections to pay off.
 	worthwhile = 1.15
 )
 
-// grow doubles the number of workers as long as all of them together become faster by that, and
-// there is enough left for the others to have something to do.
+// grow doubles the number of workers as long as the total rate grows and enough bytes are missing.
 func (s *scheduler) grow(ctx context.Context, group *errgroup.Group) error {
 	best := 0.0
 	for {
@@ -39,7 +37,7 @@ func (s *scheduler) grow(ctx context.Context, group *errgroup.Group) error {
 	}
 }
 
-// pause returns false if the transfer ends meanwhile.
+// pause waits for d. It returns false if the transfer ends first.
 func (s *scheduler) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -58,8 +56,8 @@ func (s *scheduler) progress() int64 {
 	return s.received
 }
 
-// double starts as many workers as there are, unless the rest comes soon at the rate that there is,
-// in bytes a second. It returns false if there is nothing to gain.
+// double starts as many workers as are running, unless the rest will arrive soon at rate, in bytes
+// per second. It reports whether it started any.
 func (s *scheduler) double(ctx context.Context, group *errgroup.Group, rate float64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +78,8 @@ func (s *scheduler) double(ctx context.Context, group *errgroup.Group, rate floa
 	return grown
 }
 
-// spare returns a segment for one more worker: one that nobody works on, or the second half of the
-// largest. It returns nil if they are all small.
+// spare returns a segment for one more worker: one from the queue, or the second half of the
+// largest. It returns nil if all segments are small.
 func (s *scheduler) spare() *span {
 	if len(s.queue) > 0 {
 		piece := s.queue[0]

@@ -42,7 +42,7 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// An error of a hook comes back as it is, and is no reason to try again.
+// An error of a hook is returned unchanged and not retried.
 func TestResponseHook(t *testing.T) {
 	t.Parallel()
 	l := newLiar(pattern(10, 1))

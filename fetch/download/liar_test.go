@@ -24,11 +24,11 @@ type reply struct {
 	blind   bool          // IfChanged is ignored
 	short   int64         // a range ends so much earlier
 	size    int64         // added to the announced size
-	unsized bool          // sizes are not told
+	unsized bool          // sizes are not reported
 	bare    bool          // neither is a validator
-	edit    func(l *liar) // what changes before the request is read
+	edit    func(l *liar) // called before the request is processed
 	suggest string        // the name in the answer
-	none    bool          // there is no content
+	none    bool          // the response has no content
 }
 
 // A liar is a driver for one resource that answers as its script says, and honestly after that.
@@ -108,7 +108,7 @@ func (cut) Read([]byte) (int, error) {
 	return 0, &fetch.Error{Code: fetch.ErrTruncated, Retry: true, Err: io.ErrUnexpectedEOF}
 }
 
-// requests describes what was asked: the range, and "if" for a condition.
+// requests describes the requests: the range, and "if" for a condition.
 func (l *liar) requests() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

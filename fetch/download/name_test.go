@@ -76,7 +76,7 @@ func FuzzName(f *testing.F) {
 	})
 }
 
-// TestNamesOfOthers saves what the user did not name: a pattern or a page led to it.
+// TestNamesOfOthers saves resources that a server named, in a pattern or a page.
 func TestNamesOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ url, from, want string }{

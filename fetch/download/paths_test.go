@@ -84,7 +84,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// Nothing is made for what is not saved, nor where a file or a link is in the way.
+// No directory is created if nothing is saved, or if a file or a link has its name.
 func TestPathsRefused(t *testing.T) {
 	t.Parallel()
 	outside, dir := t.TempDir(), t.TempDir()

@@ -2,7 +2,7 @@ package download
 
 import "github.com/urlget/urlget/fetch"
 
-// A progress says how much of the resource has been transferred.
+// A progress records how much of the resource has been transferred.
 type progress struct {
 	object   fetch.Version
 	done     int64 // bytes at the destination
@@ -10,12 +10,11 @@ type progress struct {
 	furthest int64 // the largest value of done so far
 	received int64 // bytes received in this run
 	resumed  bool  // an earlier run transferred bytes, and their reuse has not been reported yet
-	// byOverlap is true while nothing but an overlap with the response can prove that the existing
-	// bytes belong to the resource.
+	// byOverlap is true while only an overlap with the response can prove that the existing bytes
+	// belong to the resource.
 	byOverlap bool
-	// missing lists what is missing in a transfer in segments, in order. Nil means a single stream,
-	// of which the beginning has been transferred. The start of a span moves as its bytes arrive;
-	// some spans may be empty.
+	// missing lists the missing ranges of a transfer in segments, in order. Nil means a single
+	// stream. The start of a span moves as its bytes arrive; some spans may be empty.
 	missing []*span
 }
 
@@ -30,8 +29,7 @@ func (p *progress) reset() {
 	p.object, p.done, p.want, p.byOverlap, p.missing = fetch.Version{}, 0, -1, false, nil
 }
 
-// complete reports whether everything has been transferred. An empty resource is not known to be
-// complete before it has arrived.
+// complete reports whether all bytes have been transferred. It is false for an empty resource.
 func (p *progress) complete() bool { return p.done > 0 && p.done == p.want && !p.byOverlap }
 
 // divide turns the transfer into one in segments.
@@ -42,7 +40,7 @@ func (p *progress) divide(missing []span) {
 	}
 }
 
-// unfinished returns what is missing in a transfer in segments.
+// unfinished returns the missing ranges of a transfer in segments.
 func (p *progress) unfinished() []span {
 	var all []span
 	for _, m := range p.missing {
@@ -53,15 +51,16 @@ func (p *progress) unfinished() []span {
 	return all
 }
 
-// A span is a range of bytes, from the first up to but not including the second.
+// A span is the range of bytes [0] <= n < [1].
 type span [2]int64
 
 func (s span) length() int64 { return s[1] - s[0] }
 
-// minSegment is the size below which a segment is not worth a connection.
+// minSegment is the minimum size of a segment in bytes. Smaller ones are not worth a connection.
 const minSegment = 1 << 20
 
-// split divides s into n spans of about the same size, or into fewer if they would get too small.
+// split divides s into n spans of about the same size, or into fewer if they would be smaller than
+// minSegment.
 func (s span) split(n int) []span {
 	n = int(min(int64(n), s.length()/minSegment))
 	if n < 2 {

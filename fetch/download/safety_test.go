@@ -51,7 +51,7 @@ func TestImplausibleTimes(t *testing.T) {
 	}
 }
 
-// A server that says that there is no content gets no empty file, and takes none away.
+// If the server reports that there is no content, no file is created or removed.
 func TestNoContent(t *testing.T) {
 	t.Parallel()
 	for _, exists := range []download.Exists{download.NewName, download.Overwrite, download.Resume, download.Newer} {

@@ -138,7 +138,7 @@ func TestSegmentsResumeEarly(t *testing.T) {
 	}
 }
 
-// A part in segments whose name only the server tells is continued as what it is.
+// A part in segments is resumed even if only the server knows its name.
 func TestSegmentsResumeUnderSuggestedName(t *testing.T) {
 	t.Parallel()
 	content := pattern(8<<20, 1)

@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// errEnough ends a copy when everything wanted has arrived.
+// errEnough ends a copy when all wanted bytes were received.
 var errEnough = errors.New("that is enough")
 
-// A sink is the writing end of a transfer: it skips what is not wanted, counts, digests, and lets
-// the kernel move the bytes where nobody has to see them.
+// A sink is the writing end of a transfer: it skips unwanted bytes, counts and digests the others,
+// and lets the kernel move them if they need not be examined.
 type sink struct {
 	w     io.Writer
 	sums  *sums
 	skip  int64       // bytes to skip first
 	check *comparison // compares the bytes after that; may be nil
 	left  int64       // bytes wanted after that; -1 means all
-	chunk int64       // bytes to move between two reports
+	chunk int64       // bytes to move between two progress reports
 	// count is called with the number of bytes written. An error ends the copy.
 	count func(n int64) error
-	// err is the error of the destination or of count, or errEnough; errors of the source are not
-	// kept.
+	// err is the error of the destination or of count, or errEnough. Errors of the source are not
+	// stored.
 	err error
 }
 
@@ -43,7 +43,7 @@ const bufferSize = 256 << 10
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// Write accepts bytes from sources that cannot be read by the kernel.
+// Write implements [io.Writer] for sources with a WriteTo method.
 func (s *sink) Write(p []byte) (int, error) {
 	n, written := s.write(p)
 	if len(written) > 0 && s.sums != nil {
@@ -52,8 +52,8 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, s.err
 }
 
-// write returns how many bytes of p were taken, and which of them written: those are to be
-// digested.
+// write returns the number of bytes consumed from p and the slice of p that was written. The caller
+// must digest that slice.
 func (s *sink) write(p []byte) (taken int, written []byte) {
 	if s.err != nil {
 		return 0, nil
@@ -80,7 +80,7 @@ func (s *sink) write(p []byte) (taken int, written []byte) {
 	return len(p), wanted[:n]
 }
 
-// compare returns the part of p after the bytes to compare.
+// compare compares the beginning of p and returns the rest.
 func (s *sink) compare(p []byte) (rest []byte) {
 	rest, s.err = s.check.take(p)
 	if s.check.left == 0 {
@@ -107,8 +107,8 @@ func (s *sink) wrote(n int64, err error) {
 	}
 }
 
-// ReadFrom copies from r until its end. If r is a connection or a file and the destination is a
-// file, the kernel moves the bytes.
+// ReadFrom copies r until EOF. If r is a connection or a file and the destination is a file, the
+// kernel moves the bytes.
 func (s *sink) ReadFrom(r io.Reader) (int64, error) {
 	limited, ok := r.(*io.LimitedReader)
 	if !ok {
@@ -182,7 +182,7 @@ func (s *sink) move(file *os.File, r *io.LimitedReader) (int64, error) {
 			return total, err
 		}
 		if s.err == nil && chunk.N > 0 {
-			return total, nil // the end
+			return total, nil // EOF
 		}
 		if time.Since(start) < slow {
 			s.chunk *= 2

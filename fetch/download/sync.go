@@ -10,26 +10,26 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// Sync says when saved files are made durable, that is, when they survive a power failure.
+// Sync selects when saved files are made durable, so that they survive a power failure.
 type Sync uint8
 
-// When to make saved files durable.
+// Values of Sync.
 const (
 	// SyncBatch leaves it to Flush, which costs little more for thousands of files than for one.
-	// Until then, a power failure may cost the content of new files while their names survive. A
-	// file that replaces another is made durable first.
+	// Until then, a power failure may destroy the content of new files while their names survive. A
+	// file that replaces another is synced first.
 	SyncBatch Sync = iota
-	// SyncEach makes each file durable before it gets its name, and then the name.
+	// SyncEach syncs each file before it gets its name, and then the directory.
 	SyncEach
 	// SyncNone leaves it to the system.
 	SyncNone
 )
 
 // maxFew is the number of files up to which they are synced one by one. Syncing a whole file system
-// may have to wait for data that other programs have written.
+// also waits for data of other programs.
 const maxFew = 8
 
-// pending is what has been saved but is not durable yet.
+// pending lists the files that are saved but not synced.
 type pending struct {
 	mu   sync.Mutex
 	few  []savedFile
@@ -41,7 +41,7 @@ type savedFile struct {
 	system    uint64
 }
 
-// saved records a new file.
+// saved records a new file, or syncs its directory with SyncEach.
 func (d *Downloader) saved(dir *keptDir, name string) error {
 	switch d.Sync {
 	case SyncNone:
@@ -55,8 +55,8 @@ func (d *Downloader) saved(dir *keptDir, name string) error {
 	return nil
 }
 
-// add returns the files that must be made durable now, because the system cannot sync all files at
-// once.
+// add adds f. It returns the files that must be synced now, because there are many and the system
+// cannot sync a whole file system.
 func (p *pending) add(f savedFile) (full []savedFile) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,10 +80,9 @@ func (p *pending) add(f savedFile) (full []savedFile) {
 	return nil
 }
 
-// Flush makes all files durable that have been saved so far, except those that have been synced
-// already or are not to be (see Sync), and closes the directories that were kept open for further
-// files. It cannot be interrupted. Errors are of class ErrFile; the files that they concern are not
-// tried again.
+// Flush syncs the saved files that are not synced yet, except with SyncNone, and closes the
+// directories that were kept open. It cannot be interrupted. Errors are of class ErrFile; another
+// Flush does not retry these files.
 func (d *Downloader) Flush() error {
 	defer d.dirs.closeUnused()
 	p := &d.unsaved
@@ -101,7 +100,7 @@ func (d *Downloader) Flush() error {
 	return nil
 }
 
-// syncFiles makes files and their names durable.
+// syncFiles syncs files and their directories.
 func (d *Downloader) syncFiles(files []savedFile) error {
 	var all error
 	synced := map[string]bool{}
@@ -116,7 +115,7 @@ func (d *Downloader) syncFiles(files []savedFile) error {
 	return all
 }
 
-// syncNames makes the names in a directory durable, and that of the directory itself.
+// syncNames syncs a directory and its parents up to the root.
 func (d *Downloader) syncNames(dir string) error {
 	for {
 		if err := d.inKept(dir, directory.sync); err != nil || dir == "." {
@@ -126,7 +125,7 @@ func (d *Downloader) syncNames(dir string) error {
 	}
 }
 
-// inKept calls do with a directory. Nothing needs to be done for one that no longer exists.
+// inKept calls do with a directory. It does nothing if the directory no longer exists.
 func (d *Downloader) inKept(path string, do func(directory) error) error {
 	dir, err := d.dirs.get(d.Root, path, false)
 	if err == nil {
@@ -143,7 +142,7 @@ func syncFile(dir directory, name string) error {
 	}
 	f, err := openRegular(dir, name, flag)
 	if errors.Is(err, errNotRegular) {
-		return nil // something else has the name by now, as when there is no file of it any more
+		return nil // the file was replaced
 	}
 	if err != nil {
 		return err

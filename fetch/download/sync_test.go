@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// operations returns what d does to the file system from now on, if it is one of wanted.
+// operations records the file system operations of d that are in wanted.
 func operations(d *download.Downloader, wanted ...string) *[]string {
 	var all []string
 	download.Watch(d, func(op, name string) error {
@@ -26,7 +26,7 @@ func operations(d *download.Downloader, wanted ...string) *[]string {
 	return &all
 }
 
-// TestSync compares what is made durable, and when.
+// TestSync compares the sync operations and their order.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -39,7 +39,7 @@ func TestSync(t *testing.T) {
 		exists download.Exists
 		size   int
 		there  bool
-		want   []string // the last is what Flush does
+		want   []string // the last one is that of Flush
 	}{
 		{"small", download.SyncBatch, download.NewName, small, false, []string{"link file.bin", "sync file.bin", "sync ."}},
 		{"large", download.SyncBatch, download.NewName, large, false, []string{"renameNew file.bin.part file.bin", "sync file.bin", "sync ."}},

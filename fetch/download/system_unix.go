@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// openNonblock keeps the opening of a pipe from blocking. It has no effect on regular files.
+// openNonblock prevents opening a pipe from blocking. It has no effect on regular files.
 const openNonblock = syscall.O_NONBLOCK
 
-// links returns the number of hard links of a file.
+// links returns the number of hard links of a file, or 1 if it is unknown.
 func links(info fs.FileInfo) int {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(st.Nlink)
@@ -18,7 +18,7 @@ func links(info fs.FileInfo) int {
 	return 1
 }
 
-// owner returns the user and group that own a file, if the system has them.
+// owner returns the user and the group of a file. If they are unknown, ok is false.
 func owner(info fs.FileInfo) (uid, gid int, ok bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

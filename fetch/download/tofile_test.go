@@ -19,7 +19,7 @@ import (
 	"github.com/urlget/urlget/fetch/retry"
 )
 
-// What a listing told makes requests needless, and only that.
+// Known values from a listing only decide whether a request is needed.
 func TestKnown(t *testing.T) {
 	t.Parallel()
 	content := pattern(3000, 1)

@@ -45,7 +45,7 @@ func (d *disk) before(op, name string) error {
 	return d.err
 }
 
-// openFiles counts what the process has open.
+// openFiles counts the open files of the process.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	if runtime.GOOS != "linux" {
