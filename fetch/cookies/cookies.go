@@ -1,5 +1,5 @@
-// Package cookies keeps HTTP cookies (RFC 6265), also from one run to the next, in files of the
-// format that browsers, curl and wget share.
+// Package cookies implements an HTTP cookie jar (RFC 6265) that can be saved in the file format of
+// Netscape, curl and wget.
 package cookies
 
 import (
@@ -18,33 +18,33 @@ import (
 )
 
 const (
-	// maxCookie bounds the name and the value of a cookie together, and maxPath its path.
+	// maxCookie bounds the name plus the value of a cookie, and maxPath its path, in bytes.
 	maxCookie = 4096
 	maxPath   = 1024
-	// maxOfSite bounds the cookies of all hosts below one public suffix, and maxCookies those of a
-	// jar. The oldest ones give way.
+	// maxOfSite bounds the cookies of one registrable domain, and maxCookies those of a jar. The
+	// oldest ones are removed.
 	maxOfSite  = 200
 	maxCookies = 10_000
-	// maxAge bounds how long a cookie is kept (RFC 6265bis, section 5.5).
+	// maxAge bounds the lifetime of a cookie (RFC 6265bis, section 5.5).
 	maxAge = 400 * 24 * time.Hour
 )
 
-// A Jar implements [http.CookieJar]. It takes no cookies for public suffixes, such as co.uk. It is
+// A Jar implements [http.CookieJar]. It rejects cookies for public suffixes, such as co.uk. It is
 // safe for concurrent use.
 type Jar struct {
 	mu      sync.Mutex
 	sites   map[string][]*cookie // by the domain below the public suffix; oldest first
 	count   int
-	made    int64 // cookies so far
+	made    int64 // number of cookies created
 	changed bool
 	now     func() time.Time
 }
 
-// A cookie is a cookie with where it belongs.
+// A cookie is a cookie with its scope.
 type cookie struct {
 	name, value      string
 	domain, path     string
-	hostOnly         bool // not for hosts below the domain
+	hostOnly         bool // not for subdomains
 	secure, httpOnly bool
 	expires          time.Time // zero for the end of the session
 	made             int64
@@ -64,8 +64,8 @@ func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 	}
 }
 
-// accept applies the rules of RFC 6265, section 5.3, and those of its successor on cookies without
-// protection and on the prefixes of names.
+// accept applies the rules of RFC 6265, section 5.3, and those of RFC 6265bis on insecure origins and
+// on the name prefixes __Secure- and __Host-.
 func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 	host, protected := strings.ToLower(u.Hostname()), u.Scheme == "https"
 	own := &cookie{name: c.Name, value: c.Value, path: c.Path, secure: c.Secure, httpOnly: c.HttpOnly}
@@ -99,8 +99,8 @@ func (j *Jar) accept(u *url.URL, c *http.Cookie) (*cookie, bool) {
 	return own, true
 }
 
-// secondsOf returns the Max-Age of a cookie as an http.Cookie has it: 0 means none, less than 0 that
-// the cookie is to be deleted. Net/http leaves values that an int cannot hold unparsed.
+// secondsOf returns the Max-Age of a cookie. 0 means that it has none, a negative value that the
+// cookie is to be deleted. Package net/http does not parse values that overflow an int.
 func secondsOf(c *http.Cookie) int64 {
 	if c.MaxAge != 0 {
 		return int64(c.MaxAge)
@@ -128,13 +128,13 @@ func (c *cookie) fits() bool {
 	return c.name != "" && len(c.name)+len(c.value) <= maxCookie && len(c.path) <= maxPath
 }
 
-// isCalled reports whether the name of c begins with prefix. Servers may take no notice of its case.
+// isCalled reports whether the name of c begins with prefix. It ignores case, because servers may do
+// so.
 func (c *cookie) isCalled(prefix string) bool {
 	return len(c.name) >= len(prefix) && strings.EqualFold(c.name[:len(prefix)], prefix)
 }
 
-// shadows reports whether c, which came without TLS, would take the place of one that is for TLS
-// alone.
+// shadows reports whether c, which was received without TLS, would replace a secure cookie.
 func (j *Jar) shadows(c *cookie) bool {
 	return slices.ContainsFunc(j.sites[site(c.domain)], func(old *cookie) bool {
 		return old.secure && old.name == c.name && pathMatches(c.path, old.path) &&
@@ -157,10 +157,10 @@ func domainOf(host, attribute string) (domain string, hostOnly, ok bool) {
 	return domain, false, true
 }
 
-// isSuffix reports whether domain is a public suffix: anybody may have a host below it.
+// isSuffix reports whether domain is a public suffix.
 func isSuffix(domain string) bool { return publicsuffix.List.PublicSuffix(domain) == domain }
 
-// site returns the domain below the public suffix that host belongs to.
+// site returns the registrable domain of host.
 func site(host string) string {
 	if s, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
 		return s
@@ -173,7 +173,7 @@ func below(host, domain string) bool {
 	return host == domain || strings.HasSuffix(host, "."+domain)
 }
 
-// directory returns the path of a cookie that has none of its own (RFC 6265, section 5.1.4).
+// directory returns the default path of a cookie (RFC 6265, section 5.1.4).
 func directory(path string) string {
 	i := strings.LastIndexByte(path, '/')
 	if i <= 0 || path[0] != '/' {
@@ -182,12 +182,13 @@ func directory(path string) string {
 	return path[:i]
 }
 
-// pathMatches reports whether a cookie for path is for a request for asked.
+// pathMatches reports whether a request for the path asked gets a cookie with path (RFC 6265, section
+// 5.1.4).
 func pathMatches(asked, path string) bool {
 	return asked == path || strings.HasPrefix(asked, path) && (strings.HasSuffix(path, "/") || asked[len(path)] == '/')
 }
 
-// put stores c in place of an older one. One that has expired only takes that away.
+// put stores c and replaces an older version. If c has expired, it only removes that.
 func (j *Jar) put(c *cookie) {
 	key := site(c.domain)
 	list := j.sites[key]
@@ -220,7 +221,7 @@ func (j *Jar) put(c *cookie) {
 
 func (j *Jar) expired(c *cookie) bool { return !c.expires.IsZero() && !c.expires.After(j.now()) }
 
-// oldest returns the index of the first cookie that has expired or, if none has, of the oldest.
+// oldest returns the index of the first expired cookie, or 0, the oldest one.
 func (j *Jar) oldest(list []*cookie) int { return max(slices.IndexFunc(list, j.expired), 0) }
 
 func (j *Jar) remove(key string, i int) {

@@ -17,16 +17,15 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An FS is the tree below a URL. It implements fs.FS, fs.StatFS, fs.ReadDirFS and fs.ReadFileFS,
-// and is safe for concurrent use. Every call asks the server.
+// An FS is the tree below a URL. It implements fs.FS, fs.StatFS, fs.ReadDirFS and fs.ReadFileFS. It
+// is safe for concurrent use. Every call sends a request.
 //
-// Where paths are hierarchical, as in file, ftp and http, the URL of a name is that of the root
-// joined with the name by [uri.URI.JoinPath]. Elsewhere, as in gopher, the URL of a name is the one
-// in the listing, provided that it has the origin of the root; to find it, the listings on the way
-// are read, some of which the FS caches. Where a server provides no listings, as in HTTP, files can
-// be opened but directories cannot.
+// For schemes with hierarchical paths, such as file, ftp and http, the URL of a name is the root
+// joined with the name by [uri.URI.JoinPath]. For other schemes, such as gopher, it is the URL in the
+// listing, if that has the origin of the root. The FS reads and caches the listings on the way to
+// it. If a server does not provide listings, as in HTTP, files can be opened but directories cannot.
 //
-// Files are [fetch.Resource]s: they implement io.Seeker, io.ReaderAt and io.WriterTo, so that
+// Files are based on [fetch.Resource]: they implement io.Seeker, io.ReaderAt and io.WriterTo, so that
 // http.FileServerFS serves ranges of them and archive/zip can read them.
 type FS struct {
 	ctx    context.Context
@@ -41,16 +40,16 @@ type FS struct {
 }
 
 const (
-	// maxDirs is how many listings are cached.
+	// maxDirs is the maximum number of cached listings.
 	maxDirs = 256
-	// maxHeld is how much of a file is read to determine its size if the server does not give it,
-	// in bytes.
+	// maxHeld bounds the bytes of a file that are read to determine its size if the server does not
+	// report it.
 	maxHeld = 32 << 20
 )
 
-// New returns the tree below rawURL, whose trailing slash may be missing. The context governs all
-// calls of the FS and its files, because fs.FS has no place for one. If rawURL is malformed, every
-// call returns an error.
+// New returns the tree below rawURL, with or without a trailing slash. The context applies to all
+// calls of the FS and its files, because the methods of fs.FS do not take one. If rawURL is
+// malformed, every call returns an error.
 func New(ctx context.Context, c *fetch.Client, rawURL string) *FS {
 	root, err := uri.Parse(rawURL)
 	return &FS{ctx: ctx, client: c, root: root, err: err, listed: !hasPaths(root), dirs: make(map[string]map[string]fetch.Entry)}
@@ -75,7 +74,7 @@ func (f *FS) Open(name string) (fs.File, error) {
 	return d, nil
 }
 
-// errDir is the error for reading a directory as a file.
+// errDir is returned for reading a directory as a file.
 var errDir = errors.New("is a directory")
 
 // open opens a file.
@@ -122,7 +121,7 @@ func (f *FS) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Stat implements fs.StatFS. The size is -1 if the server does not give it; Stat of an open file
+// Stat implements fs.StatFS. If the server does not report the size, it is -1. Stat of an open file
 // determines it.
 func (f *FS) Stat(name string) (fs.FileInfo, error) {
 	p, err := f.locate("stat", name)
@@ -148,9 +147,9 @@ func (f *FS) Stat(name string) (fs.FileInfo, error) {
 	return nil, err
 }
 
-// ReadDir implements fs.ReadDirFS. It omits members that could not be opened by name: those whose
-// names are not single path elements and, where URLs are found in listings, those that have the
-// same name as another, are elsewhere, or lead back to a listing on the way.
+// ReadDir implements fs.ReadDirFS. It omits members that cannot be opened by name: those whose names
+// are not single path elements. If URLs come from listings, it also omits duplicate names, other
+// origins, and links back to a listing on the way.
 func (f *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	members, _, err := f.members("readdir", name)
 	if err != nil {
@@ -175,7 +174,7 @@ func (f *FS) openDir(name string) (*directory, error) {
 		return nil, err
 	}
 	if name == "." {
-		modTime = time.Time{} // Stat does not ask for it either
+		modTime = time.Time{} // like Stat
 	}
 	return &directory{info: dirInfo(name, modTime), name: name, left: f.entries(name, members)}, nil
 }

@@ -59,8 +59,8 @@ type file struct {
 	resource *fetch.Resource
 }
 
-// Stat returns what the server said when the file was opened. If it did not give the size, the file
-// is read to its end, up to 32 MiB; none of that data is lost.
+// Stat returns the metadata from the time when the file was opened. If the server did not report the
+// size, Stat reads up to 32 MiB to determine it. These bytes can still be read.
 func (f *file) Stat() (fs.FileInfo, error) {
 	size, err := f.resource.Measure(maxHeld)
 	if err != nil {
@@ -96,7 +96,7 @@ func (f *file) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: f.name, Err: err}
 }
 
-// A directory is an open listing, which has been read.
+// A directory is an open listing that has been read completely.
 type directory struct {
 	info info
 	name string

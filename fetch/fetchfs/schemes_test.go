@@ -158,7 +158,7 @@ func TestZipOverEveryScheme(t *testing.T) {
 	}
 }
 
-// http.FileServerFS serves what other protocols have, ranges included.
+// http.FileServerFS serves the files of other protocols, including ranges.
 func TestFileServer(t *testing.T) {
 	t.Parallel()
 	data := random(300_000)
@@ -205,7 +205,7 @@ func TestFileServer(t *testing.T) {
 	}
 }
 
-// A file whose size no server tells is served all the same.
+// A file is served even if the server does not report its size.
 func TestUnknownSize(t *testing.T) {
 	t.Parallel()
 	data := random(100_000)
@@ -247,7 +247,7 @@ func TestUnknownSize(t *testing.T) {
 	}
 }
 
-// Where selectors are no paths, what WalkDir finds can be read.
+// If selectors are not paths, the files that WalkDir finds can be read.
 func TestGopherIsATree(t *testing.T) {
 	t.Parallel()
 	s := gopherd.Start(t, gopherd.Options{
@@ -313,7 +313,7 @@ func TestFilesHealThemselves(t *testing.T) {
 	}
 }
 
-// What fails for a reason that has nothing to do with directories is not tried as one.
+// An error that is unrelated to directories does not cause a second attempt as a directory.
 func TestOpenAsksOnce(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -26,7 +26,7 @@ func status(resp *fetch.Response) int {
 	return http.StatusPartialContent
 }
 
-// Describe sets the fields of h that tell of resp, and returns the status that goes with them.
+// Describe sets the fields of h that describe resp, and returns the HTTP status.
 func Describe(h http.Header, resp *fetch.Response) int {
 	for name, values := range fields(resp) {
 		h[name] = values
@@ -69,7 +69,7 @@ func describe(h http.Header, m *fetch.Meta) {
 	if !m.ModTime.IsZero() {
 		h.Set("Last-Modified", m.ModTime.UTC().Format(http.TimeFormat))
 	}
-	if strings.HasSuffix(m.ETag, `"`) { // others' validators are no entity tags
+	if strings.HasSuffix(m.ETag, `"`) { // validators of other protocols are not entity tags
 		set(h, "ETag", m.ETag)
 	}
 	if m.Range.IsZero() || m.Size <= 0 {
@@ -88,8 +88,8 @@ func set(h http.Header, key, value string) {
 	}
 }
 
-// refusal returns the server's refusal of a request in terms of HTTP, or nil if err is something
-// else.
+// refusal returns the HTTP response for a server's refusal of a request. If err is another failure,
+// it returns nil.
 func refusal(err error) *answer {
 	var e *fetch.Error
 	if !errors.As(err, &e) {
@@ -107,7 +107,7 @@ func refusal(err error) *answer {
 		body: io.NopCloser(strings.NewReader(text)), size: -1}
 }
 
-// httpStatus returns the status of the HTTP response that caused e, or 0 if the cause is different.
+// httpStatus returns the status of the HTTP response that caused e, or 0 if e has another cause.
 func httpStatus(e *fetch.Error) int {
 	scheme, _, _ := strings.Cut(e.URL, ":")
 	if !isHTTP(strings.ToLower(scheme)) || e.Reply.Code < 300 {
@@ -131,7 +131,7 @@ func asSent(e *fetch.Error, code int) *answer {
 	var page io.Reader = strings.NewReader(string(e.Body))
 	announced, err := strconv.ParseInt(e.Header.Get("Content-Length"), 10, 64)
 	switch more := err == nil && announced > a.size; {
-	case more: // the beginning, or nothing as the request was HEAD
+	case more: // only the beginning of the page, or none because the request was HEAD
 		a.size = announced
 		page = io.MultiReader(page, cutOff{})
 	case e.Partial:
@@ -145,13 +145,13 @@ func asSent(e *fetch.Error, code int) *answer {
 	return a
 }
 
-// cutOff is a reader that marks the end of a page that was not kept completely.
+// cutOff is a reader that ends an incomplete error page with an error.
 type cutOff struct{}
 
 func (cutOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// statusOf returns the HTTP status that corresponds to an error class, or 0 if the class does not
-// describe a server's answer about the resource.
+// statusOf returns the HTTP status for an error class, or 0 if the class is not a server's response
+// about the resource.
 func statusOf(code fetch.Code) int {
 	switch code {
 	case fetch.ErrNotModified:

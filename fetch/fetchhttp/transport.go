@@ -1,5 +1,5 @@
-// Package fetchhttp makes every scheme available to programs that speak HTTP: as an
-// http.RoundTripper within the program, or through a gateway.
+// Package fetchhttp makes every scheme available over HTTP: to Go programs as an http.RoundTripper,
+// and to other programs through a gateway.
 package fetchhttp
 
 import (
@@ -19,12 +19,12 @@ import (
 //	fetchhttp.Register(t, c)
 //	client := &http.Client{Transport: t}
 //
-// Whatever the user of the http.Client can name, c retrieves: a program that takes URLs from others
-// should create c without the scheme file, or with a policy. Redirects from servers are subject to
-// the rules for remote parties; see [NewTransport].
+// The client retrieves any URL of its schemes. A program that accepts untrusted URLs should create c
+// without the scheme file, or with a policy. Redirects from servers are subject to the rules for
+// remote parties; see [NewTransport].
 //
-// Register panics if one of the schemes is registered with t already. Schemes that are found by a
-// prefix, such as "x-", must be named explicitly.
+// Register panics if one of the schemes is registered with t already. Schemes that match by a prefix,
+// such as "x-", must be named explicitly.
 func Register(t *http.Transport, c *fetch.Client, schemes ...string) {
 	if len(schemes) == 0 {
 		for _, s := range c.Schemes() {
@@ -47,8 +47,8 @@ func Register(t *http.Transport, c *fetch.Client, schemes ...string) {
 // GET and HEAD are supported, without a body. If-None-Match with a single tag, If-Modified-Since,
 // If-Range, Range and Accept work for every scheme as in HTTP; several ranges at once work only for
 // http and https. If-Match and If-Unmodified-Since are refused, because ignoring them would be
-// wrong. Other fields are passed to the driver, except for those that belong to a connection, such
-// as Upgrade. Drivers of protocols without such fields ignore them.
+// wrong. Other fields are passed to the driver, except those that belong to a connection, such as
+// Upgrade. Drivers of protocols without header fields ignore them.
 //
 // If an http.Client sends the request because a server redirected it, the URL counts as supplied by
 // that server: the rules of [fetch.Policy] for remote parties apply, and Authorization, Cookie and
@@ -56,13 +56,13 @@ func Register(t *http.Transport, c *fetch.Client, schemes ...string) {
 //
 // # Responses
 //
-// Responses of http and https servers are passed on with status, fields and content, including
-// errors; an error page that is longer than the client keeps ends with io.ErrUnexpectedEOF. Answers
-// of other servers are translated to HTTP: "not found" is status 404, "forbidden" 403, and so on.
-// Failures other than a server's answer are errors that match those of package fetch.
+// Responses of http and https servers are returned with their status, fields and body, including
+// error responses. An error page that is longer than MaxErrorBody of the client's options ends with
+// io.ErrUnexpectedEOF. Responses of other servers are translated to HTTP: "not found" is status 404,
+// "forbidden" 403, and so on. Other failures are errors that match those of package fetch.
 //
-// Redirects are followed by c, also for http and https. Request.URL of the response and its field
-// Content-Location then give the URL of the content, and cookies stay with c.
+// The client c follows redirects, also for http and https, and handles cookies. Request.URL and the
+// field Content-Location of the response then hold the URL of the content.
 func NewTransport(c *fetch.Client) http.RoundTripper { return transport{c} }
 
 type transport struct{ client *fetch.Client }
@@ -109,10 +109,10 @@ func retrieve(ctx context.Context, c *fetch.Client, method string, req *fetch.Re
 	return c.Do(ctx, req)
 }
 
-// An answer is a response in terms of HTTP.
+// An answer is an HTTP response to be built.
 type answer struct {
 	status int
-	text   string // of the status, as sent by the server; "" means the standard text
+	text   string // reason phrase from the server; "" means the standard text
 	header http.Header
 	body   io.ReadCloser
 	size   int64 // -1 if unknown

@@ -1,20 +1,20 @@
-// Package job performs a single operation on a single URL and reports its outcome, in the same way
-// for a command, a crawler and a queue worker.
+// Package job performs a single operation on a single URL and reports its outcome, for commands,
+// crawlers and queue workers.
 //
-// A [Job] says what to do: retrieve, list or describe a URL, with which request fields, and where
-// to put the content. A [Runner] does it: it distinguishes documents, listings and patterns,
-// retries, resumes, and always returns a [Result], even for a failure. [Hooks] observe the job and
-// take part in it while it runs. A Runner prints nothing and keeps no state between jobs, so it may
-// be used concurrently.
+// A [Job] describes the operation: retrieve, list or describe a URL, with request fields and an
+// output. A [Runner] performs it: it distinguishes documents, listings and patterns, retries,
+// resumes, and always returns a [Result], even for a failure. [Hooks] observe the job while it runs
+// and can consume its content. A Runner prints nothing and keeps no state between jobs. It is safe
+// for concurrent use.
 //
 // # JSON
 //
-// Jobs and results are also records for queues and lists, one JSON object each. Their fields are
-// named in the documentation of the types; what is unknown, zero or unset is absent. Fields are
-// only ever added, and readers ignore those that they do not know. A Job has all that it takes to
-// do it, so it may have secrets, in its URL, header, form and data; a Result never has any.
+// Jobs and results are also records for queues and lists, one JSON object each. The types document
+// the names of their fields. Unknown, zero and unset fields are absent. Fields are only added, never
+// removed, and readers ignore unknown ones. A Job may contain secrets, in its URL, header, form and
+// data; a Result never does.
 //
-// A Job from an untrusted source must be read by [Decode], which bounds and validates it. That does
-// not mean that its URL is safe to open: a program that accepts jobs from strangers must use its
-// [fetch.Policy] to forbid what they must not reach, such as local files.
+// A Job from an untrusted source must be read by [Decode], which bounds and validates it. Its URL may
+// still be unsafe to open. A program that accepts untrusted jobs must restrict them with its
+// [fetch.Policy], for example to exclude local files.
 package job

@@ -10,24 +10,24 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Line of a list has a URL, or a job as JSON.
+// A Line is a line of a list: a URL, or a job as JSON.
 type Line struct {
 	Number int // from 1
 	Text   string
 }
 
-// ErrLongLine is the error of Lines for a line that is too long for a URL.
+// ErrLongLine is returned by Lines for a line that is too long for a URL.
 var ErrLongLine = errors.New("job: line too long for a URL")
 
-// Lines returns the lines of a list of URLs, without comments, blanks around them and empty lines.
-// The error, if there is one, comes last, with the line where it occurred.
+// Lines returns the lines of a list of URLs, without comments, surrounding white space and empty
+// lines. An error is yielded last, with the number of its line.
 func Lines(r io.Reader) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		whole := &endReader{r: r}
 		lines := bufio.NewScanner(whole)
 		lines.Buffer(nil, uri.MaxLen)
 		lines.Split(func(data []byte, atEnd bool) (int, []byte, error) {
-			return bufio.ScanLines(data, atEnd && whole.err == io.EOF) // half a URL leads somewhere else
+			return bufio.ScanLines(data, atEnd && whole.err == io.EOF) // do not yield a truncated URL
 		})
 		n := 1
 		for ; lines.Scan(); n++ {
@@ -46,7 +46,7 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 	}
 }
 
-// An endReader remembers how what it reads ended.
+// An endReader stores the last error of r.
 type endReader struct {
 	r   io.Reader
 	err error
@@ -58,8 +58,8 @@ func (r *endReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// withoutComment returns a line without blanks around it and without what follows a "#" at its
-// start or after a blank. JSON has no comments.
+// withoutComment trims white space and removes a comment: "#" at the start of the line or after a
+// blank, and the rest of the line. A line of JSON is not changed.
 func withoutComment(line string) string {
 	line = strings.TrimSpace(line)
 	if strings.HasPrefix(line, "{") {

@@ -8,12 +8,12 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-// readAhead is how many matches are read before the first is processed. Most listings end before
-// that: then their connection can be reused for the matches, and if the listing fails, nothing has
-// been done yet. For longer listings it bounds the memory.
+// readAhead is the number of matches that are read before the first is processed. Most listings are
+// shorter: their connection can be reused for the matches, and a failed listing can be retried. For
+// longer listings it bounds the memory.
 const readAhead = 1 << 14
 
-// matches performs a job for each resource that matches a pattern.
+// matches passes a job for each resource that matches the pattern to Hooks.Match, or runs it.
 func (u *run) matches(ctx context.Context, resp *fetch.Response) error {
 	u.result.Outcome = Listed
 	next, stop := iter.Pull2(u.counted(resp.Entries))
@@ -60,7 +60,7 @@ func (u *run) matches(ctx context.Context, resp *fetch.Response) error {
 	}
 }
 
-// matching returns the job for a resource that matches the pattern.
+// matching returns the job for an entry that matches the pattern.
 func (u *run) matching(resp *fetch.Response, e fetch.Entry) *Job {
 	j := *u.job
 	j.URL, j.From, j.IfChanged = e.URL, resp.URL, fetch.Validator{}

@@ -47,7 +47,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// What the listing told saves a request.
+// The size and time from the listing save a request.
 func TestKnownMatchesAreNotAskedFor(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -116,7 +116,7 @@ func TestEndlessPattern(t *testing.T) {
 	}
 }
 
-// The limit on what a response may bring holds for the listing of a pattern.
+// The limit on the size of a response applies to the listing of a pattern.
 func TestLimitOfAPattern(t *testing.T) {
 	t.Parallel()
 	listed, matched := 0, 0

@@ -9,24 +9,24 @@ import (
 	"github.com/urlget/urlget/fetch/download"
 )
 
-// An Outcome says how a job ended.
+// An Outcome is the outcome of a job.
 type Outcome = download.Outcome
 
-// The outcomes.
+// The outcomes of jobs.
 const (
-	Saved             = download.Saved     // the content has been saved
-	Unchanged         = download.Unchanged // the existing file is the same or as recent; nothing was saved
-	Skipped           = download.Skipped   // the file exists, and download.Skip says to leave it alone
-	Listed            = download.Listed    // it was a listing or a pattern, which was followed
-	NoContent         = download.NoContent // the server says that there is no content; nothing was saved
-	Described Outcome = "described"        // fetch.OpStat was answered
-	Taken     Outcome = "taken"            // Hooks.Response took the content, see ErrTaken
-	Failed    Outcome = "failed"           // Class and the fields after it say why
+	Saved             = download.Saved     // the content was saved
+	Unchanged         = download.Unchanged // the existing file is as recent as the resource, or the same
+	Skipped           = download.Skipped   // the file exists and was kept, because of download.Skip
+	Listed            = download.Listed    // the entries of a listing or a pattern were processed
+	NoContent         = download.NoContent // the server reported that there is no content; no file is created
+	Described Outcome = "described"        // fetch.OpStat succeeded
+	Taken     Outcome = "taken"            // Hooks.Response consumed the content, see ErrTaken
+	Failed    Outcome = "failed"           // Class and the following fields describe the error
 )
 
 // A Result is the result of a job. It never contains a password, except in Err.
 type Result struct {
-	// These are those of the Job. Passwords in URLs are masked.
+	// These are copied from the Job. Passwords in URLs are masked.
 	URL     string   `json:"url"`
 	Op      fetch.Op `json:"op,omitzero"`
 	From    string   `json:"from,omitempty"`
@@ -34,45 +34,45 @@ type Result struct {
 	Attempt int      `json:"attempt,omitempty"`
 
 	Outcome Outcome `json:"outcome"`
-	// Started is when the job began, and Elapsed how long it took. In JSON, Elapsed is a number of
-	// seconds, named seconds.
+	// Started is the time when the job began, and Elapsed its duration. In JSON, Elapsed is a number
+	// of seconds, named seconds.
 	Started time.Time     `json:"started,omitzero"`
 	Elapsed time.Duration `json:"-"`
 
-	// These are what the server last said about the resource. FinalURL, if different from URL, is
-	// where the resource was found or where the failure occurred.
+	// These come from the last response. FinalURL, if different from URL, is the URL of that response
+	// or of the failure.
 	FinalURL    string    `json:"final_url,omitempty"`
 	Kind        string    `json:"kind,omitempty"` // see fetch.Kind
 	ContentType string    `json:"content_type,omitempty"`
 	ETag        string    `json:"etag,omitempty"`
 	ModTime     time.Time `json:"mtime,omitzero"`
-	Status      int       `json:"status,omitempty"` // 0 in protocols without numbers
-	Reply       string    `json:"reply,omitempty"`  // including its number, on one line
+	Status      int       `json:"status,omitempty"` // 0 in protocols without status codes
+	Reply       string    `json:"reply,omitempty"`  // with its status code, on one line
 
 	// Path is the path of the file relative to the root, with slashes; "" if there is none.
 	Path string `json:"path,omitempty"`
 	// Size is the size of the content in bytes, or -1 if unknown. In JSON it is named bytes.
-	// Received is how many bytes were received in this run.
+	// Received is the number of bytes received in this run.
 	Size     int64  `json:"-"`
 	Received int64  `json:"received,omitempty"`
 	SHA256   string `json:"sha256,omitempty"` // of the content, in hexadecimal; see Runner.SHA256
-	// Entries is how many entries of a listing were processed.
+	// Entries is the number of entries of a listing that were processed.
 	Entries int64 `json:"entries,omitempty"`
 
-	// These are set if the outcome is Failed. Class is empty if a hook failed with an unclassified
-	// error. Retry says that the same job may succeed later, and RetryAfter how long the server
-	// asked to wait before that. In JSON, RetryAfter is a number of seconds, named retry_after.
+	// These are set if the outcome is Failed. Class is empty if a hook returned an error of another
+	// type. Retry means that the same job may succeed later, and RetryAfter is the pause that the
+	// server requested. In JSON, RetryAfter is a number of seconds, named retry_after.
 	Class      fetch.Code    `json:"class,omitempty"`
-	Message    string        `json:"message,omitempty"` // what happened, on one line
-	Hint       string        `json:"hint,omitempty"`    // what to do about it, for people
+	Message    string        `json:"message,omitempty"` // on one line
+	Hint       string        `json:"hint,omitempty"`    // a suggestion for the user
 	Reason     fetch.Reason  `json:"reason,omitzero"`   // the cause, for programs
 	Retry      bool          `json:"retry,omitempty"`
 	RetryAfter time.Duration `json:"-"`
-	// Err is the error itself. It is not part of the JSON.
+	// Err is the error. It is not part of the JSON.
 	Err error `json:"-"`
 }
 
-// resultJSON is a Result with the fields whose JSON differs.
+// resultJSON is the JSON form of a Result.
 type resultJSON struct {
 	*plainResult
 	Bytes      *int64  `json:"bytes,omitempty"`
@@ -116,7 +116,7 @@ func newResult(j *Job) *Result {
 	return r
 }
 
-// saw records what the server said.
+// saw records the metadata of a response.
 func (r *Result) saw(resp *fetch.Response) {
 	r.Kind, r.ContentType, r.ETag, r.ModTime = resp.Kind.String(), resp.ContentType, resp.ETag, resp.ModTime
 	r.setReply(resp.Reply)
@@ -150,7 +150,7 @@ func (r *Result) downloaded(d *download.Result) {
 	}
 }
 
-// unmodified records what the server said that has nothing new.
+// unmodified records the server's "not modified" response.
 func (r *Result) unmodified(err error) {
 	r.Outcome = Unchanged
 	if e := (*fetch.Error)(nil); errors.As(err, &e) {
@@ -161,7 +161,7 @@ func (r *Result) unmodified(err error) {
 	}
 }
 
-// end completes r; err is the error that ended the job, or nil.
+// end sets the elapsed time of r and, if err is not nil, the failure.
 func (r *Result) end(err error) {
 	r.Elapsed = time.Since(r.Started)
 	if err == nil {

@@ -41,7 +41,7 @@ func library() *shelf {
 
 const sumOfA = "ed968e840d10d2d313a870bc131a4e2c311d7ad09bdf32b3418147221f51a6e2"
 
-// What becomes of one URL, without hooks.
+// The outcomes of one URL, without hooks.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	stat := fetch.OpStat
@@ -51,8 +51,8 @@ func TestRun(t *testing.T) {
 		name string
 		job  job.Job // URL is given by path
 		path string
-		want job.Result // what is compared
-		// files is what is there at the end beside old, NAME CONTENT.
+		want job.Result // only the compared fields
+		// files lists the files at the end, except old, as NAME CONTENT.
 		files string
 	}{
 		{"a document", job.Job{}, "/a.txt", job.Result{Outcome: job.Saved, Path: "a.txt", Size: 5, Received: 5, SHA256: sumOfA}, "a.txt aaaaa"},
@@ -181,7 +181,7 @@ func TestResultTellsWhatTheServerSaidOfWhatIsUnchanged(t *testing.T) {
 	}
 }
 
-// A listing goes to the hook, and what is read of it is counted.
+// A listing is passed to the hook, and the entries that it reads are counted.
 func TestListingHook(t *testing.T) {
 	t.Parallel()
 	r := library().runner(t, t.TempDir(), nil)
@@ -214,7 +214,7 @@ func TestListingHook(t *testing.T) {
 	}
 }
 
-// Where there are no listings, the links of a document are listed.
+// For a scheme without listings, the links of a document are listed.
 func TestListsLinks(t *testing.T) {
 	t.Parallel()
 	r := library().runner(t, t.TempDir(), nil)
@@ -279,7 +279,7 @@ type brokenWriter struct{ err error }
 
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 
-// Who has no directory can do everything that needs none.
+// A Runner without a directory runs every job that saves no file.
 func TestWithoutADirectory(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, library().load)
@@ -476,7 +476,7 @@ func TestTransferStartsOver(t *testing.T) {
 	}
 }
 
-// What another tool left under the name is continued.
+// A file that another tool left under the name is resumed.
 func TestGoesOnWithWhatIsThere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -6,16 +6,16 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A span is a reference in a text: in the value of an attribute, or in a style sheet.
+// A span is a reference in the value of an attribute or in a style sheet.
 type span struct {
-	attr       int // which attribute
-	start, end int // where in its value, or in the style sheet
+	attr       int // index of the attribute
+	start, end int // offsets in its value, or in the style sheet
 	ref, rel   string
-	typed      bool // the attribute "type" is about what is referred to
-	quote      byte // what a style sheet has around it; 0 for nothing
+	typed      bool // the attribute "type" is the type of the target
+	quote      byte // the quote around it in a style sheet, or 0
 }
 
-// sources are the elements whose attribute leads to what belongs to the page.
+// sources maps the elements that embed a resource to the attribute with its URL.
 var sources = map[string]string{
 	"audio": "src", "bgsound": "src", "embed": "src", "frame": "src", "iframe": "src", "img": "src", "input": "src",
 	"object": "data", "script": "src", "source": "src", "track": "src", "video": "src", "body": "background",
@@ -23,14 +23,14 @@ var sources = map[string]string{
 	"feimage": "href",
 }
 
-// requisites are the relations of what a page needs to be shown.
+// requisites holds the link relations of resources that a page needs for display.
 var requisites = map[string]bool{
 	"css": true, "stylesheet": true, "icon": true, "shortcut": true, "apple-touch-icon": true, "mask-icon": true,
 	"manifest": true, "preload": true, "modulepreload": true,
 }
 
-// Requisite reports whether a page needs what it refers to by a relation, Entry.Rel, to be shown:
-// images, styles, scripts, frames and sounds.
+// Requisite reports whether a page needs links with the relation rel (Entry.Rel) for display: images,
+// styles, scripts, frames and sounds.
 func Requisite(rel string) bool { return requisites[rel] || sources[rel] != "" }
 
 // spansOf returns the references in the attributes of a tag.
@@ -69,7 +69,7 @@ func spansOf(name string, attrs []html.Attribute) (list []span) {
 		default:
 			whole.rel, whole.typed = relation(name, a.Key, attrs)
 		}
-		// An empty anchor is the page itself; an empty image is none.
+		// An empty anchor refers to the page itself; an empty image URL is ignored.
 		if whole.rel != "" && (a.Key == "href" && sources[name] == "" || strings.TrimSpace(a.Val) != "") {
 			list = append(list, whole)
 		}
@@ -77,8 +77,8 @@ func spansOf(name string, attrs []html.Attribute) (list []span) {
 	return list
 }
 
-// relation returns how an attribute that is one whole reference belongs to the page, or "", and
-// whether the attribute "type" is about it.
+// relation returns the relation of an attribute whose value is a single reference, or "". Typed
+// reports whether the attribute "type" is the type of its target.
 func relation(name, key string, attrs []html.Attribute) (rel string, typed bool) {
 	switch {
 	case key == "href" && (name == "a" || name == "area"):
@@ -91,15 +91,15 @@ func relation(name, key string, attrs []html.Attribute) (rel string, typed bool)
 		}
 		return rel, true
 	case sources[name] == key:
-		return name, name != "input" // its type is that of the field
+		return name, name != "input" // the type of an input is that of the field
 	}
 	return "", false
 }
 
 const blanks = " \t\r\n\f"
 
-// refresh finds the reference in the content of a meta element, as in "5; URL='next.html'". As in
-// browsers, "URL=" may be missing.
+// refresh returns the reference in the content of a meta element, such as "5; URL='next.html'". As
+// in browsers, "URL=" may be missing.
 func refresh(attr int, s string) (span, bool) {
 	at := strings.IndexAny(s, ";,")
 	if at < 0 {
@@ -128,8 +128,8 @@ func refresh(attr int, s string) (span, bool) {
 	return span{attr: attr, start: at, end: end, ref: s[at:end], rel: "refresh"}, end > at
 }
 
-// srcset finds the URLs of an image's candidates: each ends at white space, or at a comma that
-// white space or the end follows.
+// srcset returns the URLs of the image candidates in s. Each ends at white space, or at a comma
+// before white space or the end.
 func srcset(attr int, s string) (list []span) {
 	for at := 0; ; {
 		at = len(s) - len(strings.TrimLeft(s[at:], blanks+","))

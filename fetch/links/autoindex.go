@@ -9,22 +9,22 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// Servers make pages of directories that have no page of their own. Those of Apache httpd, nginx and
-// lighttpd call them "Index of" a path, and have behind each link when the file was changed and how
-// large it is: in lines of preformatted text or in the cells of a table.
+// Servers generate index pages for directories without a page of their own. Those of Apache httpd,
+// nginx and lighttpd have the title "Index of" and a path. After each link they show the
+// modification time and the size of the file, as preformatted text or in the cells of a table.
 
 const (
 	indexTitle = "Index of "
-	maxRow     = 256 // bytes of what stands behind a link
+	maxRow     = 256 // bytes of text after a link
 )
 
-// A row is a link in such a page, with the text behind it.
+// A row is a link in an index page with the text after it.
 type row struct {
 	entry fetch.Entry
 	text  string
 }
 
-// ends reports whether an element ends what stands behind a link.
+// endsRow reports whether an element ends the text after a link.
 func endsRow(name string) bool {
 	switch name {
 	case "a", "img", "tr", "hr", "table", "address", "h1", "p", "ul", "li", "div":
@@ -33,7 +33,7 @@ func endsRow(name string) bool {
 	return false
 }
 
-// flush emits the row that is open with what is told of it.
+// flush emits the open row, with the time and the size from its text.
 func (p *page) flush() {
 	if p.row == nil {
 		return
@@ -46,17 +46,18 @@ func (p *page) flush() {
 	p.emit(e)
 }
 
-// below reports whether e is a file in the directory that the page is of.
+// below reports whether e is a file in the directory of the page.
 func (p *page) below(e fetch.Entry) bool {
 	dir, _, _ := strings.Cut(p.base.WithoutFragment().String(), "?")
 	name, ok := strings.CutPrefix(e.URL.String(), dir[:strings.LastIndexByte(dir, '/')+1])
 	return ok && name != "" && !strings.ContainsAny(name, "/?#")
 }
 
-// The ways in which the servers write times. None tells the zone; most take that of the machine.
+// rowTimes lists the time layouts of the servers. They have no time zone; most use the local one.
 var rowTimes = []string{"02-Jan-2006 15:04", "2006-01-02 15:04", "2006-Jan-02 15:04:05", "2006-01-02 15:04:05", "02-Jan-2006 15:04:05"}
 
-// readRow reads the text behind a link: a date, a time and a size, which is -1 if it is rounded.
+// readRow parses the text after a link: a date, a time and a size. If the size is rounded, it
+// returns -1.
 func readRow(text string) (at time.Time, size int64, ok bool) {
 	f := strings.Fields(text)
 	if len(f) < 3 {
@@ -75,7 +76,7 @@ func readRow(text string) (at time.Time, size int64, ok bool) {
 	return time.Time{}, -1, false
 }
 
-// sorts reports whether a reference leads to the same directory in another order.
+// sorts reports whether ref is the same directory in another order.
 func sorts(ref string) bool {
 	query, ok := strings.CutPrefix(ref, "?C=")
 	return ok && len(query) == 5 && (query[1:4] == ";O=" || query[1:4] == "&O=") &&

@@ -87,7 +87,7 @@ func TestPagesOfDirectories(t *testing.T) {
 	}
 }
 
-// told returns what a page tells of a file.
+// told returns the time and size that a page shows for a file.
 func told(e fetch.Entry) string {
 	if e.ModTime.IsZero() && e.Size < 0 {
 		return ""

@@ -17,19 +17,19 @@ const (
 	maxName  = 256      // bytes of a link's text that are kept
 )
 
-// HTML reads an HTML page as it comes and yields its links, in the order in which they end. base is
-// the URL of the page; a base element changes it for what follows. A page in UTF-16 is known by its
-// byte order mark.
+// HTML reads an HTML page as a stream and yields its links, in the order in which they end. Base is
+// the URL of the page; a base element changes it for the following links. A page in UTF-16 is
+// recognized by its byte order mark.
 //
-// Rel is "a" for anchors and areas, the first word of rel for link elements ("stylesheet", "icon"),
-// "refresh" for a meta element, "css" for what a style leads to, "cite" for sources of quotations,
-// "longdesc" for descriptions, and otherwise the name of the element, such as "img", "script" or
-// "iframe". Name is the text of an anchor or the alt text of an image. A reference that cannot be
-// read as a URL becomes an entry of kind fetch.EntryError.
+// Rel is "a" for anchors and areas, "refresh" for a meta element, and "css" for references in
+// styles. It is "cite" for sources of quotations and "longdesc" for descriptions. For link elements
+// it is the first word of rel, such as "stylesheet" or "icon". Otherwise it is the name of the
+// element, such as "img", "script" or "iframe". Name is the text of an anchor or the alt text of an
+// image. A reference that is not a valid URL becomes an entry of kind fetch.EntryError.
 //
-// Of the files in pages that servers make of directories, titled "Index of", ModTime is the time
-// that the page has, as if it were UTC, and Size is what it has unless that is rounded. Links to
-// the same directory in another order are left out.
+// Servers generate index pages for directories, titled "Index of". For the files in them, ModTime
+// is the time on the page, read as UTC. Size is the size on the page, or -1 if it is rounded. Links
+// to the same directory in another order are omitted.
 func HTML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] {
 	return func(yield func(fetch.Entry, error) bool) {
 		r, _ := fromUTF16(r)
@@ -60,13 +60,13 @@ type page struct {
 	tokens  *html.Tokenizer
 	base    uri.URI
 	hasBase bool // only the first base element counts
-	styles  bool // the text that comes is a style sheet
-	titles  bool // it is the title
-	index   bool // the page is of a directory
+	styles  bool // the next text is a style sheet
+	titles  bool // the next text is the title
+	index   bool // the page is the index of a directory
 	anchor  *fetch.Entry
-	row     *row // in such a page: the last link
+	row     *row // the last link of an index
 	yield   func(fetch.Entry, error) bool
-	left    bool // the caller wants no more
+	left    bool // yield returned false
 }
 
 func (p *page) emit(e fetch.Entry) {
@@ -86,7 +86,7 @@ func (p *page) end() {
 	p.yield(fetch.Entry{}, err)
 }
 
-// text adds to the name of the anchor that is open.
+// text adds text to the open anchor or row, or reads it as a style sheet or title.
 func (p *page) text(text []byte) {
 	if p.styles {
 		for _, s := range cssSpans(text) {
@@ -159,11 +159,12 @@ func (p *page) tag() {
 	}
 }
 
-// readByUs are the elements whose content is text to browsers with scripts or frames, and markup to others.
+// readByUs lists the elements whose content is text for browsers with scripts or frames, and markup
+// for others.
 var readByUs = map[string]bool{"noscript": true, "noframes": true, "noembed": true}
 
-// readTag returns the name and the attributes of the tag that t is at. Of an attribute that is
-// there twice, the first counts.
+// readTag returns the name and the attributes of the current tag of t. If an attribute is repeated,
+// the first one counts.
 func readTag(t *html.Tokenizer) (name string, attrs []html.Attribute) {
 	tagName, more := t.TagName()
 	name = string(tagName)
@@ -188,7 +189,7 @@ func value(attrs []html.Attribute, key string) (string, bool) {
 	return "", false
 }
 
-// baseOf returns the base that a base element leaves, and whether the page has one now.
+// baseOf returns the base URL after a base element, and whether the page has a valid one.
 func baseOf(base uri.URI, has bool, attrs []html.Attribute) (uri.URI, bool) {
 	href, _ := value(attrs, "href")
 	if u, err := uri.ParseRef(href); err == nil && !has && strings.TrimSpace(href) != "" {

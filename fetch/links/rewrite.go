@@ -12,24 +12,22 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// RewriteHTML copies an HTML page from r to w and puts what convert returns in the place of each
-// reference for which it returns true. The entries are those of [HTML], without names. Nothing but
-// the tags that have such references is written anew, and a base element loses its reference, as
-// convert decides what all others are relative to. Where forms send their answers is written as a
-// whole URL.
+// RewriteHTML copies an HTML page from r to w and replaces each reference for which convert returns
+// true. The entries are those of [HTML], without names. Tags without such references are copied
+// unchanged. The href of a base element is removed, because convert chooses the base of the new
+// references. The actions of forms become absolute URLs.
 func RewriteHTML(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entry) (string, bool)) error {
 	return rewriteHTML(w, r, base, nil, convert)
 }
 
-// RewriteFramed is RewriteHTML for a page of a stranger that is shown in a frame in which scripts
-// do not run. Links open in the browsing context called target, except for those to which convert
-// gives a fragment alone. What could lead out of the frame in another way is left out: refreshes,
-// pages within attributes, references that convert is not asked about. What is there for browsers
-// without scripts is shown.
+// RewriteFramed is RewriteHTML for an untrusted page that is shown in a frame without scripts. Links
+// open in the browsing context called target, except those that convert turns into a fragment.
+// Everything else that could leave the frame is removed: refreshes, pages within attributes, and
+// links that convert does not see. The content of noscript elements is shown.
 //
-// Submit returns where the answers to a form go, which is always by POST and in target: the entry is
-// its action, the method "get" or "post", in which its page would send them. Forms for which it
-// returns false go nowhere, and so do all if it is nil.
+// Submit returns the URL to which a form is submitted, always by POST and in target. Its arguments
+// are the action and the method of the form, "get" or "post". If submit is nil or returns false, the
+// form cannot be submitted.
 func RewriteFramed(w io.Writer, r io.Reader, base uri.URI, target string, convert func(fetch.Entry) (string, bool),
 	submit func(action fetch.Entry, method string) (string, bool)) error {
 	return rewriteHTML(w, r, base, &framer{page: base, target: target, convert: convert, submit: submit}, convert)
@@ -106,16 +104,16 @@ type framer struct {
 	target  string
 	convert func(fetch.Entry) (string, bool)
 	submit  func(fetch.Entry, string) (string, bool)
-	form    *form // that is open; nil if none is
+	form    *form // the open form, or nil
 }
 
-// A form is where one sends its answers, and how.
+// A form is the action and the method of a form.
 type form struct {
 	action fetch.Entry
 	method string
 }
 
-// tag writes a tag, if it is to stay.
+// tag returns the rewritten tag, or nil if it is removed, and the new base.
 func (f *framer) tag(name string, attrs []html.Attribute, closed bool, base uri.URI, hasBase bool) (uri.URI, bool, []byte) {
 	how, refreshes := value(attrs, "http-equiv")
 	switch {
@@ -161,7 +159,7 @@ func (f *framer) tag(name string, attrs []html.Attribute, closed bool, base uri.
 	return base, hasBase, writeTag(name, kept, closed)
 }
 
-// formOf returns what attributes with a prefix say of a form, in place of what it is without them.
+// formOf returns usual with the action and the method from the attributes with the prefix.
 func (f *framer) formOf(attrs []html.Attribute, prefix string, base uri.URI, usual form) *form {
 	if action, ok := value(attrs, prefix+"action"); ok && strings.TrimSpace(action) != "" {
 		usual.action = entry(base, action, "form")
@@ -175,7 +173,7 @@ func (f *framer) formOf(attrs []html.Attribute, prefix string, base uri.URI, usu
 	return &usual
 }
 
-// sends returns the attributes that make a form, or a button of one, send its answers.
+// sends returns the attributes with which a form, or a button, submits to f.submit.
 func (f *framer) sends(attrs []html.Attribute, prefix string, to form) []html.Attribute {
 	if f.submit == nil || to.method == "dialog" || to.action.Kind == fetch.EntryError {
 		return nil
@@ -192,8 +190,8 @@ func (f *framer) sends(attrs []html.Attribute, prefix string, to form) []html.At
 		{Key: prefix + "enctype", Val: coding}, {Key: prefix + "target", Val: f.target}}
 }
 
-// wholeActions writes where a tag sends the answers of a form as a whole URL, and reports whether
-// that changed something. Copies of pages have no server of their own.
+// wholeActions makes the action of a form or a button absolute, because a saved page has no server
+// of its own. It reports whether it changed an attribute.
 func wholeActions(name string, attrs []html.Attribute, base uri.URI) (changed bool) {
 	for i, a := range attrs {
 		sends := name == "form" && a.Key == "action" || (name == "button" || name == "input") && a.Key == "formaction"
@@ -220,11 +218,11 @@ func withoutHref(attrs *[]html.Attribute) bool {
 	return false
 }
 
-// rewriteTag converts the references in attrs and reports whether there are any that changed.
+// rewriteTag converts the references in attrs and reports whether it changed any.
 func rewriteTag(name string, attrs []html.Attribute, base uri.URI, convert func(fetch.Entry) (string, bool)) bool {
 	spans := spansOf(name, attrs)
 	changed := false
-	for i := len(spans) - 1; i >= 0; i-- { // from the end, so that places stay right
+	for i := len(spans) - 1; i >= 0; i-- { // from the end, so that offsets stay valid
 		s := spans[i]
 		text, ok := convert(entry(base, s.ref, s.rel))
 		if !ok {
@@ -264,7 +262,8 @@ func RewriteCSS(w io.Writer, r io.Reader, base uri.URI, convert func(fetch.Entry
 	return err
 }
 
-// rewriteCSS converts the references in a style sheet. A rel that is not empty is that of all.
+// rewriteCSS converts the references in a style sheet. If rel is not empty, it replaces their
+// relation.
 func rewriteCSS(text []byte, base uri.URI, rel string, convert func(fetch.Entry) (string, bool)) []byte {
 	var out []byte
 	from := 0
@@ -280,7 +279,7 @@ func rewriteCSS(text []byte, base uri.URI, rel string, convert func(fetch.Entry)
 	return append(out, text[from:]...)
 }
 
-// quoteCSS writes a reference as it stands within url() or, with quotes, as a string.
+// quoteCSS escapes a reference for url() or, if quote is not 0, for a string.
 func quoteCSS(ref string, quote byte) string {
 	var b strings.Builder
 	q := string(quote)

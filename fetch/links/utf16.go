@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// fromUTF16 returns the text of r in UTF-8 and the encoding that it was in, if a byte order mark
-// says that it is in UTF-16; else r and nil. Links in all other encodings of the web stand in
-// ASCII.
+// fromUTF16 converts r to UTF-8 and returns the original encoding if r begins with the byte order
+// mark of UTF-16. Otherwise it returns the text unchanged and nil, because links are ASCII in all
+// other encodings of the web.
 func fromUTF16(r io.Reader) (io.Reader, encoding.Encoding) {
 	in := bufio.NewReader(r)
 	var enc encoding.Encoding

@@ -17,15 +17,17 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// maxXML bounds what is read of a sitemap or feed, in bytes, when it is not compressed: the
-// protocol allows 50 MiB (sitemaps.org).
+// maxXML bounds a sitemap or feed after decompression, in bytes. The protocol allows 50 MiB
+// (sitemaps.org).
 const maxXML = 64 << 20
 
-// XML reads a sitemap, an index of sitemaps, or a feed (RSS, Atom) as it comes, compressed by gzip
-// or not, and yields what it refers to. Rel is "sitemap" for the sitemaps of an index, which are of
-// kind fetch.EntryListing; "item" for pages, with the time of their last change; "img" and
-// "enclosure" for what belongs to them; "self" and "next" for pieces of a feed. XML of other kinds
-// has no links here. What follows the first 64 MiB is an error of class ErrTooLarge.
+// XML reads a sitemap, an index of sitemaps, or a feed (RSS, Atom) as a stream, also compressed with
+// gzip, and yields its links. For other XML it yields none. A document of more than 64 MiB is an
+// error of class ErrTooLarge.
+//
+// Rel is "sitemap" for the sitemaps of an index, which are of kind fetch.EntryListing. It is "item"
+// for pages, which have a modification time; "img" and "enclosure" for their media; and "self" and
+// "next" for the pages of a feed.
 func XML(r io.Reader, base uri.URI) iter.Seq2[fetch.Entry, error] { return readXML(r, base, maxXML) }
 
 func readXML(r io.Reader, base uri.URI, limit int64) iter.Seq2[fetch.Entry, error] {
@@ -57,23 +59,23 @@ func readXML(r io.Reader, base uri.URI, limit int64) iter.Seq2[fetch.Entry, erro
 	}
 }
 
-// A document is a sitemap or feed being read. Elements are known by their local names.
+// A document is a sitemap or feed being read. Elements are identified by their local names.
 type document struct {
 	base   uri.URI
 	yield  func(fetch.Entry, error) bool
-	left   bool // the caller wants no more
+	left   bool // yield returned false
 	tokens *xml.Decoder
 	root   string
-	text   strings.Builder // of the element that is open
-	open   bool            // the text is wanted
-	page   fetch.Entry     // of a sitemap
-	some   bool            // page is one
+	text   strings.Builder // of the open element
+	open   bool            // an element is open
+	page   fetch.Entry     // the current page of a sitemap
+	some   bool            // page is set
 }
 
-// maxText bounds the text of an element that may be a reference.
+// maxText bounds the text of an element that may be a reference, in bytes.
 const maxText = 64 << 10
 
-// read reads raw tokens: the decoder then keeps no stack of elements.
+// read reads raw tokens, because the decoder then does not keep a stack of elements.
 func (d *document) read() error {
 	for !d.left {
 		token, err := d.tokens.RawToken()

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// decodeTransfer undoes a transfer encoding (RFC 2045, section 6). One that is unknown is left as
-// it is.
+// decodeTransfer decodes a transfer encoding (RFC 2045, section 6). If the encoding is unknown, it
+// returns r.
 func decodeTransfer(encoding string, r io.Reader) io.Reader {
 	encoding, _, _ = strings.Cut(strings.ToLower(encoding), "(") // a comment
 	switch strings.TrimSpace(encoding) {
@@ -24,8 +24,8 @@ func decodeTransfer(encoding string, r io.Reader) io.Reader {
 	return r
 }
 
-// A lineCodec decodes lines. A line comes with its end, if it has one, and may be a piece of one
-// that is very long; nil is the end of all.
+// A lineCodec appends decoded lines to dst. A line includes its line break, if any, and may be a
+// piece of a very long one. Nil means the end of the content.
 type lineCodec interface {
 	decode(dst, line []byte) []byte
 }
@@ -64,7 +64,7 @@ func (d *lineDecoder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// trimLine cuts off white space at the end and the line end.
+// trimLine removes trailing white space and the line break.
 func trimLine(line []byte) []byte {
 	for len(line) > 0 && strings.IndexByte(" \t\r\n", line[len(line)-1]) >= 0 {
 		line = line[:len(line)-1]
@@ -72,10 +72,9 @@ func trimLine(line []byte) []byte {
 	return line
 }
 
-// base64Decoder ignores lines with bytes that do not belong there, and that the padding may be
-// missing.
+// base64Decoder skips lines with other characters and accepts missing padding.
 type base64Decoder struct {
-	quad []byte // characters that make no group yet
+	quad []byte // characters of an incomplete group
 }
 
 func (d *base64Decoder) decode(dst, line []byte) []byte {
@@ -105,7 +104,7 @@ func (d *base64Decoder) decode(dst, line []byte) []byte {
 
 // flush decodes a group, which may be incomplete.
 func (d *base64Decoder) flush(dst []byte) []byte {
-	dst, _ = base64.RawStdEncoding.AppendDecode(dst, d.quad) // one character alone holds no byte
+	dst, _ = base64.RawStdEncoding.AppendDecode(dst, d.quad) // a single character is dropped
 	d.quad = d.quad[:0]
 	return dst
 }
@@ -114,8 +113,7 @@ func isBase64(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '/'
 }
 
-// quotedPrintable leaves an "=" alone that begins no byte (RFC 2045, section 6.7, item 2 of the
-// notes).
+// quotedPrintable keeps an "=" without two hexadecimal digits (RFC 2045, section 6.7, note 2).
 type quotedPrintable struct{}
 
 func (quotedPrintable) decode(dst, line []byte) []byte {
@@ -157,7 +155,7 @@ func unhex(c byte) byte {
 	return c&^0x20 - 'A' + 10
 }
 
-// uuDecoder decodes what stands between "begin" and "end".
+// uuDecoder decodes the lines between "begin" and "end".
 type uuDecoder struct{ inside bool }
 
 func (d *uuDecoder) decode(dst, line []byte) []byte {
@@ -189,7 +187,7 @@ func (d *uuDecoder) decode(dst, line []byte) []byte {
 	return dst
 }
 
-// yEnc decodes all lines but those that describe the file.
+// yEnc decodes all lines except those that describe the file ("=y").
 type yEnc struct{}
 
 func (yEnc) decode(dst, line []byte) []byte {

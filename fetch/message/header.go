@@ -1,6 +1,5 @@
-// Package message reads Internet messages (RFC 5322, MIME) as they are found in the wild: mail and
-// news that break the rules are read as far as they make sense. Raw bytes are never changed; what
-// is decoded says where decoding failed.
+// Package message reads Internet messages (RFC 5322, MIME), including malformed mail and news. Raw
+// bytes are never changed.
 package message
 
 import (
@@ -14,15 +13,15 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// MaxHeader is how many bytes of a message or part are read as its header. A longer header is cut
-// off there.
+// MaxHeader is the maximum size of the header of a message or part, in bytes. A longer header is
+// truncated.
 const MaxHeader = 256 << 10
 
 // maxFields bounds the fields of one header.
 const maxFields = 10_000
 
-// ReadHead reads from r until the header has been read or there are limit bytes (0: MaxHeader) of
-// it. The bytes read may go on into the body. The error is nil at the end of r.
+// ReadHead reads from r until the end of the header, but at most limit bytes. If limit is 0, it is
+// MaxHeader. The result may include the beginning of the body. At the end of r, the error is nil.
 func ReadHead(r io.Reader, limit int) ([]byte, error) {
 	if limit <= 0 {
 		limit = MaxHeader
@@ -66,8 +65,8 @@ func headEnd(p []byte) int {
 	}
 }
 
-// SplitHead divides the beginning of a message into its header, with the empty line that ends it,
-// and what follows. Without an empty line all is header.
+// SplitHead splits the beginning of a message into its header, including the empty line after it,
+// and the rest. Without an empty line, everything is header.
 func SplitHead(p []byte) (head, rest []byte) {
 	end := headEnd(p)
 	switch {
@@ -81,9 +80,9 @@ func SplitHead(p []byte) (head, rest []byte) {
 	return p[:end], p[end:]
 }
 
-// ParseHeader reads header lines. Continuation lines are unfolded, with the line end left out as
-// RFC 5322, section 2.2.3 says. Lines that are no field, such as the "From " of an mbox, are
-// dropped, and so is what follows an empty line. Values are as they came: see Decode.
+// ParseHeader parses header lines and unfolds continuation lines (RFC 5322, section 2.2.3). It skips
+// lines that are not a field, such as the "From " of an mbox, and stops at an empty line. It does
+// not decode values; see Decode.
 func ParseHeader(head []byte) textproto.MIMEHeader {
 	h := make(textproto.MIMEHeader)
 	key := "" // of the last field; "" while lines are dropped
@@ -116,8 +115,8 @@ func ParseHeader(head []byte) textproto.MIMEHeader {
 	return h
 }
 
-// isFieldName reports whether name consists of printable ASCII but space and colon (RFC 5322,
-// section 3.6.8).
+// isFieldName reports whether name is not empty and consists of visible ASCII (RFC 5322, section
+// 3.6.8). Names have no colon here, because it ends them.
 func isFieldName(name []byte) bool {
 	for _, c := range name {
 		if c <= ' ' || c >= 0x7f {
@@ -129,8 +128,8 @@ func isFieldName(name []byte) bool {
 
 var words = mime.WordDecoder{CharsetReader: decoded}
 
-// Decode returns a header value as text: encoded words (RFC 2047) are decoded and bytes that are no
-// UTF-8 are taken as Windows-1252. What cannot be decoded is left as it is.
+// Decode returns a header value as text. It decodes encoded words (RFC 2047), and reads a value that
+// is not valid UTF-8 as Windows-1252. If an encoded word cannot be decoded, it is kept.
 func Decode(value string) string {
 	if !strings.Contains(value, "=?") && isASCII(value) {
 		return value

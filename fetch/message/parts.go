@@ -12,46 +12,45 @@ import (
 	"strings"
 )
 
-// The limits of what is taken apart.
+// Limits of the structure of a message.
 const (
-	MaxDepth = 50     // multiparts within each other; what is deeper is one part
+	MaxDepth = 50     // nested multiparts; a deeper one is a single part
 	MaxParts = 10_000 // parts of one message
 )
 
-// ErrTooManyParts is the error of a message of more than MaxParts parts.
+// ErrTooManyParts is returned for a message of more than MaxParts parts.
 var ErrTooManyParts = fmt.Errorf("message of more than %d parts", MaxParts)
 
-// ErrNoPart is the error of OpenPart for a number that there is not.
+// ErrNoPart is returned by OpenPart and OpenContentID if the part does not exist.
 var ErrNoPart = errors.New("no such part")
 
-// A Part is a part of a message that is not divided further. A message that is no multipart has one
-// part.
+// A Part is a part of a message that is not a multipart itself. A message that is not a multipart has
+// one part.
 type Part struct {
 	Number      int // from 1
 	Depth       int // multiparts around it
 	Header      textproto.MIMEHeader
-	ContentType string            // media type in lower case; "text/plain" if there is none
-	Params      map[string]string // of the media type
-	Name        string            // file name, for people; not safe as a path
+	ContentType string            // in lower case; "text/plain" if the header has none
+	Params      map[string]string // of the content type
+	Name        string            // file name, for display; not safe as a path
 	ContentID   string            // without angle brackets
-	Attachment  bool              // the sender did not mean it to be shown
+	Attachment  bool              // Content-Disposition is "attachment"
 
-	alternative int // which multipart/alternative it is in; 0 for none
+	alternative int // number of the multipart/alternative around it; 0 for none
 	raw         io.Reader
 }
 
-// Raw returns the content as it stands in the message. It can be read once, and until the next part
-// is asked for.
+// Raw returns the encoded content. It can be read once, and only until the next part is requested.
 func (p *Part) Raw() io.Reader { return p.raw }
 
-// Body returns the content with the transfer encoding undone: base64, quoted-printable, uuencode or
-// yEnc. See Raw. Lines that are not in the encoding are left out, as mailing lists append such.
+// Body returns the content of Raw, decoded from base64, quoted-printable, uuencode or yEnc. In base64
+// and uuencode it skips lines that are not encoded, because mailing lists append such lines.
 func (p *Part) Body() io.Reader {
 	return decodeTransfer(p.Header.Get("Content-Transfer-Encoding"), p.raw)
 }
 
-// Parts yields the parts of a message. Those that were left unread are skipped. An error in reading
-// ends the sequence.
+// Parts yields the parts of a message. The caller need not read them. A read error ends the
+// sequence.
 func Parts(r io.Reader) iter.Seq2[*Part, error] {
 	return func(yield func(*Part, error) bool) {
 		for w := newWalker(r); ; {
@@ -63,7 +62,7 @@ func Parts(r io.Reader) iter.Seq2[*Part, error] {
 	}
 }
 
-// OpenPart returns a part by its number, from 1. Its content is still to be read from r.
+// OpenPart returns a part by its number, from 1. Reading its content reads from r.
 func OpenPart(r io.Reader, number int) (*Part, error) {
 	for p, err := range Parts(r) {
 		if err != nil || p.Number == number {
@@ -73,8 +72,7 @@ func OpenPart(r io.Reader, number int) (*Part, error) {
 	return nil, fmt.Errorf("%w: %d", ErrNoPart, number)
 }
 
-// OpenContentID is OpenPart for the part that has a Content-ID, given without angle brackets (RFC
-// 2392).
+// OpenContentID is OpenPart for the part with the Content-ID id, without angle brackets (RFC 2392).
 func OpenContentID(r io.Reader, id string) (*Part, error) {
 	for p, err := range Parts(r) {
 		if err != nil || p.ContentID == id {
@@ -84,22 +82,21 @@ func OpenContentID(r io.Reader, id string) (*Part, error) {
 	return nil, fmt.Errorf("%w: %s", ErrNoPart, id)
 }
 
-// A walker takes a message apart, line by line. It never goes back, and its memory does not depend
-// on the message.
+// A walker splits a message into parts, line by line. Its memory does not depend on the size of the
+// message.
 type walker struct {
 	br     *bufio.Reader
-	bounds []boundary // of the multiparts around the present position
-	line   []byte     // the present line, with its end
-	again  bool       // line is to be delivered once more
-	bol    bool       // line begins at the beginning of a line
+	bounds []boundary // of the open multiparts, outermost first
+	line   []byte     // the current line or piece, with its line break
+	again  bool       // step returns line once more
+	bol    bool       // line starts at the beginning of a line
 	parts  int
 	alts   int
 	begun  bool
-	err    error // the end, or why reading failed
-	// hit is set when a boundary ended what was read.
-	hit    bool
-	level  int  // of the boundary in bounds
-	closed bool // it was the closing one
+	err    error // io.EOF, or a read error
+	hit    bool  // line is a boundary
+	level  int   // index of the boundary in bounds
+	closed bool  // it is a closing boundary
 }
 
 type boundary struct {
@@ -111,8 +108,7 @@ func newWalker(r io.Reader) *walker {
 	return &walker{br: bufio.NewReaderSize(r, 64<<10), bol: true}
 }
 
-// step reads a line, or a piece of a long one, and reports whether it is content: not a boundary,
-// and not the end.
+// step reads a line, or a piece of a long one. It returns false at a boundary or at the end.
 func (w *walker) step() bool {
 	if w.err != nil || w.hit {
 		return false
@@ -134,7 +130,8 @@ func (w *walker) step() bool {
 	return !w.hit
 }
 
-// match reports whether a line is a boundary, of the innermost multipart that has it.
+// match reports whether line is a boundary of an open multipart. If several match, it is that of the
+// innermost.
 func (w *walker) match(line []byte) bool {
 	for i := len(w.bounds) - 1; i >= 0; i-- {
 		if rest, ok := bytes.CutPrefix(line, w.bounds[i].delimiter); ok && (len(rest) == 0 || string(rest) == "--") {
@@ -149,13 +146,13 @@ func (w *walker) match(line []byte) bool {
 func (w *walker) next() (*Part, error) {
 	for {
 		if w.begun {
-			for w.step() { // what the caller left of the last part, or what stands between parts
+			for w.step() { // skip the unread rest of the last part, or text between parts
 			}
 			if w.err != nil {
 				return nil, w.err
 			}
 			w.hit = false
-			w.bounds = w.bounds[:w.level+1] // those within were not closed
+			w.bounds = w.bounds[:w.level+1] // drop inner multiparts that were not closed
 			if w.closed {
 				w.bounds = w.bounds[:w.level]
 				continue
@@ -176,14 +173,14 @@ func (w *walker) next() (*Part, error) {
 	}
 }
 
-// head reads a header. A part without one begins with something that is no field, or with its end.
+// head reads a header. It is empty if the first line is not a field.
 func (w *walker) head(top bool) []byte {
 	var head []byte
 	for w.step() {
 		blank := len(bytes.TrimRight(w.line, "\r\n")) == 0
 		switch {
 		case blank && top && len(head) == 0:
-			continue // before a message, but not before a part
+			continue // skip empty lines before a message, but not before a part
 		case blank:
 			return head
 		case len(head) == 0 && !w.beginsHeader(top), len(head)+len(w.line) > MaxHeader:
@@ -195,14 +192,14 @@ func (w *walker) head(top bool) []byte {
 	return head
 }
 
-// beginsHeader reports whether the present line can be the first of a header.
+// beginsHeader reports whether the current line can be the first of a header.
 func (w *walker) beginsHeader(top bool) bool {
 	name, _, ok := bytes.Cut(w.line, []byte(":"))
 	return ok && isFieldName(bytes.TrimRight(name, " \t")) ||
 		top && (bytes.HasPrefix(w.line, []byte("From ")) || bytes.HasPrefix(w.line, []byte(">From ")))
 }
 
-// part makes a part of what follows a header, or begins a multipart and returns nil.
+// part returns the part after the header h. If h begins a multipart, it opens that and returns nil.
 func (w *walker) part(h textproto.MIMEHeader) *Part {
 	p := &Part{Header: h, Depth: len(w.bounds)}
 	p.ContentType, p.Params = parseType(h.Get("Content-Type"), "text/plain")
@@ -230,8 +227,8 @@ func (w *walker) part(h textproto.MIMEHeader) *Part {
 	return p
 }
 
-// delimiter returns the boundary line of a multipart. If the header does not tell it, it is the
-// first line that begins with two hyphens, if that comes soon.
+// delimiter returns the boundary line of a multipart. If the header has no boundary parameter, it is
+// the first line that begins with two hyphens within the next 4 KiB, or nil.
 func (w *walker) delimiter(param string) []byte {
 	if param != "" {
 		return []byte("--" + strings.TrimRight(param, " "))
@@ -245,7 +242,8 @@ func (w *walker) delimiter(param string) []byte {
 	return nil
 }
 
-// parseType reads a media type or disposition and its parameters, as much of it as makes sense.
+// parseType parses a content type or disposition and its parameters. If value is malformed, it
+// returns the readable parts, and otherwise in place of a missing type.
 func parseType(value, otherwise string) (string, map[string]string) {
 	kind, params, err := mime.ParseMediaType(value)
 	whole := otherwise == "" || strings.Contains(kind, "/")
@@ -267,13 +265,13 @@ func parseType(value, otherwise string) (string, map[string]string) {
 	return kind, params
 }
 
-// A leaf reads the content of a part. The line end before a boundary belongs to the boundary (RFC
+// A leaf reads the content of a part. The line break before a boundary belongs to the boundary (RFC
 // 2046, section 5.1.1).
 type leaf struct {
 	w    *walker
 	buf  []byte
-	out  []byte // of the present line, in buf
-	held []byte // the line end before it, unless a boundary follows
+	out  []byte // unread bytes of buf
+	held []byte // the last line break, which is content unless a boundary follows
 	over bool
 }
 
@@ -303,7 +301,7 @@ func (l *leaf) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// fill takes the next line. It reports false at the end of the part.
+// fill reads the next line. It returns false at the end of the part.
 func (l *leaf) fill() bool {
 	l.buf = append(l.buf[:0], l.held...)
 	l.held = l.held[:0]

@@ -10,19 +10,18 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Text returns what a message has for people to read, in UTF-8: its text parts that are no
-// attachments, one after the other. Of the versions in a multipart/alternative the first that is
-// text is taken. HTML loses its tags.
+// Text returns the readable text of a message in UTF-8: its text parts that are not attachments, one
+// after another. From a multipart/alternative it uses the first text part. HTML tags are removed.
 func Text(r io.Reader) io.Reader {
 	return &textReader{w: newWalker(r)}
 }
 
 type textReader struct {
 	w       *walker
-	part    io.Reader // the present one
-	shown   int       // the multipart/alternative of which a version was delivered
-	begun   bool      // something was delivered
-	lastEnd bool      // and ended in a line end
+	part    io.Reader // the current part
+	shown   int       // the multipart/alternative whose text was returned
+	begun   bool      // text was returned
+	lastEnd bool      // its last byte was a line feed
 	err     error
 }
 
@@ -77,8 +76,8 @@ func (p *Part) text() io.Reader {
 	return r
 }
 
-// toUTF8 converts from a charset. What is in an unknown one, or is not what it says it is, is taken
-// as UTF-8 as far as it is, and else as Windows-1252.
+// toUTF8 converts r from a charset. If the charset is ASCII, UTF-8 or unknown, bytes that are not
+// valid UTF-8 are read as Windows-1252.
 func toUTF8(name string, r io.Reader) io.Reader {
 	switch strings.ToLower(name) {
 	case "", "us-ascii", "ascii", "utf-8", "utf8":
@@ -90,7 +89,7 @@ func toUTF8(name string, r io.Reader) io.Reader {
 	return transform.NewReader(r, mixed{})
 }
 
-// mixed passes UTF-8 and takes other bytes as Windows-1252.
+// mixed copies UTF-8 and converts other bytes from Windows-1252.
 type mixed struct{ transform.NopResetter }
 
 // Transform implements transform.Transformer.
@@ -112,14 +111,14 @@ func (mixed) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) 
 	return nDst, nSrc, nil
 }
 
-// maxToken bounds one tag or run of text in HTML.
+// maxToken bounds one tag or run of text in HTML, in bytes.
 const maxToken = 1 << 20
 
-// plainReader is the text of an HTML document.
+// A plainReader reads the text of an HTML document.
 type plainReader struct {
 	z    *html.Tokenizer
 	out  []byte
-	skip string // the element whose content is not for people
+	skip string // the element whose content is skipped
 	err  error
 }
 

@@ -11,7 +11,7 @@ type wild struct {
 	name    string
 	message string
 	parts   []string // the decoded parts; nil: whatever comes
-	text    string   // what Text makes of it
+	text    string   // the result of Text
 }
 
 const (

@@ -10,10 +10,12 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// FromHeader returns what the header fields of an HTTP response say of base: its mirrors, in Link with
-// rel=duplicate; the Metalink documents about it, in Link with rel=describedby; and the digest of the
-// whole, in Digest (RFC 3230) or Repr-Digest (RFC 9530). Without a digest the links count for nothing
-// (RFC 6249, section 6): then, and without links, it returns nil. The first source is base itself.
+// FromHeader returns the file at base as described by the header fields of an HTTP response. Mirrors
+// come from Link with rel=duplicate, and Metalink documents from Link with rel=describedby. The digest
+// comes from Digest (RFC 3230) or Repr-Digest (RFC 9530).
+//
+// The first source is base itself. Without a digest, links are ignored (RFC 6249, section 6).
+// FromHeader returns nil if there is no digest or no link.
 func FromHeader(base uri.URI, header textproto.MIMEHeader) *File {
 	f := &File{Size: -1, Checksum: digest(header), Sources: []Source{{URL: base, Priority: 0}}}
 	if f.Checksum == "" {
@@ -70,8 +72,8 @@ func digest(header textproto.MIMEHeader) string {
 	return found
 }
 
-// linkValues yields the targets and parameters of a Link field (RFC 8288, section 3). Names of
-// parameters are in lower case; of several of one name the first counts.
+// linkValues yields the targets and parameters of a Link field (RFC 8288, section 3). Parameter names
+// are in lower case. If a parameter is repeated, the first one counts.
 func linkValues(line string) func(yield func(string, map[string]string) bool) {
 	return func(yield func(string, map[string]string) bool) {
 		for {
@@ -106,7 +108,7 @@ func linkValues(line string) func(yield func(string, map[string]string) bool) {
 	}
 }
 
-// linkValue returns the value of a parameter, a word or a quoted string, and what follows it.
+// linkValue returns the value of a parameter, a token or a quoted string, and the rest of s.
 func linkValue(s string) (value, rest string) {
 	if !strings.HasPrefix(s, `"`) {
 		end := strings.IndexAny(s, ";,")

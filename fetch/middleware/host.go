@@ -8,12 +8,12 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// PerHost lets at most n exchanges with one host go on at the same time; the others wait until a
-// body is closed. An exchange that a driver makes for another one, with the same host, does not
-// wait for that. URLs without a host are not limited. It panics if n is not positive.
+// PerHost limits the concurrent exchanges with one host to n. Further exchanges wait until a body is
+// closed. An exchange that a driver starts on behalf of another one with the same host does not
+// wait. URLs without a host are not limited. PerHost panics if n is not positive.
 //
-// A listing and a session count only until they are open: whoever reads a listing may retrieve its
-// members one by one as they come, and would wait for himself.
+// A listing or a session counts only until it is open. Otherwise, a caller that retrieves the
+// members of a listing while reading it would wait for itself.
 func PerHost(n int) driver.Middleware {
 	if n <= 0 {
 		panic("middleware: PerHost of none")
@@ -44,7 +44,7 @@ func PerHost(n int) driver.Middleware {
 	}
 }
 
-// heldKey marks the context of an exchange that has a slot of the host.
+// A heldKey marks the context of an exchange that has a slot of the host.
 type heldKey struct {
 	hosts *hosts
 	host  string
@@ -57,11 +57,10 @@ type hosts struct {
 	slots map[string]*slots
 }
 
-// slots are the places for the exchanges with one host. They are forgotten when nobody has or wants
-// one.
+// slots limits the exchanges with one host. It is dropped when no exchange has or waits for a slot.
 type slots struct {
-	taken chan struct{} // holds one for each exchange
-	users int           // exchanges that have or want a place
+	taken chan struct{} // holds one element for each exchange
+	users int           // exchanges that have or wait for a slot
 }
 
 func (h *hosts) acquire(ctx context.Context, host string) (release func(), err error) {

@@ -42,7 +42,7 @@ func (s *source) WriteTo(w io.Writer) (int64, error) {
 	return n, err
 }
 
-// A destination counts what it gets, and the largest piece of it.
+// A destination counts the bytes written to it, and records the largest write.
 type destination struct{ got, largest int64 }
 
 func (d *destination) count(n int64) { d.got, d.largest = d.got+n, max(d.largest, n) }
@@ -61,7 +61,7 @@ func (d *drawingDestination) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// What a driver writes, instead of being read, keeps to the rate as well.
+// Bodies that are copied with WriteTo are limited too.
 func TestRateLimitOfWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	const rate, size = 8000, 20_000
@@ -125,7 +125,7 @@ func TestRateLimitOfWhatIsWrittenEndsWithContext(t *testing.T) {
 	}
 }
 
-// A countingFile counts how often the kernel is asked to fill it, and what is written to it instead.
+// A countingFile counts the calls of ReadFrom and the bytes that are written instead.
 type countingFile struct {
 	*os.File
 	asked   int

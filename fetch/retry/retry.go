@@ -1,7 +1,8 @@
-// Package retry decides whether a failed attempt is repeated, and after which pause: with
-// exponential backoff, jitter and the time that a server asks for.
+// Package retry decides whether to repeat a failed attempt and how long to wait before it:
+// exponential backoff with jitter, and the pause that a server asks for.
 //
-// A [Policy] knows no protocol. Its Transient function says which errors may pass.
+// A [Policy] does not depend on a protocol. Its Transient function decides which errors are
+// transient.
 package retry
 
 import (
@@ -11,41 +12,41 @@ import (
 	"time"
 )
 
-// A Policy says how often and when to retry. For its zero fields, the package that takes it has
-// defaults (see [Policy.Or]).
+// A Policy configures how often and when to retry. Packages that use a Policy have defaults for its
+// zero fields (see [Policy.Or]).
 type Policy struct {
-	// Tries is the number of consecutive attempts that may fail before the failure is final; less
-	// than 0 means that there is no limit. An attempt that makes progress starts the count over.
+	// Tries is the number of consecutive failures after which a failure is final. A negative value
+	// means no limit. Progress resets the count.
 	Tries int
-	// Wait bounds the pause after the first failure. The bound doubles with each further failure, up
+	// Wait is the maximum pause after the first failure. It doubles with each further failure, up
 	// to MaxWait.
 	Wait    time.Duration
 	MaxWait time.Duration
-	// Jitter says which part of a pause is random.
+	// Jitter is the random part of each pause.
 	Jitter Jitter
-	// MaxRetryAfter is the longest pause that a server may ask for; less than 0 means that there is
-	// no limit. If a server asks for more, the failure is final.
+	// MaxRetryAfter is the longest pause that a server may ask for. If a server asks for a longer
+	// one, the failure is final. A negative value means no limit.
 	MaxRetryAfter time.Duration
 	// Transient reports whether the same attempt may succeed later, and how long the server asked
-	// to wait before that; 0 if it did not.
+	// to wait; 0 if it did not.
 	Transient func(err error) (after time.Duration, ok bool)
 	// Report, if not nil, is called before each pause with the number of consecutive failures, the
 	// pause and the error.
 	Report func(failed int, pause time.Duration, err error)
 }
 
-// Jitter says which part of a pause is random, so that the clients of a server do not all return
-// at once.
+// Jitter is the random part of a pause. It keeps the clients of a server from returning all at the
+// same time.
 type Jitter uint8
 
-// The parts of a pause that are random.
+// The values of Jitter.
 const (
-	FullJitter Jitter = iota // all of it
-	HalfJitter               // up to a half of it
+	FullJitter Jitter = iota // the whole pause
+	HalfJitter               // up to half of the pause
 	NoJitter
 )
 
-// Or returns p with the fields of defaults in place of zero ones.
+// Or returns p with its zero fields replaced by those of defaults.
 func (p Policy) Or(defaults Policy) Policy {
 	p.Tries = cmp.Or(p.Tries, defaults.Tries)
 	p.Wait = cmp.Or(max(p.Wait, 0), defaults.Wait)
@@ -61,9 +62,9 @@ func (p Policy) Or(defaults Policy) Policy {
 	return p
 }
 
-// Next returns the pause before the next attempt after failed consecutive failures, the last of
-// which is err. If there is to be none, again is false. The pause is then 0, or what the server asks
-// for if that alone is too long.
+// Next returns the pause before the next attempt, given the number of consecutive failures and the
+// last error. Again is false if there must not be another attempt. Pause is then 0, or the pause
+// that the server asked for if it exceeds MaxRetryAfter.
 func (p *Policy) Next(failed int, err error) (pause time.Duration, again bool) {
 	after, ok := p.Transient(err)
 	switch {
@@ -75,8 +76,8 @@ func (p *Policy) Next(failed int, err error) (pause time.Duration, again bool) {
 	return p.Pause(failed, after, rand.N[time.Duration]), true
 }
 
-// Pause returns how long to wait after failed consecutive failures if the server asked for after,
-// of which no more than MaxRetryAfter counts. Random returns a number from 0 to below its argument.
+// Pause returns the pause after failed consecutive failures if the server asked for after, which is
+// limited by MaxRetryAfter. Random returns a number in [0, n) for an argument n.
 func (p *Policy) Pause(failed int, after time.Duration, random func(time.Duration) time.Duration) time.Duration {
 	if p.MaxRetryAfter > 0 {
 		after = min(after, p.MaxRetryAfter)
@@ -91,8 +92,8 @@ func (p *Policy) Pause(failed int, after time.Duration, random func(time.Duratio
 	return max(bound, after)
 }
 
-// bound returns the longest pause after failed failures if the server asks for none; 0 if nothing
-// has failed.
+// bound returns the maximum pause after failed failures if the server did not ask for one; 0 if
+// failed is 0.
 func (p *Policy) bound(failed int) time.Duration {
 	if failed < 1 {
 		return 0
@@ -107,7 +108,7 @@ func (p *Policy) bound(failed int) time.Duration {
 	return min(bound, p.MaxWait)
 }
 
-// Sleep pauses. If ctx ends first, it returns the cause.
+// Sleep waits for pause. If ctx ends first, Sleep returns its cause.
 func Sleep(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
