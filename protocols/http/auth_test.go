@@ -21,7 +21,8 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// A guard asks for a login, and remembers what it got. The right one is "me" with password "pa:ss".
+// A guard requests a login and records the logins received. The right one is "me" with password
+// "pa:ss".
 type guard struct {
 	challenge []string
 	check     func(r *http.Request, answer string) bool
@@ -108,7 +109,7 @@ func digestGuard(algorithm string, newHash func() hash.Hash, qop bool) *guard {
 	return g
 }
 
-// provide answers each challenge with the next of some passwords, and records the challenges.
+// provide responds to each challenge with the next password, and records the challenges.
 func provide(got *[]fetch.Challenge, passwords ...string) fetch.Credentials {
 	return fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 		*got = append(*got, ch)
@@ -192,7 +193,7 @@ func TestSecondAttempt(t *testing.T) {
 	}
 }
 
-// TestAttemptsAreBounded has a server that no login satisfies, and one whose nonce is always stale.
+// TestAttemptsAreBounded has a server that accepts no login, and one whose nonce is always stale.
 func TestAttemptsAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, challenge := range map[string]string{
@@ -211,7 +212,8 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-// TestLoginThatWasRevoked asks again once a known login is refused.
+// TestLoginThatWasRevoked checks that credentials are requested again when a cached login is
+// refused.
 func TestLoginThatWasRevoked(t *testing.T) {
 	t.Parallel()
 	var asked []fetch.Challenge
@@ -234,7 +236,7 @@ func TestNonceExpires(t *testing.T) {
 	t.Run("and the server does not say so", func(t *testing.T) { testNonceExpires(t, "", 2) })
 }
 
-// testNonceExpires wants the provider to be asked so many times in two requests.
+// testNonceExpires expects a number of calls of the provider in two requests.
 func testNonceExpires(t *testing.T, stale string, want int) {
 	g := digestGuard("MD5", md5.New, true)
 	inner := g.check
@@ -273,7 +275,7 @@ func TestUnknownSchemeOfAuthentication(t *testing.T) {
 	}
 }
 
-// TestOwnAuthorization leaves what the caller set alone.
+// TestOwnAuthorization checks that the caller's field is not changed.
 func TestOwnAuthorization(t *testing.T) {
 	t.Parallel()
 	g := basicGuard()
@@ -284,7 +286,7 @@ func TestOwnAuthorization(t *testing.T) {
 	}
 }
 
-// through makes a client whose requests a proxy relays.
+// through returns a client that uses a proxy.
 func through(t testing.TB, proxy string, o *fetch.Options, more ...fetch.Loader) *fetch.Client {
 	t.Helper()
 	p := uri.MustParse(proxy)
@@ -360,7 +362,7 @@ func TestProxyAuthentication(t *testing.T) {
 	}
 }
 
-// TestProxyAndServerAsk lets both want a login.
+// TestProxyAndServerAsk has a proxy and a server that both request a login.
 func TestProxyAndServerAsk(t *testing.T) {
 	t.Parallel()
 	server, proxy := basicGuard(), digestGuard("MD5", md5.New, true)

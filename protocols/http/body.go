@@ -14,23 +14,23 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// copyBuffer is larger than readBuffer, so that it is filled from the connection without a copy in
-// between.
+// copyBuffer is larger than readBuffer, so that it is filled from the connection without another
+// copy.
 const copyBuffer = 256 << 10
 
-// smallBuffer is enough for content that is known to fit into it. Many files that come at once would
-// else take a large buffer each.
+// smallBuffer is used for bodies that are known to fit. A large buffer for each of many small files
+// would waste memory.
 const smallBuffer = 16 << 10
 
-// A responseBody is the content as it was sent. It fails when the exchange's context ends, and if
-// nothing comes for the idle time.
+// A responseBody is a body as transferred, before decoding. Reads fail when the context of the
+// exchange is done, or if nothing is received for the idle timeout.
 type responseBody struct {
 	driver   *opener
-	closings int64 // of the driver, when the body began
+	closings int64 // value of opener.closings when the body began
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	src      io.ReadCloser
-	plain    *plainConn // what src reads from, if it can be diverted; else nil
+	plain    *plainConn // the connection below src, if reads can be diverted; else nil
 	http2    bool
 	small    bool // it fits into smallBuffer
 	idle     time.Duration
@@ -54,7 +54,7 @@ func newBody(ex *exchange) *responseBody {
 	return b
 }
 
-// starve ends a body of which nothing came for the idle time.
+// starve cancels a body that has received nothing for the idle timeout.
 func (b *responseBody) starve() {
 	b.cancel(&driver.Error{Code: driver.ErrNetwork, Retry: true, Err: fmt.Errorf("nothing received for %v", b.idle)})
 }
@@ -73,7 +73,7 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ended returns what an error of net/http means for the caller.
+// ended translates an error of net/http and notes a failure.
 func (b *responseBody) ended(err error) error {
 	if err = b.explain(err); err != io.EOF {
 		err = b.once(err)
@@ -87,7 +87,7 @@ var (
 	smallBuffers = sync.Pool{New: func() any { return new([smallBuffer]byte) }}
 )
 
-// WriteTo copies in large pieces, or lets the kernel do it.
+// WriteTo implements io.WriterTo. It copies in large pieces, or splices in the kernel.
 func (b *responseBody) WriteTo(w io.Writer) (int64, error) {
 	if _, file := w.(io.ReaderFrom); file && b.plain != nil {
 		return b.splice(w)
@@ -106,9 +106,9 @@ func (b *responseBody) copyTo(w io.Writer, buf []byte) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{b}, buf)
 }
 
-// explain classifies what net/http says of a broken body.
+// explain classifies an error of net/http in a body.
 func (b *responseBody) explain(err error) error {
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) { // what follows would cost every body two allocations
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) { // the code below would cost every body two allocations
 		return err
 	}
 	var (
@@ -120,7 +120,7 @@ func (b *responseBody) explain(err error) error {
 		return context.Cause(b.ctx)
 	case b.closed.Load(): // by another goroutine
 		return fmt.Errorf("%w: %w", context.Canceled, err)
-	case errors.As(err, &own): // from HTTP/3, which knows
+	case errors.As(err, &own): // from HTTP/3, which classifies its errors
 		return err
 	case isTrailer(err):
 		return io.EOF
@@ -133,8 +133,8 @@ func (b *responseBody) explain(err error) error {
 	return &driver.Error{Code: driver.ErrProtocol, Retry: true, Err: err}
 }
 
-// isTrailer reports whether err is about a malformed trailer, such as one with lines without CR.
-// The content is complete then, as the last chunk has come.
+// isTrailer reports whether err is about a malformed trailer, for example with lines that end
+// without CR. The body is complete then, because the last chunk was received.
 func isTrailer(err error) bool {
 	var malformed textproto.ProtocolError
 	return errors.As(err, &malformed) || err.Error() == "http: suspiciously long trailer after chunked body"

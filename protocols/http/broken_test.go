@@ -16,7 +16,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestBrokenServers gives answers that are wrong, cut off or endless.
+// TestBrokenServers has responses that are malformed, truncated or endless.
 func TestBrokenServers(t *testing.T) {
 	t.Parallel()
 	const ok = "HTTP/1.1 200 OK\r\n"
@@ -63,7 +63,7 @@ func TestBrokenServers(t *testing.T) {
 	}
 }
 
-// TestOddServers gives answers that break a rule, but whose content nobody can mistake.
+// TestOddServers has responses that break a rule without being ambiguous.
 func TestOddServers(t *testing.T) {
 	t.Parallel()
 	const ok, chunked = "HTTP/1.1 200 OK\r\n", "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n"
@@ -86,7 +86,7 @@ func TestOddServers(t *testing.T) {
 	}
 }
 
-// TestEndByClose knows that it does not know the end.
+// TestEndByClose checks the framing of close-delimited bodies.
 func TestEndByClose(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"HTTP/1.0", "HTTP/1.1"} {
@@ -104,7 +104,7 @@ func TestEndByClose(t *testing.T) {
 	}
 }
 
-// TestSilence waits for a server that says nothing more, or nothing at all.
+// TestSilence has servers that become silent.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	const short = 50 * time.Millisecond
@@ -134,7 +134,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestReplyLongerThanIdle waits for an answer as long as Reply allows.
+// TestReplyLongerThanIdle checks that the reply timeout applies before a response.
 func TestReplyLongerThanIdle(t *testing.T) {
 	t.Parallel()
 	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -150,10 +150,10 @@ func TestReplyLongerThanIdle(t *testing.T) {
 	drive.Gets(t, c, u, "late")
 }
 
-// TestSlowReader lets a reader pause longer than the idle time, which is the server's to keep, not
-// the reader's.
-func TestSlowReader(t *testing.T) { // not beside others, which take the time that it measures
-	const size = 8 << 20 // more than all buffers hold
+// TestSlowReader has a reader that pauses for longer than the idle timeout, which only applies to
+// the server.
+func TestSlowReader(t *testing.T) { // not parallel, because it measures time
+	const size = 8 << 20 // exceeds all buffers
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, size)) })
 	for _, proto := range []string{"http/1.1", "h2"} {
 		t.Run(proto, func(t *testing.T) {

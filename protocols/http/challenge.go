@@ -8,15 +8,15 @@ import (
 	"github.com/urlget/urlget/internal/quoted"
 )
 
-// A challenge is one of those in a WWW-Authenticate or Proxy-Authenticate field (RFC 9110, section
+// A challenge is one challenge of a WWW-Authenticate or Proxy-Authenticate field (RFC 9110, section
 // 11.6.1).
 type challenge struct {
 	scheme string            // lower case
 	params map[string]string // by lower-case name
 }
 
-// parseChallenges reads the challenges of all fields of one name. What is malformed is left out,
-// with what follows it in its field.
+// parseChallenges reads the challenges in all fields of one name. A malformed challenge is skipped,
+// with the rest of its field.
 func parseChallenges(fields []string) []challenge {
 	var all []challenge
 	for _, f := range fields {
@@ -28,14 +28,14 @@ func parseChallenges(fields []string) []challenge {
 	return all
 }
 
-// A challengeParser parses a field. Commas divide challenges as well as their parameters, so a name
-// begins a parameter only if "=" follows it.
+// A challengeParser parses a field. Commas separate challenges as well as parameters, so a name is
+// a parameter only if "=" follows it.
 type challengeParser struct {
 	rest  string
 	found challenge
 }
 
-// next reads one challenge: a scheme, and either parameters or one opaque value, which is skipped.
+// next reads one challenge: a scheme, and either parameters or a token68, which is skipped.
 func (p *challengeParser) next() bool {
 	p.skip(" \t,")
 	scheme := p.token()
@@ -50,7 +50,7 @@ func (p *challengeParser) next() bool {
 		name := p.token()
 		p.skip(" \t")
 		if name == "" || !strings.HasPrefix(p.rest, "=") {
-			p.rest = before // of the next challenge, or malformed
+			p.rest = before // the next challenge, or malformed
 			return true
 		}
 		p.rest = p.rest[1:]
@@ -66,8 +66,7 @@ func (p *challengeParser) next() bool {
 
 func (p *challengeParser) skip(set string) { p.rest = strings.TrimLeft(p.rest, set) }
 
-// skipOpaque skips a token68, the value without a name that some schemes have in place of
-// parameters.
+// skipOpaque skips a token68, the unnamed value that some schemes have instead of parameters.
 func (p *challengeParser) skipOpaque() {
 	value, rest, _ := strings.Cut(p.rest, ",")
 	value = strings.TrimRight(strings.Trim(value, " \t"), "=")

@@ -15,8 +15,8 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestBodyOutlivesClient reads a body of a client that is closed, and sees the connection go when
-// the body does.
+// TestBodyOutlivesClient reads a body after the client is closed. The connection ends with the
+// body.
 func TestBodyOutlivesClient(t *testing.T) {
 	t.Parallel()
 	for _, http2 := range []bool{false, true} {
@@ -56,7 +56,7 @@ func TestBodyOutlivesClient(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsAreBounded has many connections to one host at once, and keeps few of them.
+// TestIdleConnectionsAreBounded opens many connections to one host and checks that few are kept.
 func TestIdleConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const at, kept = 20, 16
@@ -65,7 +65,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	closed := make(chan struct{}, at)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		here.Done()
-		here.Wait() // so that each has a connection of its own
+		here.Wait() // so that each uses its own connection
 	}))
 	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateClosed {
@@ -94,7 +94,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// A readConn tells when it is read from.
+// A readConn reports reads.
 type readConn struct {
 	net.Conn
 	reads chan struct{}
@@ -105,8 +105,8 @@ func (c *readConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// TestClosedBodiesAreInterrupted closes bodies while another goroutine reads them: that is no failure
-// of the network, after which another try would help.
+// TestClosedBodiesAreInterrupted closes bodies while another goroutine reads them. That is not a
+// network failure, for which another try would help.
 func TestClosedBodiesAreInterrupted(t *testing.T) {
 	t.Parallel()
 	const ok = "HTTP/1.1 200 OK\r\n"

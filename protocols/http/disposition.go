@@ -7,11 +7,11 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// suggestedName returns the file name that a Content-Disposition proposes, as one safe path
-// element, or "" (RFC 6266).
+// suggestedName returns the file name in a Content-Disposition field as one safe path element, or
+// "" if there is none (RFC 6266).
 func suggestedName(disposition string) string { return driver.SafeName(filename(disposition)) }
 
-// filename reads the name: "filename*", which mime decodes (RFC 8187), before "filename".
+// filename returns the parameter "filename*", which mime decodes (RFC 8187), or else "filename".
 func filename(disposition string) string {
 	if disposition == "" {
 		return ""
@@ -27,7 +27,7 @@ func filename(disposition string) string {
 	return name
 }
 
-// fromLatin1 returns s, in ISO 8859-1, in UTF-8.
+// fromLatin1 converts s from ISO 8859-1 to UTF-8.
 func fromLatin1(s string) string {
 	runes := make([]rune, len(s))
 	for i := range len(s) {

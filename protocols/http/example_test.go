@@ -15,7 +15,7 @@ import (
 	opener "github.com/urlget/urlget/protocols/http"
 )
 
-// Content that was compressed for the way is what it was before.
+// Compressed content is decoded.
 func ExampleWith() {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")

@@ -14,8 +14,8 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestTLSClosedWithoutFarewell cuts TLS connections where a body may end. Only a body that has an
-// end of its own is then complete (RFC 9112, section 9.8).
+// TestTLSClosedWithoutFarewell ends TLS connections at the end of a body. Only a self-delimited
+// body is then complete (RFC 9112, section 9.8).
 func TestTLSClosedWithoutFarewell(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

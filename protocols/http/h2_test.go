@@ -15,14 +15,14 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// A peer is one connection of a server that speaks frames.
+// A peer is one connection of a server that sends frames.
 type peer struct {
 	*http2.Framer
 	conn net.Conn
 	n    int64 // of the connection, from 1
 }
 
-// header sends the head of an answer on a stream.
+// header sends the head of a response on a stream.
 func (p *peer) header(stream uint32, end bool, fields ...string) error {
 	return p.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block(fields...), EndHeaders: true, EndStream: end})
 }
@@ -37,8 +37,8 @@ func block(fields ...string) []byte {
 	return b.Bytes()
 }
 
-// frames starts a server of HTTP/2 that calls serve for each request that begins, with its stream.
-// A connection ends when serve returns false or the client goes.
+// frames starts an HTTP/2 server that calls serve for each new stream. A connection ends when serve
+// returns false or the client closes it.
 func frames(t testing.TB, serve func(p *peer, stream uint32) bool) (rawURL string, o *fetch.Options, conns *atomic.Int64) {
 	t.Helper()
 	serverTLS, clientTLS := servers.Certificate()

@@ -7,7 +7,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A server with ever new realms does not fill the memory of logins.
+// TestLoginsAreBounded has a server that invents realms, which must not fill the cache.
 func TestLoginsAreBounded(t *testing.T) {
 	t.Parallel()
 	var s logins

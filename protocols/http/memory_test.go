@@ -18,7 +18,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// peak calls f and returns how far the live heap grew meanwhile.
+// peak calls f and returns how far the live heap grew.
 func peak(f func()) uint64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	var m runtime.MemStats
@@ -43,8 +43,8 @@ func peak(f func()) uint64 {
 	}
 }
 
-// TestMemory has servers that send as much as they can where a client must keep what comes. It
-// measures the heap, of the servers too, so it runs alone.
+// TestMemory has servers that send as much as they can where a client must buffer. It measures the
+// heap, including that of the servers, so it is not parallel.
 func TestMemory(t *testing.T) {
 	const most = 64 << 20
 	field := "X-Y: " + strings.Repeat("y", 4000) + "\r\n"
@@ -74,8 +74,8 @@ func TestMemory(t *testing.T) {
 	coded := func(coding string, content []byte) func(testing.TB) (string, *fetch.Options) {
 		return func(t testing.TB) (string, *fetch.Options) { return serveCoded(t, coding, content), &fetch.Options{} }
 	}
-	entry := block("x-long", strings.Repeat("y", 4000))  // which also goes into the table
-	reference := bytes.Repeat([]byte{0x80 | 62}, 15<<10) // to that entry, again and again
+	entry := block("x-long", strings.Repeat("y", 4000))  // is added to the table
+	reference := bytes.Repeat([]byte{0x80 | 62}, 15<<10) // repeated references to that entry
 	zeros := make([]byte, 1<<20)
 	brotliBomb := func(w io.Writer) io.WriteCloser {
 		return brotli.NewWriterOptions(w, brotli.WriterOptions{Quality: 2, LGWin: 24})

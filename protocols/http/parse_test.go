@@ -113,7 +113,7 @@ func FuzzParseContentRange(f *testing.F) {
 	})
 }
 
-// The secrets of a head are masked however it is divided.
+// TestMasker checks that the secrets of a head are masked at any division into pieces.
 func TestMasker(t *testing.T) {
 	t.Parallel()
 	const (

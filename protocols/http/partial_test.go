@@ -16,8 +16,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestPartialContent gives the answers to a request for five bytes from offset 10, honest ones and
-// others.
+// TestPartialContent has valid and invalid responses to a request for five bytes at offset 10.
 func TestPartialContent(t *testing.T) {
 	t.Parallel()
 	part := func(fields ...string) string {
@@ -74,7 +73,7 @@ func TestPartialContent(t *testing.T) {
 	}
 }
 
-// TestTheLastBytes asks for the end of a resource, of honest servers and of others.
+// TestTheLastBytes requests the end of a resource from valid and invalid servers.
 func TestTheLastBytes(t *testing.T) {
 	t.Parallel()
 	const part = "HTTP/1.1 206 Partial Content\r\n"
@@ -100,7 +99,7 @@ func TestTheLastBytes(t *testing.T) {
 	}
 }
 
-// TestSeveralRanges asks for three parts. What comes is as the server likes, but of these parts.
+// TestSeveralRanges requests three ranges. Servers may merge or omit them.
 func TestSeveralRanges(t *testing.T) {
 	t.Parallel()
 	const part = "HTTP/1.1 206 Partial Content\r\n"
@@ -144,7 +143,7 @@ func TestPartWithoutRange(t *testing.T) {
 	drive.Fails(t, newClient(t, nil, urlhttp.Options{}), u, fetch.ErrProtocol)
 }
 
-// TestResume continues a transfer of a resource that stays, and of one that changes.
+// TestResume resumes the transfer of an unchanged and of a changed resource.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	content := "0123456789"

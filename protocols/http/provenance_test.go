@@ -17,7 +17,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// A claimedConn says that its peer is at another address.
+// A claimedConn reports another address of its peer.
 type claimedConn struct {
 	net.Conn
 	peer net.Addr
@@ -26,8 +26,8 @@ type claimedConn struct {
 func (c claimedConn) RemoteAddr() net.Addr { return c.peer }
 
 // TestAPublicPageStaysPublic has a host with a public web server and, on another port, a private
-// one, as somebody can make who runs a name server. The user's own visit to the private one does
-// not open it to what the public one says, whether its connection is new or was kept.
+// one, as the operator of a name server can arrange. The user's own request to the private one does
+// not make it accessible from the public page, with new or reused connections.
 func TestAPublicPageStaysPublic(t *testing.T) {
 	t.Parallel()
 	for _, proto := range []string{"", "http/1.1", "h2"} {
@@ -70,11 +70,11 @@ func TestAPublicPageStaysPublic(t *testing.T) {
 			}
 			c := newClient(t, o, urlhttp.Options{})
 			page := scheme + "://" + host + "/"
-			for _, u := range []string{page, inner, page} { // the first connection is kept for the third
+			for _, u := range []string{page, inner, page} { // the third request reuses the first connection
 				drive.MustGet(t, c, u)
 			}
-			drive.Fails(t, c, page+"lead", fetch.ErrPolicy) // the public page led to
-			// So it is for what a caller found on the page.
+			drive.Fails(t, c, page+"lead", fetch.ErrPolicy) // the link is on the public page
+			// The same applies to links that the caller found on the page.
 			req := &fetch.Request{URL: uri.MustParse(inner), From: uri.MustParse(page)}
 			if body, _, err := drive.Do(t, c, req); fetch.CodeOf(err) != fetch.ErrPolicy {
 				t.Errorf("a link on the public page led to %q, %v", body, err)
@@ -87,9 +87,8 @@ func TestAPublicPageStaysPublic(t *testing.T) {
 	}
 }
 
-// TestLoginsAreForWhatTheUserNamed has a page of another origin lead to a server that knows the
-// user: the login that the user's own visit used is not for it, nor for where that leads within the
-// server.
+// TestLoginsAreForWhatTheUserNamed has a page of another origin that leads to a server with a
+// cached login. The login is used neither for it nor for its redirects within the server.
 func TestLoginsAreForWhatTheUserNamed(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -110,7 +109,7 @@ func TestLoginsAreForWhatTheUserNamed(t *testing.T) {
 		w.Header().Set("Location", vault+r.URL.Path)
 		w.WriteHeader(http.StatusFound)
 	})
-	// As netrc does.
+	// Credentials as netrc provides them.
 	own := fetch.CredentialsFunc(func(_ context.Context, ch fetch.Challenge) (fetch.Credential, error) {
 		if ch.Attempt > 1 || !ch.From.IsZero() && ch.From.Origin() != ch.URL.Origin() {
 			return fetch.Credential{}, fetch.ErrAuth
@@ -139,7 +138,8 @@ func TestLoginsAreForWhatTheUserNamed(t *testing.T) {
 	}
 }
 
-// TestTheHostFieldStaysWithItsOrigin sends a field that names an inner host, and is led elsewhere.
+// TestTheHostFieldStaysWithItsOrigin sends a Host field with an inner host and is redirected to
+// another origin.
 func TestTheHostFieldStaysWithItsOrigin(t *testing.T) {
 	t.Parallel()
 	var got []string

@@ -51,7 +51,7 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// mustNotOpen registers a scheme that no redirect may lead to.
+// mustNotOpen registers a scheme that redirects must not reach.
 func mustNotOpen(t testing.TB, scheme string, port uint16, ops ...fetch.Op) fetch.Loader {
 	return func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: scheme, Port: port, Ops: ops,
@@ -98,7 +98,7 @@ func TestRedirectLoop(t *testing.T) {
 	}
 }
 
-// TestRedirectKeepsSecretsHome looks at what another origin gets.
+// TestRedirectKeepsSecretsHome checks the fields that another origin receives.
 func TestRedirectKeepsSecretsHome(t *testing.T) {
 	t.Parallel()
 	var got http.Header

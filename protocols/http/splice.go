@@ -12,36 +12,36 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// Net/http reads content into a buffer of the caller's. Where that is to be written to a file, the
-// bytes need not pass through this process: a read of that very buffer lets the kernel move them
-// from the connection to the file, and says how many there were. The buffer stays as it was.
+// Net/http reads a body into a buffer of the caller. If the bytes go to a file, they need not pass
+// through this process. A read into the stand-in buffer makes the kernel move the bytes from the
+// connection to the file and returns their number. The buffer is not changed.
 
 const (
-	// spliceLeast is the smallest content for which it pays, in bytes.
+	// spliceLeast is the smallest body that is spliced, in bytes.
 	spliceLeast = 256 << 10
-	// spliceMost is how much one read moves. It exceeds readBuffer, or net/http would use a buffer
-	// of its own.
+	// spliceMost is the size of one read. It exceeds readBuffer; otherwise net/http would use a
+	// buffer of its own.
 	spliceMost = 1 << 20
 )
 
-// standIns are the buffers that are read into only in name.
+// standIns holds stand-in buffers. Reads into them are diverted.
 var standIns = sync.Pool{New: func() any { return new([spliceMost]byte) }}
 
-// A diversion is where the bytes go that are read into the stand-in.
+// A diversion is the destination of bytes that are read into the stand-in.
 type diversion struct {
 	standIn *[spliceMost]byte
 	w       io.Writer
 	moved   int64
 }
 
-// A plainConn is a connection without TLS, of which a body may divert what it reads.
+// A plainConn is a connection without TLS whose reads can be diverted.
 type plainConn struct {
 	*driver.Conn
 	to atomic.Pointer[diversion]
 }
 
-// Read implements net.Conn. Net/http also reads ahead for the next answer, in another goroutine,
-// but into a buffer of its own.
+// Read implements net.Conn. Net/http also reads ahead for the next response in another goroutine,
+// but into its own buffer.
 func (c *plainConn) Read(p []byte) (int, error) {
 	d := c.to.Load()
 	if d == nil || len(p) == 0 || &p[0] != &d.standIn[0] {
@@ -52,7 +52,7 @@ func (c *plainConn) Read(p []byte) (int, error) {
 	return int(n), err
 }
 
-// connOf returns the connection that net/http has; nil if a caller's transport made it.
+// connOf returns the connection below c. It is nil if a caller's transport made it.
 func connOf(c net.Conn) *driver.Conn {
 	if plain, ok := c.(*plainConn); ok {
 		return plain.Conn
@@ -60,7 +60,7 @@ func connOf(c net.Conn) *driver.Conn {
 	return driver.ConnOf(c)
 }
 
-// splice writes the rest of the body to w, by diversion of what comes from the connection.
+// splice writes the rest of the body to w by diverting reads of the connection.
 func (b *responseBody) splice(w io.Writer) (int64, error) {
 	c := b.plain
 	c.SetIdle(b.idle) // until the connection serves another request
@@ -74,7 +74,7 @@ func (b *responseBody) splice(w io.Writer) (int64, error) {
 		n, err := b.src.Read(d.standIn[:])
 		if d.moved > before {
 			written += int64(n)
-		} else if n > 0 { // net/http had it already
+		} else if n > 0 { // buffered by net/http
 			m, werr := w.Write(d.standIn[:n])
 			if written += int64(m); werr != nil {
 				return written, werr
@@ -85,7 +85,7 @@ func (b *responseBody) splice(w io.Writer) (int64, error) {
 		}
 		if local := (*fs.PathError)(nil); errors.As(err, &local) {
 			b.failed = true
-			return written, err // of the file
+			return written, err // about the file
 		}
 		if err = b.ended(err); err == io.EOF {
 			err = nil
@@ -94,7 +94,7 @@ func (b *responseBody) splice(w io.Writer) (int64, error) {
 	}
 }
 
-// idleOfConn returns the idle time of connections: it must not cut short the wait for a reply. 0
+// idleOfConn returns the idle timeout of connections. It is not shorter than the reply timeout. 0
 // means none.
 func idleOfConn(t driver.Timeouts) time.Duration {
 	if t.Reply == 0 {

@@ -13,14 +13,13 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// TestUploadsThatStandStillEnd: a server that answers pings, and gives no room for the body, keeps the
-// connection from being idle. One that gives room now and then is waited for, as is what the body comes
-// from.
+// TestUploadsThatStandStillEnd has a server that responds to pings without opening the window, so
+// that the connection is not idle. Slow progress and a slow source of the body are not errors.
 func TestUploadsThatStandStillEnd(t *testing.T) {
 	t.Parallel()
 	const (
 		idle  = 2 * time.Second
-		room  = 64<<10 - 1 // that the client begins with
+		room  = 64<<10 - 1 // initial window of the client
 		more  = 16 << 10
 		times = 15
 	)

@@ -14,7 +14,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// drip writes pieces again and again until the connection ends.
+// drip writes pieces repeatedly until the connection ends.
 func drip(w io.Writer, every time.Duration, pieces ...string) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -28,8 +28,8 @@ func drip(w io.Writer, every time.Duration, pieces ...string) {
 	}
 }
 
-// TestWaitsEnd has servers that are never silent and never done. None of them may hold a client for
-// longer than a few times the limit.
+// TestWaitsEnd has servers that are never silent and never finish. Each wait must end after a small
+// multiple of the limit.
 func TestWaitsEnd(t *testing.T) {
 	t.Parallel()
 	const (
@@ -160,7 +160,7 @@ func TestWaitsEnd(t *testing.T) {
 	}
 }
 
-// TestProgressIsNoSilence reads a body that comes slowly, but steadily.
+// TestProgressIsNoSilence reads a body that arrives slowly but steadily.
 func TestProgressIsNoSilence(t *testing.T) {
 	t.Parallel()
 	u := answering(t, func(conn net.Conn) {
@@ -176,8 +176,7 @@ func TestProgressIsNoSilence(t *testing.T) {
 	drive.Gets(t, c, u, strings.Repeat("x", 25))
 }
 
-// TestServersThatLetGo counts the connections that a server can make a client open by letting go of
-// each.
+// TestServersThatLetGo counts the connections that a client opens to a server that closes each.
 func TestServersThatLetGo(t *testing.T) {
 	t.Parallel()
 	rawURL, o, conns := frames(t, func(p *peer, _ uint32) bool {
@@ -192,7 +191,7 @@ func TestServersThatLetGo(t *testing.T) {
 		t.Errorf("%d connections for one request", n)
 	}
 
-	// One that goes in order is no failure.
+	// A regular GOAWAY is not an error.
 	rawURL, o, _ = frames(t, func(p *peer, stream uint32) bool {
 		if p.n == 1 {
 			p.WriteGoAway(0, http2.ErrCodeNo, nil)
@@ -202,5 +201,5 @@ func TestServersThatLetGo(t *testing.T) {
 		p.WriteData(stream, true, []byte("here"))
 		return true
 	})
-	drive.Gets(t, newClient(t, o, urlhttp.Options{}), rawURL, "here") // after one farewell
+	drive.Gets(t, newClient(t, o, urlhttp.Options{}), rawURL, "here") // after one GOAWAY
 }

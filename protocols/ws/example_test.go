@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/protocols/ws"
 )
 
-// What a server sends until it closes the session.
+// A session until the server closes it.
 func Example() {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(w, r, nil)

@@ -68,7 +68,7 @@ func FuzzParseAltSvc(f *testing.F) {
 	})
 }
 
-// TestServices follows what an origin says and what happens, minute by minute.
+// TestServices follows the state of an origin minute by minute.
 func TestServices(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
@@ -77,7 +77,7 @@ func TestServices(t *testing.T) {
 	o := origin{"www.example", "443"}
 	for _, tt := range []struct {
 		after time.Duration
-		field string // "" if nothing is said
+		field string // "" if the field is missing
 		age   string
 		fail  string
 		want  string // "" for TCP
@@ -118,7 +118,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestServicesAreBounded in what hostile servers can make of them.
+// TestServicesAreBounded limits the state that hostile servers can create.
 func TestServicesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newServices()

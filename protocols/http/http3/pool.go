@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// idleTime is how long a connection is kept that serves no request.
+// idleTime is how long an idle connection is kept.
 const idleTime = time.Minute
 
-// A connKey names what a connection may be used for.
+// A connKey identifies the requests that may share a connection.
 type connKey struct {
 	scope  string // see driver.Env.Scope
 	origin origin
-	addr   string // of the server that is asked, "host:port"
+	addr   string // of the server, "host:port"
 }
 
-// A pool keeps one connection for each key. Many requests may share it.
+// A pool keeps one connection per key. Many requests may share it.
 type pool struct {
 	mu      sync.Mutex
 	entries map[connKey]*entry
 }
 
-// An entry is a connection, or the attempt to make one.
+// An entry is a connection, or an attempt to connect.
 type entry struct {
 	ready  chan struct{} // closed when the attempt has ended
-	conn   *conn         // nil before, and if it failed
+	conn   *conn         // nil before that, and if the attempt failed
 	err    error
-	gaveUp bool // who made the attempt no longer wants it
+	gaveUp bool // the request that dialed was canceled
 }
 
-// get returns a connection, and makes it by dial if there is none. Whoever gets one must release it.
+// get returns a connection, and dials if there is none. The caller must release it.
 func (p *pool) get(ctx context.Context, key connKey, dial func() (*conn, error)) (c *conn, reused bool, err error) {
 	for {
 		p.mu.Lock()
@@ -70,7 +70,7 @@ func (p *pool) get(ctx context.Context, key connKey, dial func() (*conn, error))
 	}
 }
 
-// dialed ends an attempt to connect, for the first user of the connection.
+// dialed ends an attempt to connect. The caller of get is the first user of the connection.
 func (p *pool) dialed(key connKey, e *entry, c *conn, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +88,7 @@ func (p *pool) dialed(key connKey, e *entry, c *conn, err error) {
 	if p.entries[key] == e {
 		e.conn = c
 	} else {
-		c.retired = true // closeIdle came meanwhile
+		c.retired = true // closeIdle was called during the attempt
 	}
 }
 
@@ -122,7 +122,7 @@ func (p *pool) expire(c *conn) {
 	}
 }
 
-// retire keeps a connection from serving other requests.
+// retire stops new requests on a connection and closes it if it is idle.
 func (p *pool) retire(c *conn) {
 	p.mu.Lock()
 	p.drop(c)
@@ -133,7 +133,7 @@ func (p *pool) retire(c *conn) {
 	}
 }
 
-// drop removes a connection. P.mu is held.
+// drop removes a connection. The caller holds p.mu.
 func (p *pool) drop(c *conn) {
 	c.retired = true
 	c.timer.Stop()
@@ -142,14 +142,14 @@ func (p *pool) drop(c *conn) {
 	}
 }
 
-// closeIdle closes what serves no request, and retires the rest.
+// closeIdle closes idle connections and retires the rest.
 func (p *pool) closeIdle() {
 	p.mu.Lock()
 	var idle []*conn
 	for key, e := range p.entries {
 		delete(p.entries, key)
 		if e.conn == nil {
-			continue // its attempt finds that it was dropped
+			continue // dialed finds that its entry was removed
 		}
 		e.conn.retired = true
 		e.conn.timer.Stop()

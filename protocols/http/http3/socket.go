@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/ipv4"
 )
 
-// packetConn returns a connected socket in the form that quic-go wants, without addresses to send to.
-// With a socket of the system it reads and writes many packets at once.
+// packetConn adapts a connected socket to quic-go, which passes addresses that are ignored. A
+// socket of the system reads and writes several packets at once.
 func packetConn(c net.Conn) net.PacketConn {
 	if udp, ok := c.(*net.UDPConn); ok {
 		return &udpSocket{UDPConn: udp, many: ipv4.NewPacketConn(udp)}
@@ -17,28 +17,28 @@ func packetConn(c net.Conn) net.PacketConn {
 	return &datagrams{c}
 }
 
-// A udpSocket is connected: a server that refuses packets (ICMP) is noticed at once.
+// A udpSocket is a connected socket, so that ICMP errors are reported at once.
 type udpSocket struct {
 	*net.UDPConn
 	many  *ipv4.PacketConn
-	sized bool // the sizes of its buffers were set
+	sized bool // the buffer sizes were set
 }
 
-// SetReadBuffer and SetWriteBuffer ask for a size. The system may allow less, which is not an error.
+// SetReadBuffer requests a size. The system may allow less, which is not an error.
 func (s *udpSocket) SetReadBuffer(bytes int) error {
 	s.UDPConn.SetReadBuffer(bytes)
 	return nil
 }
 
-// SetWriteBuffer comes after SetReadBuffer.
+// SetWriteBuffer is called after SetReadBuffer.
 func (s *udpSocket) SetWriteBuffer(bytes int) error {
 	s.UDPConn.SetWriteBuffer(bytes)
 	s.sized = true
 	return nil
 }
 
-// SyscallConn has no socket before the sizes of the buffers were set. With it, quic-go would look what
-// the system allowed, and write to the standard logger, which is the program's, if that is little.
+// SyscallConn returns no socket before the buffer sizes are set. Otherwise quic-go would check the
+// sizes and write a warning to the program's standard logger.
 func (s *udpSocket) SyscallConn() (syscall.RawConn, error) {
 	if !s.sized {
 		return nil, errors.ErrUnsupported
@@ -61,7 +61,7 @@ func (s *udpSocket) WriteMsgUDP(p, oob []byte, _ *net.UDPAddr) (n, oobn int, err
 	return s.UDPConn.WriteMsgUDP(p, oob, nil)
 }
 
-// ReadBatch reads several packets. Quic-go looks for it.
+// ReadBatch reads several packets. Quic-go detects this method.
 func (s *udpSocket) ReadBatch(list []ipv4.Message, flags int) (int, error) {
 	for {
 		n, err := s.many.ReadBatch(list, flags)
@@ -71,15 +71,15 @@ func (s *udpSocket) ReadBatch(list []ipv4.Message, flags int) (int, error) {
 	}
 }
 
-// isTooLarge reports whether a router said that a packet sent earlier was too large, which a connected
-// socket tells by the next read. Quic-go finds the size that passes by itself, and would take the
-// error for the end.
+// isTooLarge reports whether a router rejected an earlier packet as too large, which the next read
+// of a connected socket returns. Quic-go discovers the packet size itself and would take the error
+// for the end of the connection.
 func isTooLarge(err error) bool { return errors.Is(err, syscall.EMSGSIZE) }
 
-// datagrams is any other connection that keeps the bounds of what is written.
+// datagrams is any other connection that preserves message boundaries.
 type datagrams struct{ net.Conn }
 
-// SetReadBuffer and SetWriteBuffer are there for quic-go, which else writes to the standard logger.
+// SetReadBuffer and SetWriteBuffer exist because quic-go logs a warning without them.
 func (d *datagrams) SetReadBuffer(int) error  { return nil }
 func (d *datagrams) SetWriteBuffer(int) error { return nil }
 

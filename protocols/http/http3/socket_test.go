@@ -13,7 +13,7 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// TestZonesStayHere: a zone has a meaning on this machine only.
+// TestZonesStayHere checks that zones are not sent: they are only valid on this machine.
 func TestZonesStayHere(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ host, authority, want string }{
@@ -28,8 +28,8 @@ func TestZonesStayHere(t *testing.T) {
 	}
 }
 
-// TestQuicGoKeepsQuiet about the size of buffers that the system allows. It says so once in a process,
-// and only if the process may not force the size, so a child connects.
+// TestQuicGoKeepsQuiet checks that quic-go does not log the buffer sizes. It logs once per process,
+// and only without the privilege to force the size, so a child process connects.
 func TestQuicGoKeepsQuiet(t *testing.T) {
 	t.Parallel()
 	const child = "URLGET_TEST_CONNECTS"
