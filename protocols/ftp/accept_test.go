@@ -13,8 +13,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/drive"
 )
 
-// activeServer answers clients in active mode. What RETR is answered with is up to do, which gets the
-// control connection and the address that the client listens at.
+// activeServer serves clients in active mode. Do handles RETR; it receives the control connection
+// and the address of the client's listener.
 func activeServer(t *testing.T, do func(control net.Conn, data string)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -69,8 +69,8 @@ func active(conn net.Conn, do func(control net.Conn, data string)) {
 	}
 }
 
-// A server in active mode may say that it cannot connect: nobody waits for the timeout then. The
-// data may as well come before or after any reply.
+// TestActiveServers has servers that report that they cannot connect; the client must not wait for
+// the timeout. Data may come before or after any reply.
 func TestActiveServers(t *testing.T) {
 	t.Parallel()
 	say := func(c net.Conn, lines ...string) {
@@ -119,7 +119,7 @@ func TestActiveServers(t *testing.T) {
 	}
 }
 
-// Where the server is silent, it is given up at the connect timeout.
+// TestActiveServerDoesNotConnect checks that the connect timeout applies to a silent server.
 func TestActiveServerDoesNotConnect(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]fetch.Timeouts{

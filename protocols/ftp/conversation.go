@@ -12,19 +12,18 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// A conversation takes the commands of a session: a server's, on a control connection, or a dry
-// run, for Explain. The same code leads both, so an explanation cannot differ from what is done.
+// A conversation executes the commands of a session, on a control connection or as a dry run for
+// Explain. Both use the same code, so an explanation shows the real commands.
 type conversation interface {
 	// begin connects and reads the greeting.
 	begin(ctx context.Context) error
-	// protect begins TLS on the control connection.
+	// protect starts TLS on the control connection.
 	protect(ctx context.Context) error
-	// protected reports whether TLS is in force on it.
+	// protected reports whether the control connection uses TLS.
 	protected() bool
-	// say sends the commands and gives each its reply. After an error, the replies to the commands
-	// behind it may be lost.
+	// say sends the commands and passes each its reply. After an error, later replies may be lost.
 	say(steps ...step) error
-	// dial makes a data connection to a port of the server.
+	// dial opens a data connection to a port of the server.
 	dial(ctx context.Context, port uint16) (*driver.Conn, error)
 	// listen waits for a data connection from the server.
 	listen(ctx context.Context) (listener, error)
@@ -37,12 +36,12 @@ type listener interface {
 	Close() error
 }
 
-// A step is one command and what its reply means.
+// A step is one command and the check of its reply.
 type step struct {
 	line     string
-	shown    string // what traces and explanations show in its place, if it is secret
-	transfer bool   // a transfer begins with it
-	// then judges the reply. Nil accepts any of class 2.
+	shown    string // for traces and explanations, if line is secret
+	transfer bool   // the command starts a transfer
+	// then checks the reply. Nil accepts any 2yz reply.
 	then func(wire.Reply) error
 }
 
@@ -53,7 +52,7 @@ func (s step) String() string {
 	return s.line
 }
 
-// judge returns what the reply means for the task.
+// judge returns the error that a reply means, or nil.
 func (s step) judge(r wire.Reply) error {
 	switch {
 	case hangsUp(r.Code, r.Text()):
@@ -66,7 +65,7 @@ func (s step) judge(r wire.Reply) error {
 	return nil
 }
 
-// A dryRun is a conversation with a server that knows and grants everything.
+// A dryRun is a conversation with a server that supports and permits everything.
 type dryRun struct {
 	lines []string
 	tls   bool
@@ -110,7 +109,7 @@ func (r *dryRun) say(steps ...step) error {
 	return nil
 }
 
-// An unknownListener stands for one whose port is not chosen yet.
+// An unknownListener stands for a listener whose port is not yet chosen.
 type unknownListener struct{}
 
 func (unknownListener) Accept() (*driver.Conn, error) { return nil, net.ErrClosed }

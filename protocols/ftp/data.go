@@ -12,11 +12,11 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// A dataConn is a data connection in the making: first a port, then a connection, then TLS on it.
+// A dataConn is a data connection while it is set up: a port, then a connection, then TLS.
 type dataConn struct {
-	port     uint16   // of the server, in passive mode; 0 if it is not known
+	port     uint16   // of the server, in passive mode; 0 if unknown
 	listener listener // for the server, in active mode; else nil
-	refused  error    // why the server does not do as asked
+	refused  error    // the server's refusal of the command
 	conn     *driver.Conn
 }
 
@@ -47,8 +47,8 @@ func (s *session) offer(ctx context.Context, dc *dataConn) (step, error) {
 	return s.epsv(dc), nil
 }
 
-// establish makes the connection that the reply to the offer allows, after the older command if the
-// server refused.
+// establish opens the data connection after the reply to the offer. If the server refused the
+// command, it sends PASV or PORT.
 func (s *session) establish(ctx context.Context, dc *dataConn) error {
 	if dc.listener != nil {
 		if dc.refused != nil {
@@ -80,9 +80,9 @@ func (s *session) establish(ctx context.Context, dc *dataConn) error {
 	return err
 }
 
-// complete waits for the server to connect, in active mode, and begins TLS. It is called once the
-// server has announced the data, as some servers do neither before that. If the server has already
-// reported the end, there is no connection to wait for.
+// complete waits for the server to connect, in active mode, and starts TLS. It is called after the
+// preliminary reply, because some servers do neither before it. After the final reply there is no
+// connection to wait for.
 func (s *session) complete(ctx context.Context, x *transfer) (err error) {
 	dc := x.data
 	switch {
@@ -107,7 +107,7 @@ func (s *session) complete(ctx context.Context, x *transfer) (err error) {
 	return nil
 }
 
-// epsv asks for a port of the server (RFC 2428, section 3).
+// epsv requests a port of the server (RFC 2428, section 3).
 func (s *session) epsv(dc *dataConn) step {
 	return step{line: "EPSV", then: func(r wire.Reply) error {
 		dc.refused = refusal("EPSV", r)
@@ -118,8 +118,8 @@ func (s *session) epsv(dc *dataConn) step {
 	}}
 }
 
-// pasv asks the same with the older command (RFC 959, section 4.1.2). The address in the reply is
-// ignored, as it could lead anywhere.
+// pasv requests a port with the older command (RFC 959, section 4.1.2). The address in the reply is
+// ignored, because it could be that of any host.
 func (s *session) pasv(dc *dataConn) step {
 	return step{line: "PASV", then: func(r wire.Reply) error {
 		dc.refused = refusal("PASV", r)
@@ -130,7 +130,7 @@ func (s *session) pasv(dc *dataConn) step {
 	}}
 }
 
-// eprt tells the server where to connect to (RFC 2428, section 2).
+// eprt sends the address that the server must connect to (RFC 2428, section 2).
 func (s *session) eprt(dc *dataConn) step {
 	addr, err := netip.ParseAddrPort(dc.listener.Addr().String())
 	family, host, port := 1, "<address>", "<port>"
@@ -148,7 +148,7 @@ func (s *session) eprt(dc *dataConn) step {
 	}}
 }
 
-// portCommand tells the same with the older command, which has room for IPv4 only.
+// portCommand returns the older command, which supports IPv4 only.
 func (s *session) portCommand(dc *dataConn) (step, error) {
 	addr, err := netip.ParseAddrPort(dc.listener.Addr().String())
 	if err != nil || !addr.Addr().Unmap().Is4() {
@@ -173,8 +173,8 @@ func extendedPort(text string) (uint16, bool) {
 	return uint16(port), err == nil && port != 0
 }
 
-// passivePort finds the port in "Entering Passive Mode (h1,h2,h3,h4,p1,p2)", which comes without
-// the parentheses as well.
+// passivePort finds the port in "Entering Passive Mode (h1,h2,h3,h4,p1,p2)". Some servers omit the
+// parentheses.
 func passivePort(text string) (uint16, bool) {
 	for i := 0; i < len(text); i++ {
 		if text[i] < '0' || text[i] > '9' {

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/protocols/ftp"
 )
 
-// Names of text are retrieved as text, with the line ends that are wanted.
+// Text files are retrieved as text, with the requested line endings.
 func ExampleWith() {
 	s, err := ftpd.New(ftpd.Options{Tree: fstest.MapFS{"motd.txt": {Data: []byte("welcome\r\n")}}})
 	if err != nil {

@@ -19,7 +19,7 @@ func TestConversationsOverAFailingNetwork(t *testing.T) {
 			t.Parallel()
 			f := fetchtest.Failures{
 				Codes:    []fetch.Code{fetch.ErrTLS},
-				Unframed: tt.op == fetch.OpList, // no size of it is known
+				Unframed: tt.op == fetch.OpList, // its size is unknown
 				Try: func(t testing.TB, o *fetch.Options) ([]byte, error) {
 					addr, stop := transcript.Lenient(t, load(t, tt.file))
 					defer stop()
@@ -41,7 +41,7 @@ func TestConversationsOverAFailingNetwork(t *testing.T) {
 }
 
 // TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals from a server that
-// answers whatever the client does.
+// replies to anything.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -51,7 +51,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 		client     Options
 		server     ftpd.Options
 		again      bool // a second time, on the connection of the first
-		unsized    bool // nobody knows how much is to come
+		unsized    bool // the size is unknown
 		ends       fetch.LineEnds
 	}{
 		{name: "get", path: "/etc/motd"},
@@ -93,9 +93,9 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 			case "TLS":
 				f.Codes = []fetch.Code{fetch.ErrTLS}
 			case "glob":
-				f.Codes = []fetch.Code{fetch.ErrNotFound} // nothing in the beginning of the listing matches
+				f.Codes = []fetch.Code{fetch.ErrNotFound} // the beginning of the listing has no match
 			case "directory for a file", "file for a directory":
-				f.Codes = []fetch.Code{fetch.ErrNotFound} // there was no time to find out what it is
+				f.Codes = []fetch.Code{fetch.ErrNotFound} // the kind could not be determined in time
 			}
 			fetchtest.RunFailures(t, f)
 		})

@@ -16,7 +16,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
-// TestSilence shows that a server which falls silent at any step is given up.
+// TestSilence checks that the client gives up a server that becomes silent at any step.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"", "USER", "PASS", "PWD", "CWD", "TYPE", "SIZE", "MDTM", "EPSV", "REST", "RETR"} {
@@ -35,7 +35,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestPassiveElsewhere shows that no packet goes to the address in the reply to PASV.
+// TestPassiveElsewhere checks that no packet is sent to the address in the reply to PASV.
 func TestPassiveElsewhere(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small, Unknown: []string{"EPSV"}, Elsewhere: "192,0,2,1"})
@@ -52,10 +52,10 @@ func TestPassiveElsewhere(t *testing.T) {
 	}
 }
 
-// endless is a line that does not end soon.
+// endless is a line that is too long.
 var endless = strings.Repeat("2", 10<<20)
 
-// TestNoLineEnd shows that lines are bounded, in replies.
+// TestNoLineEnd checks that the lines of replies are limited.
 func TestNoLineEnd(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"", "USER", "CWD", "RETR"} {
@@ -67,8 +67,8 @@ func TestNoLineEnd(t *testing.T) {
 	}
 }
 
-// TestNoLineEndInListings shows that lines are bounded in listings, and what is read of them too.
-// It counts what the whole program allocates, so no other test may run meanwhile.
+// TestNoLineEndInListings checks that the lines of listings are limited. It counts the allocations
+// of the whole program, so it is not parallel.
 func TestNoLineEndInListings(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -91,7 +91,7 @@ func TestNoLineEndInListings(t *testing.T) {
 	}
 }
 
-// TestUnsafe shows that no part of a URL brings further commands to the server, nor any at all.
+// TestUnsafe checks that no part of a URL adds commands.
 func TestUnsafe(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
@@ -114,7 +114,7 @@ func TestUnsafe(t *testing.T) {
 	}
 }
 
-// TestCredentialsUnsafe is the same for what does not come from the URL.
+// TestCredentialsUnsafe checks the same for values from elsewhere.
 func TestCredentialsUnsafe(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small, Account: "a"})

@@ -13,14 +13,14 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// A scripted server answers each command with a reply of its own, or with trouble.
+// A scripted server replies to each command, or fails at one.
 type scripted struct {
 	replies map[string]string
 	at      string // the command whose reply is trouble; "226" for the end of a transfer
 	trouble func(*servers.Conn)
 }
 
-// serve is one control connection. Data connections are served by Track.
+// serve serves one control connection. Track serves the data connections.
 func (s scripted) serve(c *servers.Conn) {
 	say := func(verb string) bool {
 		if verb == s.at {
@@ -59,7 +59,7 @@ func (s scripted) serve(c *servers.Conn) {
 	}
 }
 
-// troubles are replies that do not come to an end in time.
+// troubles are replies that do not end in time.
 var troubles = map[string]func(*servers.Conn){
 	"a byte at a time": func(c *servers.Conn) {
 		drip(c, func(i int) string { return string("2xx"[min(i, 2)]) })
@@ -88,17 +88,17 @@ func flood(c *servers.Conn, text string) {
 	}
 }
 
-// TestEveryReplyIsBounded has each reply of a server in turn dripping, or without an end. No wait
-// may go on, and there are at most two tries, and as many connections.
+// TestEveryReplyIsBounded has servers whose replies drip or do not end, one reply at a time. Each
+// wait must end, after at most two tries and two connections.
 func TestEveryReplyIsBounded(t *testing.T) {
 	t.Parallel()
-	const reply, most = 150 * time.Millisecond, 15 * time.Second // most is for a busy machine
+	const reply, most = 150 * time.Millisecond, 15 * time.Second // most allows for a busy machine
 	replies := map[string]string{"": "220 Ready", "USER": "331 ?", "PASS": "332 ?", "ACCT": "230 in", "AUTH": "500 no", "PWD": `257 "/"`, "CWD": "250 ok",
 		"TYPE": "200 ok", "SIZE": "213 9", "MDTM": "213 19991231235958", "REST": "350 ok", "RETR": "150 here", "LIST": "150 here",
 		"FEAT": "500 no", "226": "226 done"}
 	get := []string{"", "AUTH", "USER", "PASS", "ACCT", "PWD", "CWD", "TYPE", "SIZE", "MDTM", "EPSV", "REST", "RETR", "226"}
 	list := []string{"FEAT", "LIST", "226"}
-	var all sync.WaitGroup // at once, as they wait more than they work
+	var all sync.WaitGroup // at once, because they mostly wait
 	try := func(op fetch.Op, path string, verbs []string, part fetch.Range) {
 		for _, at := range verbs {
 			for name, trouble := range troubles {
@@ -132,7 +132,7 @@ func TestEveryReplyIsBounded(t *testing.T) {
 	all.Wait()
 }
 
-// run is t.Run beside others of the group, which t.Parallel would have wait for each other on a
+// run is t.Run in parallel with the group. With t.Parallel they would wait for each other on a
 // small machine.
 func run(t *testing.T, group *sync.WaitGroup, name string, f func(*testing.T)) {
 	group.Go(func() { t.Run(name, f) })

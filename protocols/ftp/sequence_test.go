@@ -15,7 +15,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/ftpd"
 )
 
-// small is a tree for tests: a file, and files below directories with names as hard as RFC 1738's.
+// small is a tree for tests: a file, and files below directories with names as difficult as those
+// in RFC 1738.
 var small = fstest.MapFS{
 	"motd":            {Data: []byte("Welcome.\n"), ModTime: modTime},
 	"etc/motd":        {Data: []byte("Welcome to etc.\n"), ModTime: modTime},
@@ -32,7 +33,7 @@ func request(op fetch.Op, rawURL string) *fetch.Request {
 	return &fetch.Request{Op: op, URL: uri.MustParse(rawURL)}
 }
 
-// TestSequence holds what the server is told against RFC 1738, section 3.2.2, and against Explain.
+// TestSequence compares the commands with RFC 1738, section 3.2.2, and with Explain.
 func TestSequence(t *testing.T) {
 	t.Parallel()
 	anonymous := []string{"USER anonymous", "PASS ****"}
@@ -107,7 +108,7 @@ func masked(log []string) []string {
 	return log
 }
 
-// TestActiveSequence is the one whose address cannot be known before.
+// TestActiveSequence checks the sequence whose address is not known in advance.
 func TestActiveSequence(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -138,7 +139,7 @@ func TestActiveSequence(t *testing.T) {
 	}
 }
 
-// TestIPv6 retrieves over IPv6, for which PASV and PORT have no room.
+// TestIPv6 retrieves over IPv6, which PASV and PORT do not support.
 func TestIPv6(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "[::1]:0")
@@ -218,7 +219,7 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestStaleConnection shows that a kept connection which the server has closed is replaced.
+// TestStaleConnection checks that a pooled connection which the server has closed is replaced.
 func TestStaleConnection(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small})
@@ -232,7 +233,7 @@ func TestStaleConnection(t *testing.T) {
 	}
 }
 
-// TestOneByOne shows that a server which loses commands that come together is talked to one by one.
+// TestOneByOne checks that a server which loses pipelined commands receives one command at a time.
 func TestOneByOne(t *testing.T) {
 	t.Parallel()
 	s := ftpd.Start(t, ftpd.Options{Tree: small, OneByOne: true})

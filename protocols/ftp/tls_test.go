@@ -50,7 +50,7 @@ func TestConformanceTLS(t *testing.T) {
 	}
 }
 
-// TestTLSSequence shows that nothing but AUTH is said in plaintext, in Explain as in fact.
+// TestTLSSequence checks that only AUTH is sent in plaintext, in Explain and in fact.
 func TestTLSSequence(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -76,7 +76,7 @@ func TestTLSSequence(t *testing.T) {
 	}
 }
 
-// TestTLSFailures shows that no failure leads to data in plaintext.
+// TestTLSFailures checks that no failure leads to data in plaintext.
 func TestTLSFailures(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

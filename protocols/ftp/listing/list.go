@@ -1,6 +1,6 @@
 package listing
 
-// dialects are the forms of LIST that have no heading, the most distinctive first.
+// dialects lists the forms of LIST without a heading, the most distinctive first.
 var dialects = []func(p *Parser, line string) (Entry, bool){
 	(*Parser).eplf,
 	(*Parser).unix,
@@ -10,9 +10,8 @@ var dialects = []func(p *Parser, line string) (Entry, bool){
 	(*Parser).vms,
 }
 
-// List reads a line of LIST in any dialect. It reports false for lines that are no entries:
-// headings, sums, blank lines, the directory itself and the one above it. A line that is not
-// understood is an entry of kind Unparsed.
+// List reads a line of LIST in any dialect. It returns false for lines without an entry: headings,
+// totals, blank lines, "." and "..". A line in an unknown format is an entry of kind Unparsed.
 func (p *Parser) List(line string) (Entry, bool) {
 	if p.skips(line) {
 		return Entry{}, false

@@ -1,5 +1,5 @@
-// Package listing parses the directory listings of FTP servers: MLSD, which is standard (RFC 3659),
-// NLST, and LIST in the dialects that servers are known to speak.
+// Package listing parses the directory listings of FTP servers: MLSD (RFC 3659), NLST, and LIST in
+// its known dialects.
 package listing
 
 import (
@@ -9,20 +9,20 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// An Entry is one line of a listing. Everything in it is the server's word: a name may be any bytes
-// but CR LF.
+// An Entry is one line of a listing. The server chooses its values; a name may contain any bytes
+// except CR LF.
 type Entry struct {
 	Name    string
 	Kind    Kind
 	Size    int64 // in bytes; -1 if unknown
 	ModTime time.Time
-	// Target is where a symbolic link leads.
+	// Target is the target of a symbolic link.
 	Target string
-	// Mode is the mode as Unix servers show it, such as "-rw-r--r--".
+	// Mode is the mode in the notation of Unix, such as "-rw-r--r--".
 	Mode string
-	// Facts are those of MLSD, by name in lower case (RFC 3659, section 7.5).
+	// Facts are the facts of MLSD, by lower-case name (RFC 3659, section 7.5).
 	Facts map[string]string
-	// Raw is the line.
+	// Raw is the complete line.
 	Raw string
 }
 
@@ -40,7 +40,7 @@ func (e Entry) EntryFacts() driver.Facts {
 	}}
 }
 
-// A Kind says what an entry is.
+// A Kind is the type of an entry.
 type Kind string
 
 // The kinds of entries.
@@ -49,25 +49,24 @@ const (
 	Directory Kind = "directory"
 	Link      Kind = "link"
 	Other     Kind = "other" // a device, a pipe, a socket
-	Unknown   Kind = ""      // the listing does not tell
-	Unparsed  Kind = "text"  // a line that is not understood; Name is the line
+	Unknown   Kind = ""      // not in the listing
+	Unparsed  Kind = "text"  // a line in an unknown format; Name is the line
 )
 
-// A Parser reads the lines of one listing. Some lines say how to read those after them.
+// A Parser reads the lines of one listing. Some headings select the format of the lines below.
 type Parser struct {
 	now     time.Time
-	dialect func(p *Parser, line string) (Entry, bool) // set by a heading; nil if there was none
+	dialect func(p *Parser, line string) (Entry, bool) // set by a heading; nil without one
 }
 
-// NewParser returns a parser. Dates without a year are of the year before now.
+// NewParser returns a parser. Dates without a year are within the year before now.
 func NewParser(now time.Time) *Parser { return &Parser{now: now.UTC()} }
 
-// unparsed is the entry of a line that is not understood.
+// unparsed returns the entry for a line in an unknown format.
 func unparsed(line string) Entry { return Entry{Name: line, Kind: Unparsed, Size: -1, Raw: line} }
 
-// NLST reads a line of NLST, which is a name. Servers may put the argument of NLST before it, or
-// the whole path. It reports false for a blank line and for the directory itself and the one above
-// it.
+// NLST reads a line of NLST, which is a name. Servers may prefix it by the argument of NLST or the
+// complete path. It returns false for a blank line, "." and "..".
 func (p *Parser) NLST(line string) (Entry, bool) {
 	name := line[strings.LastIndexByte(line, '/')+1:]
 	if name == "" && line != "" {
@@ -76,5 +75,5 @@ func (p *Parser) NLST(line string) (Entry, bool) {
 	return Entry{Name: name, Kind: Unknown, Size: -1, Raw: line}, !isSelf(name)
 }
 
-// isSelf reports whether a name is of the directory itself or the one above it.
+// isSelf reports whether a name is empty, "." or "..".
 func isSelf(name string) bool { return name == "" || name == "." || name == ".." }

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is parsed into testdata, to be read before it is kept")
 
-// now is when the listings of testdata were made.
+// now is the time at which the listings in testdata were made.
 var now = time.Date(2024, time.November, 21, 3, 27, 0, 0, time.UTC)
 
 // TestList parses the listings of testdata, one file for each dialect.
@@ -117,7 +117,7 @@ func TestNLST(t *testing.T) {
 	}
 }
 
-// FuzzList holds that no line is lost: one that is not recognised as a form keeps its text.
+// FuzzList checks that no line is lost: a line in an unknown format keeps its text.
 func FuzzList(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	for _, name := range files {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// MLSD reads a line of MLSD: facts, a space, and a name (RFC 3659, section 7.2). It reports false
-// for a blank line and for the directory itself and the one above it.
+// MLSD reads a line of MLSD: facts, a space, and a name (RFC 3659, section 7.2). It returns false
+// for a blank line, the directory itself and its parent.
 func (p *Parser) MLSD(line string) (Entry, bool) {
 	if line == "" {
 		return Entry{}, false
@@ -29,7 +29,7 @@ func (p *Parser) MLSD(line string) (Entry, bool) {
 	if at, err := time.Parse("20060102150405", e.Facts["modify"]); err == nil {
 		e.ModTime = at
 	}
-	// Types that are not standard are "OS.name=type".
+	// Nonstandard types have the form "OS.name=type".
 	switch typ := strings.ToLower(e.Facts["type"]); {
 	case typ == "cdir", typ == "pdir":
 		return Entry{}, false

@@ -32,10 +32,10 @@ func (p *Parser) eplf(line string) (Entry, bool) {
 	return e, true
 }
 
-// dosDates are the orders in which DIR writes dates.
+// dosDates are the date formats of DIR.
 var dosDates = []string{"01-02-06", "01-02-2006", "01/02/06", "01/02/2006", "02.01.06", "02.01.2006", "2006-01-02", "2006/01/02"}
 
-// dos reads what DIR writes: "04-27-00  09:09PM       <DIR>          name".
+// dos reads the output of DIR: "04-27-00  09:09PM       <DIR>          name".
 func (p *Parser) dos(line string) (Entry, bool) {
 	w := split(line)
 	if len(w) < 4 {
@@ -52,7 +52,7 @@ func (p *Parser) dos(line string) (Entry, bool) {
 	return dosEntry(line, w, day.Add(sinceMidnight(clock)))
 }
 
-// nameColumn is how far after the end of "<DIR>" its name stands, if the server keeps to columns.
+// nameColumn is the distance from the end of "<DIR>" to the name, if the server aligns columns.
 const nameColumn = 10
 
 func dosEntry(line string, w []word, at time.Time) (Entry, bool) {
@@ -91,8 +91,8 @@ func parseAny(s string, layouts ...string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// os400 reads "QSYS  77824 23/02/00 15:09:55 *DIR  QOpenSys/". The order of its dates depends on
-// the job that wrote them and cannot be known, so they are left out.
+// os400 reads "QSYS  77824 23/02/00 15:09:55 *DIR  QOpenSys/". The date is ignored, because its
+// format depends on the job that wrote it.
 func (p *Parser) os400(line string) (Entry, bool) {
 	w := split(line)
 	for i := 1; i < len(w)-1 && i <= 4; i++ {
@@ -114,9 +114,9 @@ func (p *Parser) os400(line string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// vms reads "NAME.TXT;1  5/8  21-NOV-2024 10:11:12 [OWNER] (RWED,RE,,)". Sizes are counted in
-// blocks, so the size in bytes is unknown. The details of a name too long for its column stand on
-// the next line and are left out.
+// vms reads "NAME.TXT;1  5/8  21-NOV-2024 10:11:12 [OWNER] (RWED,RE,,)". Sizes are in blocks, so
+// the size in bytes is unknown. If a name is too long for its column, its details are on the next
+// line and are ignored.
 func (p *Parser) vms(line string) (Entry, bool) {
 	w := split(line)
 	if len(w) == 0 {
@@ -144,12 +144,12 @@ func (p *Parser) vms(line string) (Entry, bool) {
 }
 
 func vmsDay(s string) (time.Time, bool) {
-	// Months are in capitals, which Parse takes.
+	// Months are in capitals, which time.Parse accepts.
 	return parseAny(s, "2-Jan-2006", "2-Jan-06")
 }
 
-// vmsDetails reports whether the words are what follows a name: blocks and a date, or why they are
-// not shown.
+// vmsDetails reports whether the words follow a name: blocks and a date, or the reason for their
+// absence.
 func vmsDetails(w []word) bool {
 	if _, ok := vmsDay(w[0].text); ok {
 		return true
@@ -162,8 +162,7 @@ func vmsDetails(w []word) bool {
 	return strings.HasPrefix(w[0].text, "%") || strings.EqualFold(w[0].text, "insufficient")
 }
 
-// skips reports whether a line belongs to the form of the listing and is no entry. It remembers
-// headings.
+// skips reports whether a line is not an entry. If it is a heading, skips sets the dialect.
 func (p *Parser) skips(line string) bool {
 	w := split(line)
 	switch {
@@ -188,7 +187,8 @@ func (p *Parser) skips(line string) bool {
 }
 
 // dataset reads a line below the heading "Volume Unit Referred Ext Used Recfm Lrecl BlkSz Dsorg
-// Dsname" of z/OS. Partitioned data sets are directories. The date is that of the last use.
+// Dsname" of z/OS. Partitioned data sets are directories. The date is that of the last use and is
+// ignored.
 func (p *Parser) dataset(line string) (Entry, bool) {
 	w := split(line)
 	if len(w) < 2 || len(w) > 12 {
@@ -202,7 +202,7 @@ func (p *Parser) dataset(line string) (Entry, bool) {
 }
 
 // member reads a line below the heading "Name VV.MM Created Changed Size Init Mod Id" of z/OS. The
-// size is counted in records.
+// size is in records and is ignored.
 func (p *Parser) member(line string) (Entry, bool) {
 	w := split(line)
 	e := Entry{Name: w[0].text, Kind: File, Size: -1}

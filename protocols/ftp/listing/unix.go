@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// unix reads what "ls -l" writes, in its many forms: with or without group, link count and owner,
-// with dates in several orders, and with a mark for access lists or attributes after the mode.
+// unix reads the output of "ls -l" in its many forms: with or without group, link count and owner,
+// with several date formats, and with a mark for access lists or attributes after the mode.
 func (p *Parser) unix(line string) (Entry, bool) {
 	f := split(line)
 	if len(f) > 1 && isNumber(f[0].text) && isMode(f[1].text) {
-		f = f[1:] // an inode or a count of blocks
+		f = f[1:] // an inode or a number of blocks
 	}
 	if len(f) < 4 || !isMode(f[0].text) {
 		return Entry{}, false
@@ -33,7 +33,7 @@ func (p *Parser) unix(line string) (Entry, bool) {
 		e.Kind = Other
 	}
 	if e.Kind != File {
-		e.Size = -1 // of something that cannot be retrieved
+		e.Size = -1 // not the size of a body
 	}
 	return e, true
 }
@@ -56,8 +56,8 @@ func (p *Parser) netware(line string) (Entry, bool) {
 	return e, e.Name != ""
 }
 
-// dated finds a number and a date after it among the words, and takes these for the size and the
-// time. The name begins one space after them: it may begin with spaces itself.
+// dated finds a number followed by a date, which are the size and the time. The name begins one
+// space after them and may itself begin with spaces.
 func (p *Parser) dated(line string, words []word) (Entry, bool) {
 	for i := 1; i < len(words); i++ {
 		if !isNumber(words[i-1].text) {
@@ -80,13 +80,13 @@ func (p *Parser) dated(line string, words []word) (Entry, bool) {
 	return Entry{}, false
 }
 
-// A word is a part of a line between blanks.
+// A word is a part of a line without blanks.
 type word struct {
 	text string
 	end  int // offset in the line
 }
 
-// most bounds the words that are looked at: what follows them is part of a name.
+// most limits the words that are examined. Later ones are part of a name.
 const most = 16
 
 func split(line string) []word {
@@ -122,8 +122,8 @@ func isMode(s string) bool {
 	return strings.IndexByte("-dlbcpsDCMPn?", s[0]) >= 0 && strings.Trim(s[1:10], "-rwxsStTlLH") == ""
 }
 
-// date reads a date at the beginning of the words and returns how many it takes; 0 if there is
-// none. As servers do not say where they are, it is taken to be in UTC.
+// date reads a date at the beginning of the words. It returns the number of words used, 0 if there
+// is no date. The zone is unknown and taken to be UTC.
 func (p *Parser) date(w []word) (at time.Time, n int) {
 	text := func(i int) string {
 		if i < len(w) {
@@ -167,7 +167,7 @@ func count(ok bool, n int) int {
 	return 0
 }
 
-// isoTime adds to a day the time after it, if there is one, and the zone after that.
+// isoTime adds to a day the time that follows it and the zone, if present.
 func isoTime(day time.Time, clock, zone string) (at time.Time, n int) {
 	for _, layout := range []string{"15:04", "15:04:05"} {
 		c, err := time.Parse(layout, clock)
@@ -186,14 +186,14 @@ func isoTime(day time.Time, clock, zone string) (at time.Time, n int) {
 
 func sinceMidnight(t time.Time) time.Duration { return t.Sub(t.Truncate(24 * time.Hour)) }
 
-// exact returns midnight of a day, if there is such a day.
+// exact returns midnight of a day, and whether the day exists.
 func exact(year int, month time.Month, day int) (time.Time, bool) {
 	at := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	return at, at.Day() == day && at.Month() == month
 }
 
-// recent returns the last such day before now that exists: a leap day may be years ago. Servers
-// east of here may be a day ahead.
+// recent returns the last existing such day before now; a leap day may be years ago. Servers in an
+// eastern time zone may be a day ahead.
 func (p *Parser) recent(month time.Month, day int, clock time.Duration) (time.Time, bool) {
 	for year := p.now.Year() + 1; year > p.now.Year()-9; year-- {
 		at, ok := exact(year, month, day)
@@ -204,7 +204,7 @@ func (p *Parser) recent(month time.Month, day int, clock time.Duration) (time.Ti
 	return time.Time{}, false
 }
 
-// dayOf returns the day of the month that s names. In some languages a mark follows it.
+// dayOf returns the day of the month in s, or 0. In some languages a mark follows it.
 func dayOf(s string) int {
 	day, err := strconv.Atoi(strings.TrimRight(s, ".,"))
 	if err != nil || day < 1 || day > 31 {
@@ -213,7 +213,7 @@ func dayOf(s string) int {
 	return day
 }
 
-// monthOf returns the month that s is the English short name of.
+// monthOf returns the month with the English abbreviation s, or 0.
 func monthOf(s string) time.Month {
 	if len(s) != 3 {
 		return 0
