@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/tftpd"
 )
 
-// TestManyAtOnce asks every server for the same 64 times at once, with one client.
+// TestManyAtOnce requests the same resource from every server 64 times at once, with one client.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -14,7 +14,7 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// TestEveryWaitEnds has every scheme that uses TCP, and servers that never come to an end.
+// TestEveryWaitEnds checks every scheme over TCP with servers that never finish.
 func TestEveryWaitEnds(t *testing.T) {
 	t.Parallel()
 	all, client := sites(t)
@@ -30,7 +30,7 @@ func TestEveryWaitEnds(t *testing.T) {
 	}
 }
 
-// TestEveryWaitEndsOverUDP has servers that send a datagram again and again to whoever asks.
+// TestEveryWaitEndsOverUDP has servers that send datagrams repeatedly.
 func TestEveryWaitEndsOverUDP(t *testing.T) {
 	t.Parallel()
 	packet := func(cid uint16, seq int, text string) []byte {
@@ -72,14 +72,14 @@ func TestEveryWaitEndsOverUDP(t *testing.T) {
 			}()
 			select {
 			case <-ended:
-			case <-time.After(12 * time.Second): // the drip goes on for ever
+			case <-time.After(12 * time.Second): // the drip does not end
 				t.Error("it does not end")
 			}
 		})
 	}
 }
 
-// repeat starts a server that sends a datagram every 50 milliseconds to the last who has asked, and
+// repeat starts a server that sends a datagram every 50 milliseconds to the latest client, and
 // returns its address.
 func repeat(t *testing.T, say func(request []byte, cid uint16, n int) []byte) string {
 	t.Helper()

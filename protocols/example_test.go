@@ -24,7 +24,7 @@ func ExampleAll() {
 	// true
 }
 
-// Drivers that are not named have their defaults.
+// Drivers without options have their defaults.
 func ExampleWith() {
 	c := fetch.New(nil, protocols.With(protocols.Config{
 		FTP:  &ftp.Options{GuessType: true},
@@ -37,7 +37,7 @@ func ExampleWith() {
 	// news <nil>
 }
 
-// A program that takes URLs from others leaves out what is this machine's own.
+// A program that receives URLs from others omits the schemes for local resources.
 func ExampleWithout() {
 	c := fetch.New(nil, protocols.Without("file", "afs", "nfs", "mid", "cid"))
 	defer c.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// TestExpectations asks what URLs name, without a server.
+// TestExpectations checks the metadata that follow from a URL, without a server.
 func TestExpectations(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(nil, protocols.All)

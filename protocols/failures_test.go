@@ -11,8 +11,8 @@ import (
 	"github.com/urlget/urlget/fetchtest"
 )
 
-// TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals by every scheme that uses
-// TCP. Those with more to say have more of it in tests of their own.
+// TestRetrievalsOverAFailingNetwork disturbs each operation of retrievals for every scheme over
+// TCP. Some schemes have further tests of their own.
 func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	t.Parallel()
 	all, client := sites(t)
@@ -30,7 +30,7 @@ func TestRetrievalsOverAFailingNetwork(t *testing.T) {
 	}
 }
 
-// retrieve returns the content of a resource, the lines of a listing, or what a session says.
+// retrieve returns the content of a resource, the lines of a listing, or the output of a session.
 func retrieve(t testing.TB, c *fetch.Client, req *fetch.Request, session bool) ([]byte, error) {
 	if session {
 		s, err := c.Dial(t.Context(), req.URL.String())

@@ -17,8 +17,7 @@ import (
 	"github.com/urlget/urlget/protocols"
 )
 
-// TestListingsHonourTheLimit lists directories, menus and newsgroups without end: MaxSize ends them
-// after little more than what it allows.
+// TestListingsHonourTheLimit lists endless directories, menus and newsgroups. MaxSize ends them.
 func TestListingsHonourTheLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20

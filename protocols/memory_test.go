@@ -15,9 +15,9 @@ import (
 	"github.com/urlget/urlget/fetchtest"
 )
 
-// TestEndlessAnswersTakeLittleMemory lets every conversation go on, from its beginning and from the
-// middle, with one line without end, with lines without end, and with what belongs to the protocol.
-// It is not parallel, as it looks at the heap.
+// TestEndlessAnswersTakeLittleMemory floods every conversation at its beginning and in its middle,
+// with an endless line, with endless lines, and with valid elements of the protocol. It is not
+// parallel, because it measures the heap.
 func TestEndlessAnswersTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads gigabytes")
@@ -30,7 +30,7 @@ func TestEndlessAnswersTakeLittleMemory(t *testing.T) {
 	all, client := sites(t)
 	for name, tt := range all {
 		if tt.session {
-			continue // nothing is kept of them
+			continue // they are not stored
 		}
 		u := uri.MustParse(tt.url)
 		try := func(n *floodingNetwork) {
@@ -55,7 +55,7 @@ func TestEndlessAnswersTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// consume reads a resource to its end, whatever that is, and keeps nothing.
+// consume reads a resource to its end and discards the data.
 func consume(t *testing.T, c *fetch.Client, req *fetch.Request) {
 	resp, err := c.Do(t.Context(), req)
 	if err != nil {
@@ -73,8 +73,8 @@ func consume(t *testing.T, c *fetch.Client, req *fetch.Request) {
 	}
 }
 
-// A floodingNetwork lets bytes pass, all connections together, and then says the same as fast as the
-// client reads, on each connection.
+// A floodingNetwork passes a number of bytes, over all connections together. Then each connection
+// repeats the flood as fast as the client reads.
 type floodingNetwork struct {
 	from   int64
 	say    string

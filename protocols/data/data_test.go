@@ -126,7 +126,7 @@ func FuzzGet(f *testing.F) {
 		}
 		resp, err := c.Get(t.Context(), s)
 		if err != nil {
-			// The policy looks at a port before the driver finds that there can be none.
+			// The policy checks a port before the driver rejects it.
 			if !errors.Is(err, fetch.ErrURL) && !errors.Is(err, fetch.ErrPolicy) {
 				t.Errorf("%q: %v, want ErrURL", s, err)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/protocols/external"
 )
 
-// A scheme of one's own as a shell script. "urlget-x-upper" on PATH would be found without an
+// A custom scheme implemented by a shell script. "urlget-x-upper" on PATH would be found without an
 // option.
 func ExampleWith() {
 	dir, err := os.MkdirTemp("", "")

@@ -4,5 +4,5 @@ package external
 
 import "os/exec"
 
-// ownGroup does nothing: only the program itself is killed here.
+// ownGroup does nothing. Only the program itself is killed on this system.
 func ownGroup(*exec.Cmd) {}

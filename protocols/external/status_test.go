@@ -10,14 +10,14 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// TestStatuses compares the classes of exit statuses with what those who write programs are told.
+// TestStatuses compares the error classes of exit statuses with the documentation.
 func TestStatuses(t *testing.T) {
 	t.Parallel()
 	want := map[int]fetch.Code{
 		2: fetch.ErrURL, 3: fetch.ErrFile, 4: fetch.ErrNetwork, 5: fetch.ErrTLS, 6: fetch.ErrAuth, 7: fetch.ErrProtocol,
 		8: fetch.ErrNotFound, 16: fetch.ErrNotRetrievable, 17: fetch.ErrPolicy, 18: fetch.ErrTruncated,
 	}
-	for status := -1; status < 256; status++ { // -1 is that of a program which a signal ended
+	for status := -1; status < 256; status++ { // -1 means that a signal ended the program
 		code, ok := want[status]
 		if !ok {
 			code = fetch.ErrServer

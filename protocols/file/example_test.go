@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/protocols/file"
 )
 
-// With a root, a URL reaches nothing outside of it.
+// With a root, a URL cannot name a file outside it.
 func ExampleWith() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // object returns the response for a file.
 func object(ctx context.Context, req *driver.Request, f *os.File, info fs.FileInfo) (*driver.Response, error) {
 	meta := describe(f, info)
-	if meta.Size >= 0 { // others have neither ranges nor versions
+	if meta.Size >= 0 { // other files have neither ranges nor versions
 		r, order, same := req.Range, 0, true
 		if v := req.IfChanged; !v.IsZero() {
 			order, same = compare(v, meta.Validator)
@@ -46,9 +46,9 @@ func object(ctx context.Context, req *driver.Request, f *os.File, info fs.FileIn
 	return &driver.Response{Meta: meta, Body: newSnapshot(ctx, f, meta.Size)}, nil
 }
 
-// describe returns the metadata of a file. The size is unknown unless it is a regular file. It is
-// also unknown for files that claim to be empty but are not, such as those that the kernel
-// generates when they are read.
+// describe returns the metadata of a file. The size is only known for regular files. It is also
+// unknown for files of size 0 that are not empty, such as those that the kernel generates when they
+// are read.
 func describe(f *os.File, info fs.FileInfo) driver.Meta {
 	if !info.Mode().IsRegular() {
 		meta := remotefile.Describe(info.Name(), -1, time.Time{})
@@ -70,9 +70,9 @@ func describe(f *os.File, info fs.FileInfo) driver.Meta {
 	return meta
 }
 
-// compare reports whether v describes the current state of the file. Order says whether the file's
-// time is older (negative) or newer (positive). A time without a fraction of a second comes from a
-// source with a resolution of seconds.
+// compare reports whether v describes the current state of the file. Order is negative if the
+// file's time is older, and positive if it is newer. A time without a fraction of a second has a
+// resolution of seconds.
 func compare(v, now driver.Validator) (order int, same bool) {
 	t := now.ModTime
 	if v.ModTime.Nanosecond() == 0 {

@@ -21,8 +21,8 @@ func systemPath(p string, confined bool) (string, error) {
 	return p, nil
 }
 
-// openFile opens a file for reading without blocking, except that for a pipe it waits until there
-// is a writer or ctx ends.
+// openFile opens a file for reading without blocking. For a pipe it waits until there is a writer
+// or ctx is done.
 func (d *opener) openFile(ctx context.Context, name string, info fs.FileInfo) (*os.File, error) {
 	if info.Mode()&fs.ModeNamedPipe == 0 {
 		return d.openFlags(name, os.O_RDONLY|syscall.O_NONBLOCK)
@@ -38,8 +38,8 @@ func (d *opener) openFile(ctx context.Context, name string, info fs.FileInfo) (*
 	return f, err
 }
 
-// wake ends the wait for a writer of the pipe by opening it for writing. That fails if nobody is
-// waiting yet, so it is repeated until opened is closed.
+// wake ends the wait for a writer of the pipe by opening it for writing. That fails if no reader
+// waits yet, so it is repeated until opened is closed.
 func (d *opener) wake(name string, opened <-chan struct{}) {
 	for {
 		if w, err := d.openFlags(name, os.O_WRONLY|syscall.O_NONBLOCK); err == nil {

@@ -15,8 +15,7 @@ import (
 // copyChunk is how many bytes the kernel may move between two checks of the context.
 const copyChunk = 16 << 20
 
-// A snapshot reads as many bytes from a file as it had when it was opened, even if more are
-// appended meanwhile.
+// A snapshot reads as many bytes as a file had when it was opened, even if more are appended.
 type snapshot struct {
 	ctx  context.Context
 	file *os.File
@@ -25,7 +24,7 @@ type snapshot struct {
 	once sync.Once
 }
 
-// newSnapshot returns a body of size bytes; -1 means everything up to the end.
+// newSnapshot returns a body of size bytes. If size is -1, it reads to the end.
 func newSnapshot(ctx context.Context, f *os.File, size int64) *snapshot {
 	b := &snapshot{ctx: ctx, file: f, left: size}
 	if size < 0 {
@@ -47,7 +46,8 @@ func (b *snapshot) Read(p []byte) (int, error) {
 	return n, b.judge(int64(n), err)
 }
 
-// WriteTo lets the kernel move the bytes if w supports it (copy_file_range, sendfile).
+// WriteTo implements io.WriterTo. The kernel moves the bytes if w supports it (copy_file_range,
+// sendfile).
 func (b *snapshot) WriteTo(w io.Writer) (int64, error) {
 	rf, ok := w.(io.ReaderFrom)
 	if !ok {
@@ -74,7 +74,7 @@ func (b *snapshot) WriteTo(w io.Writer) (int64, error) {
 	return written, nil
 }
 
-// judge counts n bytes and interprets the error that followed them.
+// judge counts n bytes and interprets the error after them.
 func (b *snapshot) judge(n int64, err error) error {
 	known := b.stop == nil
 	if known {

@@ -90,7 +90,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// TestPipeWaits ends the waiting for a writer, and for what it writes.
+// TestPipeWaits interrupts the waits for a writer and for data.
 func TestPipeWaits(t *testing.T) {
 	t.Parallel()
 	why := errors.New("enough")

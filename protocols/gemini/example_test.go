@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/protocols/gemini"
 )
 
-// The certificate that a server shows first is the one that it has to show from then on.
+// The first certificate of a server is the one that it must use afterwards.
 func ExampleWith() {
 	s, err := geminid.New(geminid.Options{Replies: map[string]string{"/": "20 text/gemini\r\n# Hello\n"}})
 	if err != nil {

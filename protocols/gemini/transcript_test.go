@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/internal/transcript"
 )
 
-// TestTranscripts plays what servers answer, those of Molly Brown as it gave them.
+// TestTranscripts replays responses of servers, including Molly Brown.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -50,7 +50,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// overTLS returns where the server at addr is reached over TLS.
+// overTLS returns the address of a TLS relay to addr.
 func overTLS(t *testing.T, addr string) string {
 	t.Helper()
 	serving, _ := servers.Certificate()
@@ -76,7 +76,7 @@ func overTLS(t *testing.T, addr string) string {
 	return l.Addr().String()
 }
 
-// relay passes a request on, and the answer back.
+// relay relays a request and its response.
 func relay(client net.Conn, addr string) {
 	defer client.Close()
 	server, err := net.Dial("tcp", addr)

@@ -12,14 +12,14 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// maxAttributes bounds the Gopher+ attributes of one item, in bytes.
+// maxAttributes limits the Gopher+ attributes of one item, in bytes.
 const maxAttributes = 256 << 10
 
-// An Attribute is a Gopher+ attribute block: "+NAME: value", and lines below it that each begin
-// with a space. The texts are in UTF-8.
+// An Attribute is a Gopher+ attribute block: "+NAME: value", and lines below it that begin with a
+// space. Its strings are UTF-8.
 type Attribute struct {
 	Name  string   `json:"name"`            // without the plus
-	Value string   `json:"value,omitempty"` // what follows the colon
+	Value string   `json:"value,omitempty"` // after the colon
 	Lines []string `json:"lines,omitempty"` // without the space
 }
 
@@ -31,7 +31,7 @@ type attributes struct {
 	size int
 }
 
-// add takes in a line. Lines before the first block have no meaning.
+// add adds a line. Lines before the first block are ignored.
 func (a *attributes) add(line string) error {
 	if a.size += len(line) + 2; a.size > maxAttributes {
 		return errAttributes
@@ -39,7 +39,7 @@ func (a *attributes) add(line string) error {
 	line = wire.Text(line)
 	if name, ok := strings.CutPrefix(line, "+"); ok {
 		name, value, ok := strings.Cut(name, ":")
-		if !ok { // servers forget the colon
+		if !ok { // some servers omit the colon
 			name, value, _ = strings.Cut(name, " ")
 		}
 		a.list = append(a.list, Attribute{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
@@ -49,7 +49,7 @@ func (a *attributes) add(line string) error {
 	return nil
 }
 
-// parseAttributes reads the attributes of one item to the end.
+// parseAttributes reads the attributes of one item up to EOF.
 func parseAttributes(r io.Reader) ([]Attribute, error) {
 	var a attributes
 	for line, err := range lines(r) {
@@ -63,8 +63,8 @@ func parseAttributes(r io.Reader) ([]Attribute, error) {
 	return a.list, nil
 }
 
-// entriesWithAttributes returns the entries of a menu that was asked for with the attributes of its
-// items. Each item begins with a block INFO, which holds its line of the menu.
+// entriesWithAttributes returns the entries of a menu with the attributes of its items. Each item
+// begins with a block INFO, which contains its menu line.
 func (m *menu) entriesWithAttributes(r io.Reader) iter.Seq2[driver.Entry, error] {
 	return func(yield func(driver.Entry, error) bool) {
 		var (
@@ -106,7 +106,7 @@ func (m *menu) entryWithAttributes(info string, list []Attribute) driver.Entry {
 	return e
 }
 
-// attribute returns the attribute called name. Names are case-sensitive.
+// attribute returns the attribute with a name. Names are case-sensitive.
 func attribute(list []Attribute, name string) (Attribute, bool) {
 	for _, a := range list {
 		if a.Name == name {
@@ -116,8 +116,8 @@ func attribute(list []Attribute, name string) (Attribute, bool) {
 	return Attribute{}, false
 }
 
-// fields returns attributes as header fields: one field for each attribute with its lines as the
-// values, and one for each field of ADMIN, such as Mod-Date.
+// fields returns attributes as header fields: each line of an attribute is one value. The lines of
+// ADMIN are fields of their own, such as Mod-Date.
 func fields(list []Attribute) textproto.MIMEHeader {
 	h := make(textproto.MIMEHeader)
 	for _, a := range list {
@@ -136,8 +136,7 @@ func fields(list []Attribute) textproto.MIMEHeader {
 }
 
 // modTime returns the time in the field Mod-Date of ADMIN, which ends with "<YYYYMMDDhhmmss>". It
-// is the server's local time, of an unknown zone, and taken for UTC: good enough to see that an
-// item has changed.
+// is local time in an unknown zone, taken to be UTC. That suffices to detect changes.
 func modTime(list []Attribute) time.Time {
 	admin, _ := attribute(list, "ADMIN")
 	for _, line := range admin.Lines {

@@ -27,7 +27,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// FuzzAttributes looks for blocks that break what is made of them.
+// FuzzAttributes looks for attribute blocks that violate the invariants of the results.
 func FuzzAttributes(f *testing.F) {
 	for _, text := range []string{
 		"+INFO: 0a\t/a\th\t70\t+\r\n+ADMIN:\r\n Admin: A <a@example.org>\r\n Mod-Date: x <20260101000000>\r\n+VIEWS:\r\n text/plain De_DE: <1k>\r\n",
@@ -62,8 +62,7 @@ func FuzzAttributes(f *testing.F) {
 	})
 }
 
-// checkForm answers a form, and checks that each question can be answered and the answers make a
-// block of as many lines.
+// checkForm fills in a form, and checks that the block has one line per answer.
 func checkForm(t *testing.T, form fetch.Form) {
 	t.Helper()
 	answers, lines := make(map[string][]string), 0
@@ -73,7 +72,7 @@ func checkForm(t *testing.T, form fetch.Form) {
 		case fetch.FieldNote, fetch.FieldSaveAs:
 			continue
 		case fetch.FieldFile:
-			return // nothing may come after it
+			return // it must be last
 		case fetch.FieldYesNo:
 			answer = "yes"
 		case fetch.FieldChoice:

@@ -129,7 +129,8 @@ func TestAnEndlessLineEndsAMenu(t *testing.T) {
 	}
 }
 
-// An item that cannot be right is shown as an error, and the menu goes on.
+// TestBadItemsAreErrorsAmongTheOthers checks that malformed items are entries of kind EntryError
+// and that the menu continues.
 func TestBadItemsAreErrorsAmongTheOthers(t *testing.T) {
 	t.Parallel()
 	text := "iok\r\n0No fields\r\n0Port\t/x\th\t99999\r\n0NUL\t/\x00x\th\t70\r\n0" + strings.Repeat("x", 20_000) + "\t/x\th\t70\r\n" +
@@ -167,7 +168,7 @@ func TestWhatHasNoItemIsNoMenu(t *testing.T) {
 	}
 }
 
-// FuzzLine looks for lines that make an entry which breaks its promises.
+// FuzzLine looks for lines that make inconsistent entries.
 func FuzzLine(f *testing.F) {
 	for _, line := range []string{
 		"", "i", "0", "0a\tb\tc\t70", "1a\tb\tc\t0\t+\t", "7a\tb\tc\t99999", "8a\tu\x00\tc\t23", "Ta\tu:p@\tc\t",

@@ -9,19 +9,19 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A request is what is sent to a server.
+// A request is the request line and the data after it.
 type request struct {
-	line string // without its end
+	line string // without CR LF
 	data block
 }
 
-// A block is the data of a form, with all line ends.
+// A block is the data of a form, including line endings.
 type block struct {
 	text  string // "" if there is no form
-	shown string // the same for people, with secrets masked
+	shown string // for display, with secrets masked
 }
 
-// formData returns the form that a URL has filled in.
+// formData returns the form data in a URL.
 func formData(g uri.Gopher) block {
 	// The flag of the request line comes first.
 	_, text, _ := strings.Cut(g.RawForm(), "\r\n")
@@ -29,8 +29,8 @@ func formData(g uri.Gopher) block {
 }
 
 // newRequest returns the request for g. Plain Gopher sends the selector and, after a tab, the
-// search words. Gopher+ adds a tab and its own string; empty words before it are sent only for a
-// search item, where servers expect them in any case. A form adds the flag that data follow.
+// search words. Gopher+ adds a tab and the Gopher+ string. Empty words before it are sent only for
+// a search item, where servers always expect them. A form adds the flag for following data.
 func newRequest(g uri.Gopher, data block) (request, error) {
 	if strings.Contains(g.Plus, "\t") {
 		return request{}, &driver.Error{Code: driver.ErrURL, Err: errors.New("a tab in the Gopher+ string")}
@@ -48,8 +48,8 @@ func newRequest(g uri.Gopher, data block) (request, error) {
 	return request{line, data}, wire.CheckLine(line)
 }
 
-// plusString returns a Gopher+ string as servers understand it. In a URL spaces divide the names of
-// attributes (RFC 1738, section 3.4.7), in a request nothing does.
+// plusString returns a Gopher+ string in the form of a request. In a URL, spaces separate the names
+// of attributes (RFC 1738, section 3.4.7); in a request, nothing does.
 func plusString(s string) string {
 	if s[0] == '!' || s[0] == '$' {
 		return strings.ReplaceAll(s, " ", "")
@@ -57,7 +57,7 @@ func plusString(s string) string {
 	return s
 }
 
-// shown returns the lines of the request for people.
+// shown returns the lines of the request for display.
 func (r request) shown() []string {
 	if r.data.shown == "" {
 		return []string{r.line}

@@ -7,15 +7,15 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// A textReader reads a text or menu up to the end of the stream, byte for byte, but for one line of
-// a single dot at the very end. Such a line within the text is content: many servers neither send
-// the final one nor protect others (RFC 1436, section 3.8, wants both).
+// A textReader reads a text or menu up to EOF, without a line with only a dot at the very end. Such
+// a line elsewhere is content: many servers neither send the final one nor escape others, although
+// RFC 1436, section 3.8, requires both.
 type textReader struct {
 	r   *wire.Reader
 	mid bool // not at the beginning of a line
 }
 
-// finalDots are the forms of the last line.
+// finalDots are the forms of the final line.
 var finalDots = []string{".", ".\r\n", ".\n"}
 
 func (t *textReader) Read(p []byte) (int, error) {
@@ -43,7 +43,7 @@ func (t *textReader) Read(p []byte) (int, error) {
 	return t.r.Read(p[:len(buf)])
 }
 
-// atFinalDot reports whether all that is left of the stream is a line of a dot.
+// atFinalDot reports whether the rest of the stream is a line with only a dot.
 func (t *textReader) atFinalDot() (bool, error) {
 	for n := 1; n <= len(".\r\n")+1; n++ {
 		rest, err := t.r.Peek(n)

@@ -9,15 +9,15 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// An itemType is what is known of an item from the one character of its type.
+// An itemType describes the items with one type character.
 type itemType struct {
 	kind  driver.EntryKind
-	media string // "" if the type does not tell
-	// text is set if servers end such items with a line of a dot (RFC 1436, section 3.8, "TextFile
-	// Entity").
+	media string // "" if unknown
+	// text is set if servers end such items with a line with only a dot (RFC 1436, section 3.8,
+	// "TextFile Entity").
 	text bool
-	// sniff is the beginning of the media types that the first bytes of the content may reveal; "/"
-	// is in all of them.
+	// sniff is a part of the media types that are accepted from the first bytes of the content; "/"
+	// accepts all.
 	sniff string
 }
 
@@ -28,8 +28,7 @@ const (
 	unknownMedia    = "application/octet-stream"
 )
 
-// itemTypes has the types of RFC 1436, section 3.8, those that Gopher+ added, and those that
-// servers have agreed on since.
+// itemTypes has the types of RFC 1436, section 3.8, those of Gopher+, and later ones in common use.
 var itemTypes = [256]itemType{
 	'0': {media: "text/plain", text: true},
 	'1': {kind: driver.EntryListing, media: menuMedia, text: true},
@@ -57,7 +56,7 @@ var itemTypes = [256]itemType{
 	'c': {media: "text/calendar", text: true},
 }
 
-// contentType returns the media type of an item's content, which starts with head.
+// contentType returns the media type of an item. Head is the beginning of its content.
 func (t itemType) contentType(head []byte) string {
 	media := t.media
 	if media == "" {
@@ -69,25 +68,25 @@ func (t itemType) contentType(head []byte) string {
 	return media
 }
 
-// sniffed returns the media type that the content shows.
+// sniffed returns the media type that the content indicates.
 func (t itemType) sniffed(head []byte) string {
 	if t.sniff == "" || len(head) == 0 {
 		return unknownMedia
 	}
 	media, _, _ := strings.Cut(http.DetectContentType(head), ";")
-	if strings.Contains(media, t.sniff) || media == "application/ogg" { // either sound or video
+	if strings.Contains(media, t.sniff) || media == "application/ogg" { // audio or video
 		return media
 	}
 	return unknownMedia
 }
 
-// charset returns the parameter for a text that starts with head, or "" if it is ASCII as far as
-// can be seen. Gopher declares no charset.
+// charset returns the charset parameter for a text that begins with head. It is "" if head is
+// ASCII. Gopher does not declare charsets.
 func charset(head []byte) string {
 	if !slices.ContainsFunc(head, func(c byte) bool { return c >= 0x80 }) {
 		return ""
 	}
-	// The last character may be cut off.
+	// The last character may be truncated.
 	for i := len(head) - 1; i >= 0 && i >= len(head)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(head[i]) {
 			if !utf8.FullRune(head[i:]) {

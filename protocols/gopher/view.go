@@ -7,10 +7,10 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// A view is one of the representations of a Gopher+ item.
+// A view is a representation of a Gopher+ item.
 type view struct{ media, lang string }
 
-// String returns the view as it stands in a request.
+// String returns the view in the form of a request.
 func (v view) String() string {
 	if v.lang == "" {
 		return v.media
@@ -18,8 +18,8 @@ func (v view) String() string {
 	return v.media + " " + v.lang
 }
 
-// views returns the views of an item, the server's favourite first. A line is "media language:
-// <size>", where language and size may be missing. The sizes are too vague to be of use.
+// views returns the views of an item in the order of the server's preference. A line is "media
+// language: <size>"; language and size may be missing. The sizes are too inexact to be used.
 func views(list []Attribute) []view {
 	block, _ := attribute(list, "VIEWS")
 	var all []view
@@ -32,7 +32,7 @@ func views(list []Attribute) []view {
 	return all
 }
 
-// parseView reads a view as people write it, "text/html;lang=De_DE", or as it stands in a URL,
+// parseView reads a view as users write it, "text/html;lang=De_DE", or as a URL contains it,
 // "text/html De_DE".
 func parseView(s string) view {
 	media, lang, ok := strings.Cut(s, ";")
@@ -47,7 +47,7 @@ func parseView(s string) view {
 	return view{strings.TrimSpace(media), strings.TrimSpace(lang)}
 }
 
-// choose returns the view that a request prefers, and false if it prefers none of them.
+// choose returns the view that a request prefers. It returns false if none matches.
 func choose(all []view, req *driver.Request) (view, bool) {
 	accept := req.Accept
 	if len(accept) == 0 {
@@ -75,13 +75,12 @@ func choose(all []view, req *driver.Request) (view, bool) {
 	return view{}, false
 }
 
-// hasPreference reports whether a request says anything about views.
+// hasPreference reports whether a request prefers certain views.
 func hasPreference(req *driver.Request) bool {
 	return len(req.Accept) > 0 || req.Header.Get("Accept-Language") != ""
 }
 
-// acceptLanguages returns the languages of the header field Accept-Language, in the order in which
-// they stand.
+// acceptLanguages returns the languages of the header field Accept-Language, in their order.
 func acceptLanguages(req *driver.Request) []string {
 	var all []string
 	for _, field := range req.Header.Values("Accept-Language") {
@@ -95,8 +94,8 @@ func acceptLanguages(req *driver.Request) []string {
 	return all
 }
 
-// matchMedia reports whether a media type fits a pattern such as "text/html", "text/*" or "*/*".
-// Parameters do not count.
+// matchMedia reports whether a media type matches a pattern such as "text/html", "text/*" or "*/*".
+// Parameters are ignored.
 func matchMedia(pattern, media string) bool {
 	if base, _, err := mime.ParseMediaType(pattern); err == nil {
 		pattern = base

@@ -15,8 +15,8 @@ import (
 // Bounds of what a server says that is not content.
 const (
 	maxLine     = 256 << 10 // a line
-	maxLiteral  = 256 << 10 // a literal in an answer, such as a header
-	maxResponse = 1 << 20   // an answer with all its literals
+	maxLiteral  = 256 << 10 // a literal in a response, such as a header
+	maxResponse = 1 << 20   // a response with all its literals
 	maxDepth    = 12        // of parentheses
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/protocols/mailto"
 )
 
-// The messages to somebody, in mail that was received.
+// The messages to an address, in received mail.
 func ExampleWith() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

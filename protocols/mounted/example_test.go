@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/protocols/mounted"
 )
 
-// A cell of AFS that is mounted somewhere else. The driver for files reads it.
+// An AFS cell that is mounted in another directory. The file driver reads it.
 func ExampleWith() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

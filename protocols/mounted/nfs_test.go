@@ -10,8 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// FuzzMounts shows that whatever the list of mounts says, a URL leads below one of the directories
-// in it.
+// FuzzMounts checks that URLs stay below the directories of any mount table.
 func FuzzMounts(f *testing.F) {
 	f.Add("h:/e /mnt nfs rw,port=1 0 0", "e/x")
 	f.Add("h:/ /mnt\\040x nfs4 addr=1.2.3.4 0 0", "../../x")

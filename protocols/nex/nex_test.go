@@ -94,7 +94,7 @@ func TestTheNameTellsTheType(t *testing.T) {
 	}
 }
 
-// TestDirectories plays a directory that has more than links.
+// TestDirectories reads a directory with text between its links.
 func TestDirectories(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"", "/"} {

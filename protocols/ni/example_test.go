@@ -12,8 +12,7 @@ import (
 	"github.com/urlget/urlget/protocols/ni"
 )
 
-// Whoever serves the content, it is what the name says or an error. Another driver takes the place
-// of https here.
+// Content with another digest is an error, whatever the server. Another driver replaces https here.
 func Example() {
 	web := driver.Use("https", driver.DriverFunc(func(_ context.Context, req *fetch.Request) (*driver.Response, error) {
 		fmt.Println(req.URL.Path()[:24])

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // hello is the name of "Hello World!" in RFC 6920, section 8.1.
 const hello = "ni://example.com/sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk"
 
-// web answers by https with what it has at the paths.
+// web serves pages over https.
 func web(pages map[string]string) fetch.Loader {
 	return func(_ driver.Env, reg *driver.Registry) {
 		reg.Register(fetch.Scheme{Name: "https", Port: 443, Ops: []fetch.Op{fetch.OpGet, fetch.OpStat},

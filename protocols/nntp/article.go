@@ -95,7 +95,7 @@ func (d *opener) header(ctx context.Context, t *target) (*driver.Response, error
 	return resp, nil
 }
 
-// readHeader reads the answer to HEAD, to the final dot.
+// readHeader reads the response to HEAD, to the final dot.
 func (s *session) readHeader() ([]byte, error) {
 	defer s.InTime()()
 	dot := s.Lines.Reader().Dot(blocks)

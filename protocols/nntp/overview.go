@@ -40,7 +40,7 @@ func (o Overview) EntryFacts() driver.Facts {
 	}}
 }
 
-// ParseOverview reads one line of an answer to OVER or XOVER, without its end. Missing fields are
+// ParseOverview reads one line of a response to OVER or XOVER, without its end. Missing fields are
 // empty or -1; it reports false if there is not even the number of an article.
 func ParseOverview(line []byte) (Overview, bool) {
 	o := Overview{Bytes: -1, Lines: -1}

@@ -33,7 +33,7 @@ func truncated(err error) error {
 	return remotefile.BrokenOff(err)
 }
 
-// refusal returns the error for the status of an answer.
+// refusal returns the error for the status of a response.
 func refusal(c smb2.Command, s smb2.Status) error {
 	e := &driver.Error{Code: driver.ErrServer, Err: errors.New(c.String()), Reply: driver.Reply{Text: s.String()}}
 	switch s {

@@ -2,7 +2,7 @@ package telnet
 
 import "fmt"
 
-// The commands of RFC 854 and, for EOR, RFC 885.
+// Commands of RFC 854 and, for EOR, RFC 885.
 const (
 	cmdEOR  = 239 // end of record
 	cmdSE   = 240 // end of subnegotiation
@@ -15,7 +15,7 @@ const (
 	cmdIAC  = 255
 )
 
-// The options that are not simply refused.
+// Options that are not always refused.
 const (
 	optBinary = 0  // RFC 856
 	optEcho   = 1  // RFC 857
@@ -25,13 +25,13 @@ const (
 	optNAWS   = 31 // window size, RFC 1073
 )
 
-// The commands within the subnegotiation of the terminal type (RFC 1091).
+// Commands in a subnegotiation of the terminal type (RFC 1091).
 const (
 	ttypeIs   = 0
 	ttypeSend = 1
 )
 
-// maxSubneg bounds what is kept of a subnegotiation, in bytes.
+// maxSubneg limits the stored part of a subnegotiation, in bytes.
 const maxSubneg = 4 << 10
 
 var commandNames = map[byte]string{
@@ -40,7 +40,7 @@ var commandNames = map[byte]string{
 	cmdWONT: "WONT", cmdDO: "DO", cmdDONT: "DONT", cmdIAC: "IAC",
 }
 
-// optionNames are those of the IANA registry of telnet options, shortened.
+// optionNames has the names of IANA's registry of telnet options, abbreviated.
 var optionNames = map[byte]string{
 	optBinary: "BINARY", optEcho: "ECHO", optSGA: "SGA", 5: "STATUS", 6: "TIMING-MARK", optTType: "TTYPE",
 	optEOR: "EOR", optNAWS: "NAWS", 32: "TSPEED", 33: "LFLOW", 34: "LINEMODE", 35: "XDISPLOC", 36: "OLD-ENVIRON",
@@ -57,11 +57,11 @@ func nameOf(names map[byte]string, b byte) string {
 	return fmt.Sprint(b)
 }
 
-// A signal is what a decoder found between bytes of data.
+// A signal is the reason for which decoder.next returned.
 type signal uint8
 
 const (
-	noSignal     signal = iota // only data
+	noSignal     signal = iota // end of src or dst
 	sigCommand                 // decoder.command
 	sigNegotiate               // decoder.command and decoder.option
 	sigSubneg                  // decoder.option and decoder.payload
@@ -78,22 +78,22 @@ const (
 	inSubnegIAC
 )
 
-// A decoder separates the data of one direction from its commands (RFC 854). It holds no more than
+// A decoder separates the data of one direction from the commands (RFC 854). It stores at most
 // maxSubneg bytes.
 type decoder struct {
-	// binary says that data is as it is, without CR NUL (RFC 856).
+	// binary disables the translation of CR NUL (RFC 856).
 	binary bool
 
 	state   decoderState
-	afterCR bool // the data so far ends with a carriage return
+	afterCR bool // the last byte of data was a CR
 	command byte
 	option  byte
 	payload []byte // of a subnegotiation
-	skipped bool   // the subnegotiation was longer than maxSubneg
+	skipped bool   // the subnegotiation exceeds maxSubneg
 }
 
-// next decodes from src to dst up to the next signal. It returns how much it read and wrote, and
-// stops earlier only when src or dst ends.
+// next decodes from src to dst up to the next signal, or until src or dst is exhausted. It returns
+// the number of bytes read and written.
 func (d *decoder) next(dst, src []byte) (written, read int, sig signal) {
 	for read < len(src) {
 		c := src[read]
@@ -141,7 +141,7 @@ func (d *decoder) next(dst, src []byte) (written, read int, sig signal) {
 	return written, read, noSignal
 }
 
-// startCommand takes the byte after IAC, and reports whether it is a whole command.
+// startCommand processes the byte after IAC and reports whether it is a complete command.
 func (d *decoder) startCommand(c byte) bool {
 	d.command = c
 	switch c {
@@ -156,13 +156,13 @@ func (d *decoder) startCommand(c byte) bool {
 	return true
 }
 
-// subneg takes a byte of a subnegotiation. A command within it ends it, as its own end must have
-// been lost.
+// subneg processes a byte of a subnegotiation. A command ends it, because its SE must have been
+// lost.
 func (d *decoder) subneg(c byte) signal {
 	switch {
 	case d.state == inSubnegOption:
 		d.option, d.state = c, inSubneg
-		if c == cmdIAC { // no option has this number: IAC SB IAC SE
+		if c == cmdIAC { // not an option: IAC SB IAC SE
 			d.state = inSubnegIAC
 		}
 	case d.state == inSubneg && c == cmdIAC:
@@ -185,18 +185,18 @@ func (d *decoder) subneg(c byte) signal {
 	return noSignal
 }
 
-// An encoder prepares data for the wire: 255 is doubled, and unless binary is set, a carriage
-// return without a line feed is followed by NUL (RFC 854).
+// An encoder encodes data: 255 is doubled and, unless binary is set, a CR without LF is followed by
+// NUL (RFC 854).
 type encoder struct {
 	binary bool
-	// lineEnds makes CR LF of a line feed alone.
+	// lineEnds converts LF without CR to CR LF.
 	lineEnds bool
 
-	afterCR bool // a CR was the last byte, and its NUL is still to be written
+	afterCR bool // the last byte was a CR, whose NUL is still to be written
 }
 
-// encode appends the encoded p to dst. If more may follow at once, a CR at the end is kept back
-// until it is known what follows.
+// encode appends the encoded p to dst. If more is true, a final CR is held back until the next byte
+// is known.
 func (e *encoder) encode(dst, p []byte, more bool) []byte {
 	for _, c := range p {
 		if e.afterCR && c != '\n' && !e.binary {

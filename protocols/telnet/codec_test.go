@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// decode takes a whole stream apart, in pieces of size bytes, and writes what it finds: data as it
-// is, signals in brackets.
+// decode decodes a stream in pieces of size bytes. It returns the data, with signals in brackets.
 func decode(d *decoder, src string, size int) string {
 	var out strings.Builder
 	dst := make([]byte, size)
@@ -99,8 +98,8 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// FuzzCodec checks that pieces make no difference, that memory is bounded, and that what was
-// encoded is decoded to the same.
+// FuzzCodec checks that the division into pieces has no effect, that memory is bounded, and that
+// decoding reverses encoding.
 func FuzzCodec(f *testing.F) {
 	for _, s := range []string{"", "a\r\x00b\r\n", "\xff\xff\xff\xfd\x18", "\xff\xfa\x18\x01\xff\xf0", "\xff\xfa\xff\xfa\xff", "\xff", "\r\xff\xff\x00"} {
 		f.Add([]byte(s), false)

@@ -11,7 +11,7 @@ import (
 	"github.com/urlget/urlget/protocols/telnet"
 )
 
-// The server asks for the type of the terminal, and then for a name.
+// The server requests the terminal type and then a name.
 func ExampleWith() {
 	s, err := telnetd.New(telnetd.Options{Script: func(c *telnetd.Conn) {
 		c.Send("\xff\xfd\x18login: ") // IAC DO TERMINAL-TYPE

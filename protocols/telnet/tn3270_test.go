@@ -25,7 +25,7 @@ func ebcdic(s string) string {
 	return out
 }
 
-// agree negotiates as a host does (RFC 1576).
+// agree negotiates like a host (RFC 1576).
 func agree(c *telnetd.Conn) {
 	c.Send("\xff\xfd\x18")
 	c.Expect("\xff\xfb\x18")
@@ -40,10 +40,10 @@ func host(script func(*telnetd.Conn)) func(*telnetd.Conn) {
 	return func(c *telnetd.Conn) { agree(c); script(c) }
 }
 
-// form is a screen with a field of four places, in which the cursor stands.
+// form is a screen with a field of four characters and the cursor in it.
 var form = "\xf5\x03\x1d\x60" + ebcdic("name") + "\x1d\x40\x13\x00\x00\x00\x00\x1d\xf0"
 
-// enter writes text beside the reader.
+// enter writes text concurrently with the reader.
 func enter(s io.Writer, text string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -61,7 +61,7 @@ func TestDisplayAsText(t *testing.T) {
 		c.Send(form + eor)
 		c.Expect("\x7d\x40\xc8\x11\x40\xc6" + ebcdic("jo") + eor)
 		c.Send("\xf1\x00" + eor) // changes nothing
-		// The keyboard is free again.
+		// The keyboard is unlocked.
 		c.Send("\xf1\x02\x11\x40\x40" + ebcdic("Hello") + "\x11\x40\xc6\x13" + eor)
 		c.Expect("\x7d\x40\xc6" + "\x11\x40\xc6" + ebcdic("jo") + eor)
 		c.Send("\xf5\x02\x08\xff\xff" + ebcdic("x") + eor)
@@ -157,7 +157,7 @@ func TestDisplayProtectedScreen(t *testing.T) {
 	if err := <-typed; fetch.CodeOf(err) != fetch.ErrRefused || !strings.Contains(err.Error(), "line 1, column 3") {
 		t.Error(err)
 	}
-	if err := <-enter(s, "\n"); err != nil { // nothing of the x is left
+	if err := <-enter(s, "\n"); err != nil { // the x was discarded
 		t.Error(err)
 	}
 	expectEnd(t, s)
@@ -174,7 +174,7 @@ func TestDisplayEndlessRecord(t *testing.T) {
 	}
 }
 
-// TestDisplayWriteEnds has a text wait for a keyboard that the host keeps locked.
+// TestDisplayWriteEnds has text that waits for a locked keyboard.
 func TestDisplayWriteEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,22 +9,22 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// A transcript writes down both directions of a connection, a line each:
+// A transcript writes both directions of a connection, one line per item:
 //
 //	< DO TTYPE
 //	> WILL TTYPE
 //	< SB TTYPE "\x01"
 //	< "login: "
 //
-// A nil transcript keeps nothing.
+// A nil transcript does nothing.
 type transcript struct {
 	mu    sync.Mutex
 	w     io.Writer                    // nil for none
-	trace func(sent bool, line string) // of the client, which sees no data: it may be a password
+	trace func(sent bool, line string) // of the client, without data: they may contain a password
 	err   error
 }
 
-// newTranscript returns nil if neither is set.
+// newTranscript returns nil if both arguments are nil.
 func newTranscript(w io.Writer, trace func(sent bool, line string)) *transcript {
 	if w == nil && trace == nil {
 		return nil

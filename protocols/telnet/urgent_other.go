@@ -4,8 +4,8 @@ package telnet
 
 import "net"
 
-// inlineUrgent does nothing: without the socket option, a telnet synch is not understood.
+// inlineUrgent does nothing. Without the socket option, a telnet synch is not recognized.
 func inlineUrgent(net.Conn) {}
 
-// urgent finds nothing.
+// urgent returns false.
 func urgent(net.Conn) (byte, bool) { return 0, false }

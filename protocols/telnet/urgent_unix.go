@@ -9,17 +9,17 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// inlineUrgent keeps urgent bytes in the stream: the data mark of a telnet synch is one (RFC 854),
-// and an IAC before it would otherwise swallow what follows.
+// inlineUrgent keeps urgent bytes in the stream. The data mark of a telnet synch is one (RFC 854);
+// without it, the IAC before it would consume the next byte.
 func inlineUrgent(conn net.Conn) {
 	if raw := socket(conn); raw != nil {
 		raw.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_OOBINLINE, 1) })
 	}
 }
 
-// urgent waits until there is something to read, and returns the urgent byte that came with it. It
-// has to be called before Read, which drops that byte. The wait ends with the deadline of the
-// connection, and then the Read that follows returns the error.
+// urgent waits for input and returns its urgent byte, if there is one. It must be called before
+// Read, which drops that byte. The wait ends with the deadline of the connection, and the next Read
+// returns the error.
 func urgent(conn net.Conn) (c byte, ok bool) {
 	raw := socket(conn)
 	if raw == nil {
@@ -37,7 +37,7 @@ func urgent(conn net.Conn) (c byte, ok bool) {
 	return c, ok
 }
 
-// socket returns the socket of conn, nil if it has none of its own.
+// socket returns the socket of conn, or nil if it has none.
 func socket(conn net.Conn) syscall.RawConn {
 	if c, ok := conn.(*driver.Conn); ok {
 		conn = c.NetConn()

@@ -43,7 +43,7 @@ func TestServersOfURLs(t *testing.T) {
 	}
 }
 
-// TestPlainSendsThreeFields: a NUL in one of them would begin another.
+// TestPlainSendsThreeFields checks that a NUL cannot add a field.
 func TestPlainSendsThreeFields(t *testing.T) {
 	t.Parallel()
 	got, err := Plain(fetch.Credential{User: "joe", Password: "pw"})

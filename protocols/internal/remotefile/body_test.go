@@ -13,10 +13,10 @@ import (
 
 var errLost = errors.New("connection lost")
 
-// A server answers reads of a file as a script says.
+// A server responds to reads of a file according to a script.
 type server struct {
 	content  []byte // of the file, which may be shorter than its metadata says
-	script   []byte // one per answer: how much is sent less than asked for; see receive
+	script   []byte // one per response: bytes less than requested; see receive
 	credit   int    // reads that may be in flight; 0 means any number
 	inFlight int
 	most     int // reads that were in flight at once
@@ -32,7 +32,7 @@ type read struct {
 	size   int
 }
 
-// The answers in a script that are not data.
+// Responses in a script that are not data.
 const (
 	atEnd = 255 - iota
 	lost
@@ -150,8 +150,8 @@ func TestAClosedBodyEndsOnce(t *testing.T) {
 	}
 }
 
-// TestABodyThatFailsBeforeItStarts leaves the connection to the driver, which may send the request
-// again.
+// TestABodyThatFailsBeforeItStarts leaves the connection to the driver, which may repeat the
+// request.
 func TestABodyThatFailsBeforeItStarts(t *testing.T) {
 	t.Parallel()
 	s := &server{content: []byte("x"), script: []byte{refused}}
@@ -173,8 +173,8 @@ func TestAnEmptyFileEndsAtItsStart(t *testing.T) {
 	}
 }
 
-// FuzzBody lets a server answer reads as it likes. What comes out must be the content, and all of it
-// if there is no error.
+// FuzzBody has a server with arbitrary responses. The data must be correct, and complete without an
+// error.
 func FuzzBody(f *testing.F) {
 	f.Add([]byte("content"), int64(7), int64(0), []byte{1, 2}, uint8(0))
 	f.Add([]byte("content"), int64(-1), int64(0), []byte{3, 0, lost}, uint8(1))

@@ -1,4 +1,4 @@
-// Package smallnet holds the parts that Gemini, Spartan and Nex share: hosts and paths in requests,
+// Package smallnet has the common parts of Gemini, Spartan and Nex: hosts and paths in requests,
 // responses that begin with a status, and the links in pages of gemtext.
 package smallnet
 
@@ -11,8 +11,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Host returns the host of u as requests name it: in brackets if it is an IPv6 address, and without a
-// zone, which has a meaning on this machine only.
+// Host returns the host of u for a request: in brackets if it is an IPv6 address, and without a
+// zone, which is only valid on this machine.
 func Host(u uri.URI) (string, error) {
 	host := u.Host()
 	if _, named := u.User(); named {
@@ -28,7 +28,7 @@ func Host(u uri.URI) (string, error) {
 	return host, nil
 }
 
-// Path returns the path of u as requests have it: "/" if it is empty.
+// Path returns the path of u for a request: "/" if it is empty.
 func Path(u uri.URI) string {
 	if path := u.Path(); path != "" {
 		return ASCII(path)
@@ -36,7 +36,7 @@ func Path(u uri.URI) string {
 	return "/"
 }
 
-// ASCII percent-encodes the bytes of a part of a URL that may not stand in a request: those that are
+// ASCII percent-encodes the bytes of a part of a URL that are invalid in a request: those that are
 // not ASCII, blanks and control characters.
 func ASCII(s string) string {
 	var b strings.Builder

@@ -16,7 +16,7 @@ import (
 	"github.com/urlget/urlget/protocols/mounted"
 )
 
-// TestWhatIsMountedIsReadIfTheServerIsOfNoHelp puts what is mounted behind a client that fails.
+// TestWhatIsMountedIsReadIfTheServerIsOfNoHelp has a client for the server that fails.
 func TestWhatIsMountedIsReadIfTheServerIsOfNoHelp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -25,7 +25,7 @@ func TestWhatIsMountedIsReadIfTheServerIsOfNoHelp(t *testing.T) {
 	for _, tt := range []struct {
 		url  string
 		fail fetch.Code
-		want string // "" means that the failure stays
+		want string // "" means that the error is returned
 	}{
 		{"nfs://h.example/export/x", "", "served"},
 		{"nfs://h.example/export/x", fetch.ErrNetwork, "mounted"},
