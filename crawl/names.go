@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// Claim gives the owner, such as the key of a URL, a name, such as that of a file, unless another
-// owner has it. It returns who has it now. What was claimed stays so from one crawl to the next.
+// Claim assigns a name, such as that of a file, to owner, such as the key of a URL, unless it
+// belongs to another owner. It returns the current owner. Claims persist across crawls.
 func (s *State) Claim(name, owner string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,7 +26,8 @@ func (s *State) Claim(name, owner string) (string, error) {
 	return owner, nil
 }
 
-// Owner returns who claimed a name, "" if nobody did, and whether that was in this crawl.
+// Owner returns the owner of a name, or "" if it has none, and whether it was claimed in this
+// crawl.
 func (s *State) Owner(name string) (owner string, now bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +36,7 @@ func (s *State) Owner(name string) (owner string, now bool, err error) {
 	return owner, b != nil && run == s.run, err
 }
 
-// Disclaim forgets who has a name.
+// Disclaim removes the claim to a name.
 func (s *State) Disclaim(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,8 +51,8 @@ func splitName(b []byte) (run uint64, owner string) {
 	return run, string(b[n:])
 }
 
-// Names yields all names that begin with a prefix and who claimed them, in the order of the names,
-// and whether that was in this crawl. Nothing may be changed meanwhile.
+// Names yields all names with a prefix, in lexical order, and whether each was claimed in this
+// crawl. The loop body must not call methods of s.
 func (s *State) Names(prefix string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		s.mu.Lock()
@@ -71,8 +72,8 @@ func (s *State) Names(prefix string) iter.Seq2[string, bool] {
 	}
 }
 
-// Memo returns what the last visit of a URL left (see Page.Memo), and whether it ended well in this
-// crawl.
+// Memo returns the data stored by the last visit of a URL (see Page.Memo), and whether a visit
+// succeeded in this crawl.
 func (s *State) Memo(u uri.URI) (memo []byte, now bool) { return s.memo(u.Key()) }
 
 func (s *State) memo(key string) (memo []byte, now bool) {
@@ -85,8 +86,8 @@ func (s *State) memo(key string) (memo []byte, now bool) {
 	return r.memo, r.run == s.run && r.state == done
 }
 
-// UpdateMemo changes what the last visit of a URL left: f is called with what Memo returns. It must
-// not call the State.
+// UpdateMemo replaces the Memo of a URL with the result of f. The arguments of f are the results of
+// Memo. f must not call methods of s.
 func (s *State) UpdateMemo(u uri.URI, f func(memo []byte, now bool) []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,8 +100,9 @@ func (s *State) UpdateMemo(u uri.URI, f func(memo []byte, now bool) []byte) erro
 	return s.writeIfDue()
 }
 
-// Visited yields the keys of the URLs whose visits in this crawl ended well, with what they left.
-// The crawl must have ended, and nothing may be changed meanwhile, but Memo may be asked.
+// Visited yields the keys and the Memos of the URLs that were visited successfully in this crawl.
+// It must not be called before the crawl has ended. The loop body may call Memo, but must not
+// change the State.
 func (s *State) Visited() iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for last := []byte(nil); ; {

@@ -42,7 +42,7 @@ func newTree() fstest.MapFS {
 	return tree
 }
 
-// run mirrors into dir and returns what it was told, as "outcome path", sorted.
+// run mirrors into dir and returns the reported events as "outcome path", sorted.
 func run(t *testing.T, dir, seed string, opts mirror.Options) ([]string, *mirror.Report) {
 	t.Helper()
 	told, report, err := tryRun(t, dir, seed, opts)

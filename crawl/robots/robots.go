@@ -1,4 +1,4 @@
-// Package robots reads what servers ask of crawlers in their robots.txt (RFC 9309).
+// Package robots parses robots.txt files (RFC 9309).
 package robots
 
 import (
@@ -9,32 +9,31 @@ import (
 	"time"
 )
 
-// MaxSize is how much of a robots.txt is read, in bytes; the rest is ignored (RFC 9309, section
+// MaxSize limits how much of a robots.txt is read, in bytes; the rest is ignored (RFC 9309, section
 // 2.5).
 const MaxSize = 500 << 10
 
-// maxDelay bounds a Crawl-delay: a server that asks for more wants to be asked for a minute at most
-// every minute.
+// maxDelay is the maximum Crawl-delay; longer ones are shortened to it.
 const maxDelay = time.Minute
 
-// Rules are those for one crawler. The zero value, and a nil one, allow everything.
+// Rules are the rules for one crawler. The zero value and nil allow everything.
 type Rules struct {
 	rules []rule
-	// Delay is the time to leave between two requests (Crawl-delay, which many servers use and the
-	// RFC does not have), a minute at most; 0 if none is asked for.
+	// Delay is the minimum time between two requests, at most a minute. It comes from Crawl-delay,
+	// which is common but not part of the RFC. 0 means no delay.
 	Delay time.Duration
-	// Sitemaps are those that the file names, as it does.
+	// Sitemaps are the sitemap references as written in the file.
 	Sitemaps []string
 }
 
 type rule struct {
-	pattern string // normalised, with "*" and perhaps a "$" at its end
+	pattern string // normalized, with "*" and perhaps a "$" at its end
 	allow   bool
 }
 
-// Read reads the rules for the crawler that calls itself agent, a product token such as "urlget".
-// If no group is for it, those for "*" count. All groups for the same crawler count together. Lines
-// end with CR, LF or both; what is no rule is ignored. An error is that of r.
+// Read reads the rules for the crawler named agent, a product token such as "urlget". If no group
+// names the agent, those for "*" apply. Several groups for one crawler are combined. Lines end with
+// CR, LF or both; invalid lines are ignored. An error is one of r.
 func Read(r io.Reader, agent string) (*Rules, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxSize))
 	if err != nil {
@@ -59,7 +58,7 @@ func Read(r io.Reader, agent string) (*Rules, error) {
 	return rules, nil
 }
 
-// Text returns the rules as a robots.txt that Read reads for any crawler.
+// Text formats the rules as a robots.txt that applies to every crawler.
 func (r *Rules) Text() []byte {
 	var b bytes.Buffer
 	b.WriteString("User-agent: *\n")
@@ -83,8 +82,8 @@ type parser struct {
 	agent       string
 	own, others *Rules
 	named       bool // there is a group for agent
-	inRules     bool // the group's list of crawlers is over
-	forUs, all  bool // whom the group is for
+	inRules     bool // the User-agent lines of the group have ended
+	forUs, all  bool // the group names agent, or "*"
 	sitemaps    []string
 }
 
@@ -122,7 +121,7 @@ func (p *parser) line(line string) {
 	}
 }
 
-// each calls f with the rules that the group belongs to.
+// each calls f with the rules to which the current group belongs.
 func (p *parser) each(f func(*Rules)) {
 	if p.forUs {
 		f(p.own)
@@ -132,8 +131,7 @@ func (p *parser) each(f func(*Rules)) {
 	}
 }
 
-// product returns the product token that value begins with, in lower case (RFC 9309, section
-// 2.2.1).
+// product returns the product token at the start of value, in lower case (RFC 9309, section 2.2.1).
 func product(value string) string {
 	end := 0
 	for end < len(value) && (value[end]|0x20 >= 'a' && value[end]|0x20 <= 'z' || value[end] == '_' || value[end] == '-') {
@@ -142,9 +140,9 @@ func product(value string) string {
 	return strings.ToLower(value[:end])
 }
 
-// Allowed reports whether path, with its query, may be retrieved, and the rule that says so: that
-// with the longest pattern, and of two that are as long, the one that allows (section 2.2.2). The
-// rule is "" if none matches. The robots.txt itself is always allowed.
+// Allowed reports whether path, with its query, may be retrieved, and the rule that applies. That
+// is the rule with the longest pattern; if two are equally long, the allow rule (section 2.2.2).
+// Because is "" if no rule matches. The robots.txt itself is always allowed.
 func (r *Rules) Allowed(path string) (ok bool, because string) {
 	if r == nil || path == "/robots.txt" {
 		return true, ""
@@ -169,8 +167,8 @@ func (r *Rules) Allowed(path string) (ok bool, because string) {
 	return false, "Disallow: " + best.pattern
 }
 
-// matches reports whether path begins with what pattern says. Each piece between two asterisks is
-// taken where it is found first, which finds a match if there is one.
+// matches reports whether path matches pattern. Each piece between two asterisks is matched at its
+// first occurrence, which finds a match if there is one.
 func matches(pattern, path string) bool {
 	pattern, toEnd := strings.CutSuffix(pattern, "$")
 	first, rest, wild := strings.Cut(pattern, "*")
@@ -193,8 +191,8 @@ func matches(pattern, path string) bool {
 	return !toEnd || path == ""
 }
 
-// normalize writes a path or pattern so that two that mean the same are the same (section 2.2.2):
-// unreserved characters bare, all others that are encoded or must be in upper case.
+// normalize brings a path or pattern into its normal form (section 2.2.2): unreserved characters
+// are decoded, and all other percent encodings are in upper case.
 func normalize(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

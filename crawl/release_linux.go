@@ -2,8 +2,8 @@ package crawl
 
 import "syscall"
 
-// unmap lets go of the pages of a mapped file, which stay in the cache of the system and come back
-// when they are read.
+// unmap releases the pages of a mapped file. They stay in the page cache and are mapped again when
+// they are read.
 func unmap(data uintptr, size int64) {
 	syscall.Syscall(syscall.SYS_MADVISE, data, uintptr(size), syscall.MADV_DONTNEED)
 }
