@@ -15,7 +15,7 @@ import (
 	"github.com/urlget/urlget/archive/warc"
 )
 
-// The index that is written beside a merged archive has its records, as it says.
+// The index of a merged archive contains all its records and states that it covers them.
 func TestTheIndexHasWhatIsMerged(t *testing.T) {
 	t.Parallel()
 	const web, asked = "application/http;msgtype=response", "application/http;msgtype=request"

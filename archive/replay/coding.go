@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Some programs write answers without their framing and coding, and leave their heads as they were.
+// Some programs write bodies without their framing and coding, but do not change the head.
 
-// maxChunkSize bounds the digits of the size of a chunk, and the blanks behind them.
+// maxChunkSize limits the length of a chunk size with the blanks after it.
 const maxChunkSize = 24
 
-// withoutChunks makes content, which is the rest of a record, that of an answer whose head speaks of
-// chunks where there are none.
+// withoutChunks sets the body to content, the rest of the record, if the head claims chunked
+// framing and content has none.
 func withoutChunks(resp *http.Response, content *bufio.Reader) {
 	if resp.Body == http.NoBody || !slices.Equal(resp.TransferEncoding, []string{"chunked"}) {
 		return
@@ -32,11 +32,11 @@ func withoutChunks(resp *http.Response, content *bufio.Reader) {
 	}
 }
 
-// magics are what content begins with in those codings that can be told by it.
+// magics are the first bytes of content codings that have a fixed start.
 var magics = map[string]string{"gzip": "\x1f\x8b", "x-gzip": "\x1f\x8b", "zstd": "\x28\xb5\x2f\xfd"}
 
-// withoutCoding makes content that of an answer whose head names a coding that the content has not.
-// The length in the head is that of the coded content then.
+// withoutCoding sets the body to content if content lacks the coding that the head names. In that
+// case the Content-Length, which counts coded bytes, is removed too.
 func withoutCoding(resp *http.Response, content *bufio.Reader) {
 	magic := magics[strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))]
 	if magic == "" || resp.Body == http.NoBody {
@@ -48,5 +48,5 @@ func withoutCoding(resp *http.Response, content *bufio.Reader) {
 	resp.Header.Del("Content-Encoding")
 	resp.Header.Del("Content-Length")
 	resp.Body, resp.ContentLength = io.NopCloser(content), -1
-	resp.TransferEncoding = []string{"chunked"} // which tells the end
+	resp.TransferEncoding = []string{"chunked"} // marks the end of the body
 }

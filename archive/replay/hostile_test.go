@@ -51,7 +51,7 @@ func bomb(t *testing.T, before string, n int64, of byte) []byte {
 	return out.Bytes()
 }
 
-// What is small in a file may be long once it is unpacked. Nothing of that is held in memory.
+// A small file may be long when decompressed. The decompressed data is not held in memory.
 func TestBombs(t *testing.T) { // not parallel: it looks at what is allocated
 	const size = 16 << 20
 	head := func(kind, target, contentType, rest string) string {

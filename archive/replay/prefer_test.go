@@ -93,7 +93,7 @@ func TestTheRestThatWasCaptured(t *testing.T) {
 	}
 }
 
-// Where archives were merged, a revisit may refer to a record that is one itself.
+// In merged archives, a revisit may refer to another revisit.
 func TestRevisitsOfRevisits(t *testing.T) {
 	t.Parallel()
 	const web, head = "application/http; msgtype=response", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"

@@ -17,7 +17,7 @@ func blockDigest(block string) string {
 	return fmt.Sprintf("WARC-Block-Digest: sha256:%x\r\n", sha256.Sum256([]byte(block)))
 }
 
-// What was changed within an archive is never taken for what was captured.
+// Content that was changed within an archive is never returned as captured.
 func TestContentThatIsNotWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npear\r\n0\r\n\r\n"
@@ -53,7 +53,7 @@ func TestContentThatIsNotWhatWasWritten(t *testing.T) {
 	}
 }
 
-// Where a record has no digest, the checksum of its member tells.
+// If a record has no digest, the checksum of its member is verified.
 func TestContentWhoseChecksumIsWrong(t *testing.T) {
 	t.Parallel()
 	const target = "ftp://h.example/a"
