@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What a host asked one worker for is not shortened by another one that was told less.
+// A shorter pause from one worker does not shorten a longer one from another.
 func TestAPauseIsNotShortened(t *testing.T) {
 	t.Parallel()
 	v := newMemory()

@@ -12,29 +12,29 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// An address is what a link of ours leads to. URL, from and foreign are signed: nobody else can
-// make a link that is retrieved, or say that the user made it.
+// An address is the target of a link. Its url, from and foreign are signed, so that others cannot
+// forge links or claim that the user entered a URL.
 type address struct {
 	url  uri.URI
-	from uri.URI // what led there; zero if the user named it
-	// foreign says that another origin led there, even if some links ago.
+	from uri.URI // the resource with the link; zero if the user entered the URL
+	// foreign reports that another origin led to the URL, directly or through other links.
 	foreign bool
-	view    string    // a view of what has several
-	at      time.Time // of the capture in an archive; zero for the last
-	kept    string    // the content is with the keeper, or the answers to a form are
-	once    bool      // and it cannot be retrieved again
+	view    string    // one of several representations
+	at      time.Time // capture time; zero for the latest
+	kept    string    // ID of the cached body or form submission
+	once    bool      // the cached body cannot be retrieved again
 }
 
-// maxURL bounds a URL in a link, in bytes: browsers and servers take no longer ones.
+// maxURL limits a URL in a link, in bytes. Browsers do not accept longer ones.
 const maxURL = 128 << 10
 
-// to returns the address of what a resource leads to.
+// to returns the address of a link to u on the page a.
 func (a address) to(u uri.URI) address {
 	return address{url: u.WithoutPassword(), from: a.url.WithoutPassword(), at: a.at,
 		foreign: a.foreign || u.Origin() != a.url.Origin()}
 }
 
-// link returns the reference to what path does with a.
+// link returns the signed link of a handler to a, or "#" if the URL is too long.
 func (s *Server) link(path string, a address) string {
 	if len(a.url.String()) > maxURL || len(a.from.String()) > maxURL {
 		return "#"
@@ -65,20 +65,20 @@ func (s *Server) query(a address) url.Values {
 	return q
 }
 
-// sign returns the signature of what is signed of a.
+// sign returns the signature of a.
 func (s *Server) sign(a address) string {
 	h := hmac.New(sha256.New, s.key)
 	foreign := "0"
 	if a.foreign {
 		foreign = "1"
 	}
-	h.Write([]byte(foreign + a.url.String() + "\x00" + a.from.String())) // a URL has no NUL
+	h.Write([]byte(foreign + a.url.String() + "\x00" + a.from.String())) // a URL cannot contain NUL
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
 }
 
 var errSignature = errors.New("the link is not signed")
 
-// parse reads an address out of a query, without its signature.
+// parse parses an address from a query. It does not check the signature.
 func parse(q url.Values) (address, error) {
 	a := address{foreign: q.Get("x") != "", view: q.Get("v"), kept: q.Get("k"), once: q.Get("o") != ""}
 	var err error
@@ -96,7 +96,7 @@ func parse(q url.Values) (address, error) {
 	return a, nil
 }
 
-// verify reads an address out of a query, and fails with errSignature if it is not ours.
+// verify parses an address from a query. It returns errSignature if the signature is not valid.
 func (s *Server) verify(q url.Values) (address, error) {
 	a, err := parse(q)
 	if err == nil && !hmac.Equal([]byte(s.sign(a)), []byte(q.Get("s"))) {

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// maxTickets is how many things of a kind may be about to begin.
+	// maxTickets limits the number of unused tickets of a kind.
 	maxTickets = 16
-	// ticketLife is how long a page may take to begin one.
+	// ticketLife is the validity of a ticket.
 	ticketLife = time.Minute
 )
 
-// Tickets are for what a page is about to begin: a session, or the sending of a form. Each is good
-// once, and for a short time.
+// A tickets value holds values for a later request of a page, such as a session to open or a form
+// to send. Each ticket can be taken once, within ticketLife.
 type tickets[T any] struct {
 	mu   sync.Mutex
 	list []ticket[T]
@@ -25,7 +25,8 @@ type ticket[T any] struct {
 	at   time.Time
 }
 
-// add returns a ticket, whose name nobody can guess. The oldest make room for others.
+// add stores a value and returns its random ticket. It removes the oldest ticket if there are too
+// many.
 func (t *tickets[T]) add(what T) string {
 	id := newID()
 	t.mu.Lock()
@@ -37,7 +38,7 @@ func (t *tickets[T]) add(what T) string {
 	return id
 }
 
-// take returns what a ticket is for, once.
+// take returns the value of a ticket and removes the ticket.
 func (t *tickets[T]) take(id string) (what T, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/queue/jetstream"
 )
 
-// A worker that starts before its cluster has a leader waits for it, and says so once. Whoever does
-// not wait is told what is wrong.
+// A worker that starts before its cluster has a leader waits for it, and logs that once. Without
+// Wait, Open returns an error.
 func TestWhatStartsBeforeThereIsALeader(t *testing.T) {
 	if strconv.IntSize == 32 {
 		t.Skip("nats-server 2.15 panics in clusters on 32-bit platforms: unaligned 64-bit atomic operation")

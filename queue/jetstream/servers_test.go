@@ -28,8 +28,8 @@ type natsServer struct {
 // A starter starts a server of one kind, until the test ends or it is stopped.
 type starter func(t *testing.T, config string) *natsServer
 
-// onServers runs a test against a server in the process, and against the one that URLGET_NATS_SERVER
-// names, such as Debian's.
+// onServers runs a test against a server in the process, and against the one that
+// URLGET_NATS_SERVER names, such as Debian's.
 func onServers(t *testing.T, test func(*testing.T, starter)) {
 	t.Helper()
 	t.Parallel()

@@ -22,7 +22,7 @@ type values struct {
 	ttl  time.Duration
 }
 
-// get returns a value that has not vanished, or nil. The model is locked.
+// get returns a value that has not expired, or nil. The caller holds m.mu.
 func (v *values) get(key string) *value {
 	old := v.m[key]
 	if old != nil && time.Since(old.written) >= v.ttl {
@@ -32,7 +32,7 @@ func (v *values) get(key string) *value {
 	return old
 }
 
-// set writes a value. The model is locked.
+// set writes a value. The caller holds m.mu.
 func (v *values) set(key string, data []byte) uint64 {
 	v.conn.model.seq++
 	v.m[key] = &value{data, v.conn.model.seq, time.Now()}

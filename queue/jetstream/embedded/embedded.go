@@ -1,6 +1,6 @@
-// Package embedded runs a NATS server with JetStream in the process, for queues of one machine. It
-// listens on loopback only, on a port that it chooses, and wants a token; both are in a file of its
-// directory, by which other programs of the same user find it.
+// Package embedded runs a NATS server with JetStream in the process, for queues on one machine. It
+// listens on a free loopback port and requires a token. A file in its directory holds the URL with
+// the token, so that other programs of the same user can connect.
 package embedded
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A Server runs in this process.
+// A Server is a NATS server in this process.
 type Server struct {
 	nats *server.Server
 	lock *bolt.DB
@@ -28,7 +28,7 @@ type Server struct {
 	dir  string
 }
 
-// found is what the file of the address holds.
+// found is the contents of the address file.
 type found struct {
 	URL   string `json:"url"` // with the token
 	Stays bool   `json:"stays,omitempty"`
@@ -40,11 +40,11 @@ const (
 	readyWithin = 10 * time.Second
 )
 
-// ErrRuns is the error of Start if another process runs a server in the same directory.
+// ErrRuns is returned by Start if another process runs a server in the same directory.
 var ErrRuns = errors.New("embedded: directory in use by another server")
 
-// Start runs a server that keeps everything in a directory, which is made if it is not there. Stays is
-// what Find tells others of this process: that it is not about to end.
+// Start starts a server that stores its data in dir, which it creates if needed. Find returns stays
+// to other processes: whether this process is long-running.
 func Start(dir string, stays bool) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fetch.ErrFile.Wrap("", err)
@@ -84,13 +84,13 @@ func Start(dir string, stays bool) (*Server, error) {
 	return e, nil
 }
 
-// URL returns where the server is, with its token.
+// URL returns the URL of the server with its token.
 func (s *Server) URL() string { return s.url }
 
-// InProcessConn returns a connection that leaves the process nowhere.
+// InProcessConn returns a connection within the process.
 func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn() }
 
-// Close ends the server, and waits until all is written.
+// Close shuts the server down and waits until all data is written.
 func (s *Server) Close() error {
 	os.Remove(filepath.Join(s.dir, addressFile))
 	s.nats.Shutdown()
@@ -98,8 +98,8 @@ func (s *Server) Close() error {
 	return s.lock.Close()
 }
 
-// Find returns the URL of the server that another process runs in a directory, or "", and whether that
-// process stays.
+// Find returns the URL of the server that another process runs in a directory, or "". Stays is the
+// argument of Start in that process.
 func Find(dir string) (url string, stays bool) {
 	data, err := os.ReadFile(filepath.Join(dir, addressFile))
 	if err != nil {
@@ -112,7 +112,7 @@ func Find(dir string) (url string, stays bool) {
 	lock, err := bolt.Open(filepath.Join(dir, lockFile), 0o600, &bolt.Options{Timeout: 50 * time.Millisecond})
 	if err == nil {
 		lock.Close()
-		return "", false // nobody has it: the file was left behind
+		return "", false // the file is not locked and was left behind
 	}
 	return f.URL, f.Stays
 }
