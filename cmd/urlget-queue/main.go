@@ -1,22 +1,23 @@
 //go:build !gendoc
 
-// Urlget-queue puts URLs into a queue on NATS JetStream and retrieves them, on one machine or many.
-// The command urlget runs it:
+// Urlget-queue manages queues of URLs on NATS JetStream and runs their workers, on one machine or
+// many. The command urlget runs it:
 //
-//	urlget submit [flags] URL...   put URLs into the queue
-//	urlget work [flags]            retrieve what is in the queue
-//	urlget queue status            what is in the queue
-//	urlget queue results [-f]      how jobs ended, as JSON Lines
-//	urlget queue dead              jobs that could not be done
-//	urlget queue retry             submit these again
-//	urlget queue purge KIND        forget jobs, results, dead letters or a crawl
-//	urlget queue crawls            the names of crawls
-//	urlget queue stop              let workers begin nothing more of a crawl
-//	urlget queue resume            let them go on
-//	urlget queue index DIR         one index for the archives of all workers
-//	urlget queue content SHA256    print a content that is kept
+//	urlget submit [flags] URL...   add URLs to a queue
+//	urlget work [flags]            retrieve the URLs of a queue
+//	urlget queue status            print the number of jobs, or the state of a crawl
+//	urlget queue results [-f]      print the results of jobs, as JSON Lines
+//	urlget queue dead              print the dead letters: jobs that failed for good
+//	urlget queue retry [ID...]     submit dead letters again
+//	urlget queue purge KIND        delete jobs, results, dead letters or a crawl
+//	urlget queue crawls            print the names of the crawls
+//	urlget queue stop              stop a crawl: workers start no more of its pages
+//	urlget queue resume            resume a stopped crawl
+//	urlget queue index DIR         write one index of the archives of all workers
+//	urlget queue content SHA256    print the stored content with a digest
 //
-// It is a program of its own as a NATS server is in it, which most users of urlget do not need.
+// It is a separate program because it contains a NATS server, which most users of urlget do not
+// need.
 package main
 
 import (

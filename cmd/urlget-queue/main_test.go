@@ -64,7 +64,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// Others who may write to the streams forge results and dead letters.
+// Other clients with write access to the streams forge results and dead letters.
 func TestForgedTextDoesNotReachTheTerminal(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Start(t.TempDir(), true)
@@ -115,7 +115,7 @@ func TestForgedTextDoesNotReachTheTerminal(t *testing.T) {
 	}
 }
 
-// until runs a command until its output has a text: until TEXT command...
+// until repeats a command until its output contains a text: until TEXT command...
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until TEXT command...")
@@ -131,7 +131,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%q did not come", args[0])
 }
 
-// term asks the programs in the background to end.
+// term sends SIGTERM to background programs.
 func term(ts *testscript.TestScript, _ bool, _ []string) {
 	for _, cmd := range ts.BackgroundCmds() {
 		ts.Check(cmd.Process.Signal(syscall.SIGTERM))

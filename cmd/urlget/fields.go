@@ -10,20 +10,20 @@ import (
 	"github.com/urlget/urlget/fetch/driver"
 )
 
-// addFields is a middleware: each request gets the fields of the sections of the configuration file
-// for its own URL, so that none of them travels with a redirect to another host.
+// addFields is a middleware that adds the header fields of the configuration file to each request.
+// It uses the URL of the request, so a redirect does not carry them to another host.
 func (n *network) addFields(next driver.Driver) driver.Driver {
 	return driver.DriverFunc(func(ctx context.Context, req *fetch.Request) (*driver.Response, error) {
 		return next.Open(ctx, n.withFields(req))
 	})
 }
 
-// withFields returns the request with those fields. What the command line gives comes first.
+// withFields returns req with these fields. Fields of the command line take precedence.
 func (n *network) withFields(req *fetch.Request) *fetch.Request {
 	return n.config.WithFields(req, n.opts.Request.Agent != "" && n.typedFlag("user-agent"))
 }
 
-// configure sets the flags that the configuration file gives and the command line does not.
+// configure sets flags from the configuration file unless the command line sets them.
 func (n *network) configure(cmd *cobra.Command) error {
 	n.opts.Use(cmd.Flags())
 	file, err := config.Read(&n.opts.Config, n.table)

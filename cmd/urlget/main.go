@@ -1,19 +1,19 @@
 //go:build !gendoc
 
-// Urlget retrieves what URLs name, whatever their scheme.
+// Urlget retrieves URLs of any scheme.
 //
-//	urlget [flags] URL...          retrieve each URL
+//	urlget [flags] URL...          retrieve URLs
 //	urlget get [flags] URL...      the same
-//	urlget cat [flags] URL...      print the content, and nothing else
-//	urlget ls [flags] URL...       list the members of a directory, menu, newsgroup, index
-//	urlget stat [flags] URL...     metadata without the content
-//	urlget explain [flags] URL...  what would be done, without doing it
-//	urlget serve [DIR|FILE...]     show URLs in the browser
+//	urlget cat [flags] URL...      print only the content
+//	urlget ls [flags] URL...       list a directory, menu, newsgroup, index or page
+//	urlget stat [flags] URL...     print metadata without the content
+//	urlget explain [flags] URL...  show the plan without sending anything
+//	urlget serve [DIR|FILE...]     browse URLs in a web browser
 //	urlget warc verify FILE...     check archives
-//	urlget submit, work, queue     queues and workers, by the program urlget-queue
-//	urlget schemes                 the schemes that it knows
-//	urlget version                 the version, and what it was built from
-//	urlget completion SHELL        completions for bash, zsh, fish, powershell
+//	urlget submit, work, queue     run urlget-queue for queues and workers
+//	urlget schemes                 list the supported schemes
+//	urlget version                 print the version and the commit it was built from
+//	urlget completion SHELL        print completions for bash, zsh, fish or powershell
 //
 // "urlget --help" lists the flags, which are named after those of wget and curl.
 package main

@@ -70,8 +70,8 @@ func eachPart(r io.Reader, do func(partRecord) error) error {
 	return nil
 }
 
-// A partTable prints parts as aligned lines. The first parts determine the widths of its columns,
-// so that it need not hold them all.
+// A partTable prints parts as aligned lines. The first parts determine the column widths, so that it
+// does not hold all of them.
 type partTable struct {
 	w       io.Writer
 	rows    []partRecord // not printed yet

@@ -11,10 +11,10 @@ import (
 	"github.com/urlget/urlget/fetch/job"
 )
 
-// maxFailures bounds the failures that are kept in order to be repeated at the end.
+// maxFailures limits the number of failed URLs listed in the summary.
 const maxFailures = 20
 
-// A tally counts how the transfers of a run ended. It is safe for concurrent use.
+// A tally counts the outcomes of the transfers of a run. It is safe for concurrent use.
 type tally struct {
 	mu       sync.Mutex
 	outcomes map[job.Outcome]int
@@ -30,14 +30,14 @@ func (t *tally) add(res *job.Result) {
 	t.bytes += res.Received
 }
 
-// came counts bytes that were transferred, before a failure too.
+// came counts transferred bytes, including those of failed transfers.
 func (t *tally) came(n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.bytes += n
 }
 
-// fail counts a failure. Subject is the URL given by the user, redacted.
+// fail counts a failure. subject is the redacted URL as the user gave it.
 func (t *tally) fail(subject string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,10 +47,10 @@ func (t *tally) fail(subject string) {
 	}
 }
 
-// interrupted is the outcome of what the user broke off. Nothing is wrong with it.
+// interrupted is the outcome of a transfer that the user interrupted. It is not a failure.
 const interrupted job.Outcome = "interrupted"
 
-// brokenOff counts a transfer that was interrupted.
+// brokenOff counts an interrupted transfer.
 func (t *tally) brokenOff() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,8 +64,8 @@ func (t *tally) count(o job.Outcome) {
 	t.outcomes[o]++
 }
 
-// summary describes the outcome of transfers, which took the given time, in lines; "" if there were
-// not even least of them.
+// summary returns the summary of the transfers, which took the given time, or "" if there were fewer
+// than least.
 func (t *tally) summary(took time.Duration, paint tty.Painter, least int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

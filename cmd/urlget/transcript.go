@@ -6,13 +6,13 @@ import (
 	"runtime"
 )
 
-// A transcript is a file that is made when the first byte is written to it.
+// A transcript is a file that is created by the first write.
 type transcript struct {
 	name string
 	file *os.File
 }
 
-// writer returns the file of that name to write to; nil if there is no name.
+// writer returns the transcript of that name, or nil if the name is empty.
 func (t *transcript) writer(name string) io.Writer {
 	if name == "" {
 		return nil
@@ -21,8 +21,8 @@ func (t *transcript) writer(name string) io.Writer {
 	return t
 }
 
-// Write appends to the file, which only its owner may read, also if it was there before: it holds
-// what was typed. It stays open as long as the program runs.
+// Write appends to the file. Only its owner may read it, even if it existed before, because it
+// contains typed input. The file stays open until the program ends.
 func (t *transcript) Write(p []byte) (int, error) {
 	if t.file == nil {
 		file, err := os.OpenFile(t.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

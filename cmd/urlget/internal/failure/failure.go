@@ -1,5 +1,4 @@
-// Package failure classifies what goes wrong in the command itself: mistakes on the command line and
-// errors of the local system.
+// Package failure classifies the errors of the command itself: usage errors and local file errors.
 package failure
 
 import (
@@ -8,10 +7,10 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A Usage is a mistake on the command line.
+// A Usage is a usage error.
 type Usage struct {
 	Text string
-	Hint string // what to do about it, or ""
+	Hint string // may be ""
 }
 
 func (e *Usage) Error() string { return e.Text }
@@ -22,5 +21,5 @@ func Usagef(format string, args ...any) *Usage { return &Usage{Text: fmt.Sprintf
 // Hinted returns a Usage with a hint.
 func Hinted(text, hint string) *Usage { return &Usage{text, hint} }
 
-// File classifies an error of the local system.
+// File classifies err as a local file error.
 func File(err error) error { return fetch.ErrFile.Wrap("", err) }

@@ -6,7 +6,7 @@ import (
 	"github.com/urlget/urlget/cmd/urlget/internal/flags"
 )
 
-// A Painter colours text for people; the zero value leaves it plain.
+// A Painter adds colors to text. The zero value does not.
 type Painter bool
 
 func (p Painter) wrap(code, text string) string {
@@ -20,9 +20,8 @@ func (p Painter) Bad(text string) string  { return p.wrap("1;31", text) }
 func (p Painter) Good(text string) string { return p.wrap("32", text) }
 func (p Painter) Note(text string) string { return p.wrap("36", text) }
 
-// Color reports whether to use colour on a terminal or another file: as mode says, or else if it is a
-// terminal and
-// NO_COLOR (no-color.org) is not set.
+// Color reports whether to use colors. With the automatic mode, it is true on a terminal if NO_COLOR
+// (no-color.org) is not set.
 func Color(mode flags.ColorMode, terminal bool) Painter {
 	switch mode {
 	case flags.ColorAlways:

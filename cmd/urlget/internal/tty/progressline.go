@@ -79,8 +79,8 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// wrap breaks the lines of text that are longer than most columns at blanks, and indents what goes
-// on in the next line. A word that is longer than that stays whole, so that it can be copied.
+// wrap breaks lines longer than most columns at blanks and indents continuation lines. A longer word
+// is not broken, so that it can be copied.
 func wrap(text string, most int) string {
 	const indent = "  "
 	var b strings.Builder
@@ -146,7 +146,7 @@ func scale(n float64) (unit string, bytes float64) {
 	return sizeUnits[i], bytes
 }
 
-// SizeWord formats a number of bytes for people.
+// SizeWord formats a number of bytes with a unit.
 func SizeWord(n float64) string {
 	unit, bytes := scale(n)
 	return sizeNumber(n, bytes) + " " + unit
@@ -168,7 +168,7 @@ func progressSize(done, total int64) string {
 	return sizeNumber(float64(done), bytes) + " of " + strings.TrimSuffix(sizeNumber(float64(total), bytes), ".0") + " " + unit
 }
 
-// WaitTime formats a duration that somebody waits for.
+// WaitTime formats a waiting time.
 func WaitTime(d time.Duration) string {
 	switch {
 	case d >= 10*time.Second:

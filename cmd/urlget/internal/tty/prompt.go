@@ -12,20 +12,20 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// A Prompt asks the user at the terminal, wherever standard input comes from.
+// A Prompt asks the user at the terminal even if standard input is redirected.
 type Prompt struct {
 	messages *os.File               // where the user sees messages
-	alone    func() (resume func()) // keeps others from writing there
+	alone    func() (resume func()) // blocks other writes
 }
 
-// NewPrompt returns a prompt whose questions are seen on a console.
+// NewPrompt returns a prompt that prints its questions on a console.
 func NewPrompt(stderr *os.File, c *Console) Prompt { return Prompt{stderr, c.Alone} }
 
-// Possible reports whether there is somebody to ask.
+// Possible reports whether there is a terminal.
 func (p Prompt) Possible() bool { return p.messages != nil && term.IsTerminal(int(p.messages.Fd())) }
 
-// Ask prints a question and returns the answer, which is not echoed if it is secret. Without a
-// terminal, the error is of class fetch.ErrAuth.
+// Ask prints a question and returns the answer, which is not echoed if secret is set. Without a
+// terminal, the error has code fetch.ErrAuth.
 func (p Prompt) Ask(ctx context.Context, question string, secret bool) (string, error) {
 	if !p.Possible() {
 		return "", fetch.ErrAuth
@@ -72,7 +72,7 @@ func (p Prompt) Ask(ctx context.Context, question string, secret bool) (string, 
 	}()
 	select {
 	case a := <-done:
-		if a.err == io.EOF { // ^C or ^D, which ends no line
+		if a.err == io.EOF { // ^C or ^D, without a line end
 			io.WriteString(p.messages, "\r\n")
 			a.err = &fetch.Error{Code: fetch.ErrInterrupted}
 		}

@@ -2,14 +2,14 @@ package tty
 
 import "fmt"
 
-// A TreeCount is how far a tree is. Its fields are guarded by the console's lock.
+// A TreeCount counts the URLs of a tree. Its fields are guarded by the console's lock.
 type TreeCount struct {
 	Done, Failed int64
-	Waiting      int64 // URLs to be visited, with those that are being visited
+	Waiting      int64 // queued and active URLs
 }
 
-// totals returns the line for a tree: what there is of it, what is known to come, and where it
-// comes from, in at most width columns.
+// totals returns the line for a tree: finished and queued URLs and the hosts, in at most width
+// columns.
 func (c *Console) treeTotals(width int) string {
 	n := c.tree
 	text := fmt.Sprintf("%d done · %d queued", n.Done, max(n.Waiting-int64(len(c.running)), 0))
@@ -43,14 +43,14 @@ func (c *Console) Count(change func(n *TreeCount)) {
 	}
 }
 
-// ShowTree lets the display count the URLs of a tree.
+// ShowTree shows the counts of a tree.
 func (c *Console) ShowTree() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tree = &TreeCount{}
 }
 
-// From says which host the transfer comes from, as a part of a tree.
+// From sets the host of a transfer in a tree.
 func (t *Transfer) From(host string) {
 	t.change(func() { t.host = host })
 }
