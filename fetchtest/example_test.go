@@ -16,7 +16,7 @@ import (
 	"github.com/urlget/urlget/protocols/ftp"
 )
 
-// The conformance test of a driver, here that for FTP.
+// The conformance test of the FTP driver.
 func ExampleRun() {
 	testConformance := func(t *testing.T) {
 		fetchtest.Run(t, fetchtest.Harness{
@@ -37,10 +37,10 @@ func ExampleRun() {
 			},
 		})
 	}
-	_ = testConformance // its name would be TestConformance, and that of its file ends with _test.go
+	_ = testConformance // in a test file it would be TestConformance
 }
 
-// A test that lets each operation of the network fail in turn.
+// A test in which each operation of the network fails in turn.
 func ExampleRunFailures() {
 	testFailures := func(t *testing.T) {
 		s := ftpd.Start(t, ftpd.Options{Tree: fstest.MapFS{"motd": {Data: []byte("Welcome.\n")}}})

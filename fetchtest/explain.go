@@ -8,8 +8,9 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// RunExplain holds what a driver says that it would do to get URLs to a table of its steps, joined
-// by "; ". For those with "" the error must be of class fetch.ErrURL.
+// RunExplain compares the steps that a driver reports for URLs with a table. Keys are URLs, values
+// are the steps joined by "; ". For a value of "", Explain must return an error of class
+// [fetch.ErrURL].
 func RunExplain(t testing.TB, c *fetch.Client, steps map[string]string) {
 	t.Helper()
 	for url, want := range steps {

@@ -8,9 +8,10 @@ import (
 	"github.com/urlget/urlget/fetch"
 )
 
-// CheckOutline makes a request, and compares the class of its error or, if it has none, what comes
-// with want: the content or, of a listing, the kind, name and URL of each entry, which ends with "; ".
-// URLs below root lack it.
+// CheckOutline performs a request and compares its outcome with want. If code is not empty, the
+// request must fail with an error of that class. The outline of an object is its body. The outline
+// of a listing is the kind, name and URL of each entry, followed by "; ". URLs are shown without
+// the prefix root.
 func CheckOutline(t testing.TB, c *fetch.Client, req *fetch.Request, root, want string, code fetch.Code) {
 	t.Helper()
 	resp, err := c.Do(t.Context(), req)
@@ -26,7 +27,7 @@ func CheckOutline(t testing.TB, c *fetch.Client, req *fetch.Request, root, want 
 	}
 }
 
-// outline reads a response to the end.
+// outline reads a response to the end and returns its outline.
 func outline(t testing.TB, resp *fetch.Response, listing bool, root string) string {
 	t.Helper()
 	var b strings.Builder

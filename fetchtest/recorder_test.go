@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A recorder is a test that may fail.
+// A recorder is a testing.TB that records failures.
 type recorder struct {
 	testing.TB
 	ctx      context.Context
@@ -21,7 +21,7 @@ type recorder struct {
 	cleanups []func()
 }
 
-// record runs f with a recorder, as testing would.
+// record runs f with a recorder, as package testing does.
 func record(t *testing.T, f func(*recorder)) *recorder {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &recorder{TB: t, ctx: ctx}
@@ -45,7 +45,7 @@ func (r *recorder) say(fail bool, text string) {
 	r.text.WriteString(strings.TrimSpace(text) + "\n")
 }
 
-// result returns what the test came to.
+// result returns the outcome of the test.
 func (r *recorder) result() (failed, skipped bool, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// startTreeServer starts a server of the scheme x-tree: requests are a verb, a path and numbers,
-// divided by tabs; answers are a line and what it announces.
+// startTreeServer starts a server of the scheme x-tree. A request is a verb, a path and numbers,
+// separated by tabs. A response is a line and the announced data:
 //
-//	GET path offset length    200 size         and so many bytes
+//	GET path offset length    200 size         and size bytes
 //	STAT path                 200 size
 //	LIST path                 200 list         and lines: "d" or "f", size, name; and "."
-//	                          404 what is wrong
+//	                          404 reason
 func startTreeServer(t testing.TB, tree fs.FS) *servers.Server {
 	t.Helper()
 	return servers.Start(t, servers.Config{Scheme: "x-tree"}, func(c *servers.Conn) {

@@ -9,40 +9,40 @@ import (
 	"time"
 )
 
-// HardNames are file names that a careless driver garbles. They are the names in the directory
-// "names" of Tree. All are valid on Unix systems. Names in other encodings than UTF-8 are missing,
-// as package fs has no place for them.
+// HardNames are file names that are easily garbled. The directory "names" of Tree has a file for
+// each. All are valid on Unix systems. Names that are not UTF-8 are missing, because package fs
+// does not allow them.
 var HardNames = []string{
 	"a b",           // a space
 	"a  b",          // two, which column-cutting listing parsers merge
 	"a;b",           // RFC 1738: starts a parameter in ftp
-	"a;type=i",      // looks like one
+	"a;type=i",      // looks like a parameter
 	"a?b",           // starts a query, but not in ftp and gopher
 	"a#b",           // starts a fragment
 	"a%b",           // the escape character
-	"a%2Fb",         // looks like an escaped slash, which it is not
-	"a%0D%0Ab",      // looks like an escaped line end, which it is not
-	"a&b=c+d",       // what forms encode
-	"a:b@c",         // what authorities are divided by
+	"a%2Fb",         // looks like an escaped slash, but is not
+	"a%0D%0Ab",      // looks like an escaped line end, but is not
+	"a&b=c+d",       // separators in forms
+	"a:b@c",         // separators in authorities
 	"a,b'c(d)e!$*~", // sub-delimiters
 	"[a]",           // pattern characters
-	`a\b`,           // a backslash is no slash
+	`a\b`,           // a backslash, which is not a slash
 	"a\"<b>|^`{c}",  // unsafe in RFC 1738
 	"-a",            // looks like an option to ls
 	".a",            // often hidden
-	"..a",           // is not the parent
+	"..a",           // not the parent
 	"...",
 	"a -> b",     // looks like a symbolic link in a listing
 	"é",          // Latin-1, precomposed
-	"e\u0301",    // the same to people, decomposed
+	"e\u0301",    // the same character, decomposed
 	"日本語.txt",    // beyond Latin-1
 	"\U0001f600", // beyond the BMP
-	"CON",        // a device in Windows
+	"CON",        // a device on Windows
 	"a.tar.gz",   // two suffixes
 	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789" + "x",
 }
 
-// Names of files in Tree that cases refer to.
+// Files in Tree that the cases use.
 const (
 	emptyFile  = "sizes/0"
 	oneFile    = "sizes/1"
@@ -54,15 +54,15 @@ const (
 	absentDir  = "no-such-directory"
 )
 
-// Tree returns the suite's files, always the same:
+// Tree returns the suite's files, the same ones on every call:
 //
 //	octets.bin           every pair of bytes
 //	sizes/0 ... 8388608  numbered lines of ASCII, cut off at that many bytes
 //	pub/...              short ASCII texts, up to four directories deep
 //	names/...            short texts under the HardNames
 //
-// No two files but those in sizes share a content. Lines end in LF; some of
-// them begin with a dot.
+// No two files have the same content. Those in sizes are prefixes of each other. Lines end in LF;
+// some begin with a dot.
 func Tree() fs.FS { return tree() }
 
 var tree = sync.OnceValue(func() fs.FS {
@@ -84,8 +84,8 @@ var tree = sync.OnceValue(func() fs.FS {
 	return m
 })
 
-// everyPair returns all pairs of bytes, one after the other: bare CRs, lines
-// of a dot, Telnet commands and all the rest that some layer might change.
+// everyPair returns all pairs of bytes, one after the other. They include bare CRs, lines with a
+// single dot, Telnet commands and other sequences that a layer might change.
 func everyPair() []byte {
 	b := make([]byte, 0, 1<<17)
 	for i := range 1 << 16 {
@@ -94,8 +94,8 @@ func everyPair() []byte {
 	return append(b, "\r\n.\r\n..\r\n.x\r\n\xff\xff\x1a\r\n.\r\n"...)
 }
 
-// numberedLines returns n bytes of which no two stretches of a line's length
-// are equal, so that nothing can be lost, doubled or swapped unnoticed.
+// numberedLines returns n bytes of numbered lines. No two parts as long as a line are equal, so a
+// test notices lost, repeated and swapped bytes.
 func numberedLines(n int) []byte {
 	var b bytes.Buffer
 	b.Grow(n + 80)

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/protocols/file"
 )
 
-// A failing records failures. Fatalf panics, so that whatever calls it ends.
+// A failing records failures. Fatalf panics to end its caller.
 type failing struct {
 	testing.TB
 	failures []string
@@ -37,7 +37,7 @@ func TestOnlyTheExpectedOutcomePasses(t *testing.T) {
 	c := Client(t, nil, file.Load)
 	for name, tt := range map[string]struct {
 		assert func(t testing.TB)
-		fails  string // what the failure says
+		fails  string // expected failure message
 	}{
 		"the content":               {func(t testing.TB) { Gets(t, c, root+"/a", "content") }, ""},
 		"another content":           {func(t testing.TB) { Gets(t, c, root+"/a", "other") }, `"content", error <nil>, want "other"`},

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// certificate is the same throughout the process.
+// certificate creates one certificate per process.
 var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -21,9 +21,10 @@ var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test server"},
-		// In a bubble of testing/synctest it is the year 2000, and whoever is first makes it for all.
+		// The clock of testing/synctest starts in 2000, and the first caller creates the
+		// certificate for all.
 		NotBefore: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2199, 1, 1, 0, 0, 0, 0, time.UTC),
-		IsCA: true, BasicConstraintsValid: true, // so that clients can be told to trust it
+		IsCA: true, BasicConstraintsValid: true, // so that clients can trust it as a root
 		DNSNames: []string{"localhost", "example.com"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -39,9 +40,9 @@ var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, roots
 })
 
-// Certificate returns the configuration of a server and that of a client which trusts it. The
-// certificate is for localhost, example.com and the addresses of the loopback interface, and made
-// once a process.
+// Certificate returns TLS configurations for a server and for a client that trusts it. The
+// certificate is for localhost, example.com and the loopback addresses. It is created once per
+// process.
 func Certificate() (server, client *tls.Config) {
 	cert, roots := certificate()
 	return &tls.Config{Certificates: []tls.Certificate{cert}}, &tls.Config{RootCAs: roots}

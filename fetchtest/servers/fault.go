@@ -5,35 +5,34 @@ import (
 	"time"
 )
 
-// A Fault is a way in which a server fails.
+// A Fault is a way for a server to fail.
 type Fault uint8
 
-// The faults. All but Split and Noise strike in the midst of the content, unless Failure.After says
+// All faults except Split and Noise occur in the middle of the content, unless Failure.After says
 // otherwise.
 const (
 	None Fault = iota
-	// Cut closes the connections in order, over TLS without its closing alert.
+	// Cut closes the connections without a reset. Over TLS, it sends no close_notify.
 	Cut
-	// Reset resets the connections. What was sent last may be lost.
+	// Reset resets the connections. The last bytes sent may be lost.
 	Reset
-	// HalfClose ends what the server sends, and leaves the client's direction open. In FTP, it
-	// closes the data connection and says nothing on the control connection.
+	// HalfClose closes the sending side and keeps reading. In FTP, it closes the data connection
+	// and sends no reply on the control connection.
 	HalfClose
-	// Stall sends nothing more, and leaves the connections open.
+	// Stall stops sending and keeps the connections open.
 	Stall
-	// Short leaves out the rest of the content and ends the reply as if it were complete.
+	// Short omits the rest of the content and ends the reply as if it were complete.
 	Short
-	// Abort leaves out the rest of the content and reports a failure, in protocols that can do so
-	// at this point.
+	// Abort omits the rest of the content and reports a failure, in protocols that allow this.
 	Abort
-	// Endless repeats the content until the client is gone. In a reply of one line, the line has no
-	// end; in one of several, there is no last one.
+	// Endless repeats the content until the client closes the connection. A reply of one line never
+	// ends its line; a reply of several lines never has a last line.
 	Endless
-	// Drip goes on slowly, byte by byte.
+	// Drip sends the rest slowly, byte by byte.
 	Drip
-	// Split sends each byte of the reply in a segment of its own.
+	// Split sends each byte of the reply in its own segment.
 	Split
-	// Noise sends bytes that are no reply in place of one.
+	// Noise sends bytes that are not a reply of the protocol.
 	Noise
 )
 
@@ -47,7 +46,7 @@ func (f Fault) String() string {
 	return fmt.Sprintf("Fault(%d)", uint8(f))
 }
 
-// Faults returns all faults but None.
+// Faults returns all faults except None.
 func Faults() []Fault {
 	all := make([]Fault, len(faultNames)-1)
 	for i := range all {
@@ -56,28 +55,28 @@ func Faults() []Fault {
 	return all
 }
 
-// Greeting is the command, for Failure.On, that a server answers with what it says first.
+// Greeting stands for the server's greeting in Failure.On.
 const Greeting = "\x00greeting"
 
-// A Failure says which replies of a server fail, and how.
+// A Failure selects the replies that fail and the fault.
 type Failure struct {
 	Fault Fault
-	// On is the beginning of the commands whose replies fail, in any case, such as "RETR"; or
-	// Greeting. With "", those fail that have a content.
+	// On is a prefix of the commands whose replies fail, such as "RETR", or Greeting. Case is
+	// ignored. "" means replies with content.
 	On string
-	// After is how many bytes of the content come before the fault: 0 means half of it, or half of
-	// what is sent first if the server does not know the size; less than 0 means none. A content
-	// that is shorter ends in the fault. Of a reply without a content, the lines before the last
-	// are the content, or the only line.
+	// After is the number of content bytes before the fault. 0 means half of the content, or half
+	// of the first write if the size is unknown. A negative number means none. A shorter content
+	// ends with the fault. In a reply without content, all lines except the last count as content;
+	// a single line counts completely.
 	After int64
-	// Times is how many replies fail: 0 means one, less than 0 all.
+	// Times is the number of replies that fail. 0 means one; a negative number means all.
 	Times int
-	// Every is the time between two bytes of Drip, by default 50 milliseconds, or two repetitions
-	// of Endless, by default none.
+	// Every is the interval between two bytes of Drip (default 50 milliseconds) or two repetitions
+	// of Endless (default none).
 	Every time.Duration
 }
 
-// Place returns where the fault strikes in a content of so many bytes.
+// Place returns the offset of the fault in content of size bytes.
 func (f Failure) Place(size int64) int64 {
 	switch {
 	case f.After < 0:
@@ -88,10 +87,11 @@ func (f Failure) Place(size int64) int64 {
 	return size / 2
 }
 
-// defaultDrip is the time between two bytes.
+// defaultDrip is the default interval between two bytes of Drip.
 const defaultDrip = 50 * time.Millisecond
 
-// noise is no reply in any protocol: longer than the header of any message, and full of line ends.
+// noise is not a reply in any protocol. It is longer than any message header and has many line
+// ends.
 var noise = func() []byte {
 	b := []byte("\x00\xff\x7f\x1b[31m noise\r\n\x01\x02\r\n\r\n<html>\r\n")
 	for len(b) < 2048 {

@@ -11,25 +11,25 @@ import (
 	"sync"
 )
 
-// A Config says where a server listens.
+// A Config configures a server.
 type Config struct {
-	// Scheme is that of the server's URL.
+	// Scheme is the scheme of the server's URL.
 	Scheme string
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
-	// Public is the address that clients are told, host:port; "" means the one that is listened on.
+	// Public is the address in the server's URL, as host:port. "" means the address it listens on.
 	Public string
-	// TLS begins TLS with each connection; nil means in clear.
+	// TLS, if not nil, starts TLS on each connection.
 	TLS *tls.Config
-	// Cannot are the faults for which the protocol has no place.
+	// Cannot lists the faults that the protocol does not support.
 	Cannot []Fault
 }
 
 // A Server is a running server.
 type Server struct {
-	// Addr is the address that clients are told, host:port.
+	// Addr is the address for clients, as host:port.
 	Addr string
-	// URL is the address with the scheme, without a slash at the end.
+	// URL is the scheme and the address, without a slash at the end.
 	URL string
 
 	cfg      Config
@@ -47,7 +47,7 @@ type Server struct {
 	struck   int
 }
 
-// Listen listens for connections, which wait for Serve.
+// Listen returns a server that listens for connections. Serve accepts them.
 func Listen(cfg Config) (*Server, error) {
 	l, err := net.Listen("tcp", cmp.Or(cfg.Listen, "127.0.0.1:0"))
 	if err != nil {
@@ -56,7 +56,7 @@ func Listen(cfg Config) (*Server, error) {
 	return newServer(cfg, l.Addr(), l, nil), nil
 }
 
-// ListenPacket listens for datagrams, which wait for ServePackets.
+// ListenPacket returns a server that listens for datagrams. ServePackets handles them.
 func ListenPacket(cfg Config) (*Server, error) {
 	p, err := net.ListenPacket("udp", cmp.Or(cfg.Listen, "127.0.0.1:0"))
 	if err != nil {
@@ -72,8 +72,8 @@ func newServer(cfg Config, addr net.Addr, l net.Listener, p net.PacketConn) *Ser
 	return s
 }
 
-// Serve begins to accept connections. Each is given to handle in a goroutine of its own, and closed
-// when that returns.
+// Serve starts to accept connections. It calls handle in a new goroutine for each, and closes the
+// connection when handle returns.
 func (s *Server) Serve(handle func(*Conn)) {
 	s.wg.Go(func() {
 		for {
@@ -96,12 +96,12 @@ func (s *Server) Serve(handle func(*Conn)) {
 	})
 }
 
-// ServePackets runs handle in a goroutine of its own. It must return when ReadFrom fails.
+// ServePackets calls handle in a new goroutine. The function must return when ReadFrom fails.
 func (s *Server) ServePackets(handle func(*Packets)) {
 	s.wg.Go(func() { handle(&Packets{PacketConn: s.packets, s: s}) })
 }
 
-// Close closes all connections and waits until nothing of the server runs any more.
+// Close closes the server with all its connections, and waits until its goroutines have ended.
 func (s *Server) Close() {
 	s.mu.Lock()
 	if !s.closed {
@@ -119,8 +119,7 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// CloseClientConnections closes all connections that are open now, as a server does that is tired
-// of waiting.
+// CloseClientConnections closes all open connections, as a server with an idle timeout does.
 func (s *Server) CloseClientConnections() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +128,8 @@ func (s *Server) CloseClientConnections() {
 	}
 }
 
-// track notes what Close is to close. It reports false, and closes it, if the server is closed.
+// track adds c to the connections that Close closes. If the server is closed, it closes c and
+// returns false.
 func (s *Server) track(c io.Closer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *Server) track(c io.Closer) bool {
 	return true
 }
 
-// forget closes what was tracked.
+// forget removes c from the tracked connections and closes it.
 func (s *Server) forget(c io.Closer) error {
 	s.mu.Lock()
 	delete(s.open, c)
@@ -149,14 +149,14 @@ func (s *Server) forget(c io.Closer) error {
 	return c.Close()
 }
 
-// Accepted returns how many connections have been made.
+// Accepted returns the number of connections accepted so far.
 func (s *Server) Accepted() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.accepted
 }
 
-// Log returns the commands or requests received so far, one an element, without line ends.
+// Log returns the commands or requests received so far, one per element, without line ends.
 func (s *Server) Log() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,11 +169,11 @@ func (s *Server) note(line string) {
 	s.log = append(s.log, line)
 }
 
-// Fail makes the next reply that has a content fail. It is Arm with nothing but the fault.
+// Fail makes the next reply with content fail. It is Arm with only a fault.
 func (s *Server) Fail(f Fault) { s.Arm(Failure{Fault: f}) }
 
-// Arm makes replies fail. It takes the place of what was armed before; the zero Failure ends it. It
-// panics if the protocol has no place for the fault.
+// Arm makes replies fail. It replaces an earlier Failure; the zero Failure disarms. Arm panics if
+// the protocol does not support the fault.
 func (s *Server) Arm(f Failure) {
 	if slices.Contains(s.cfg.Cannot, f.Fault) {
 		panic(fmt.Sprintf("servers: no %v in %s", f.Fault, s.cfg.Scheme))
@@ -183,18 +183,18 @@ func (s *Server) Arm(f Failure) {
 	s.failure = f
 }
 
-// Can reports whether the protocol has a place for the fault.
+// Can reports whether the protocol supports the fault.
 func (s *Server) Can(f Fault) bool { return !slices.Contains(s.cfg.Cannot, f) }
 
-// Struck returns how many replies have failed.
+// Struck returns the number of replies that have failed.
 func (s *Server) Struck() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.struck
 }
 
-// take returns the failure that holds for the reply to command, or the zero Failure, and counts it
-// as one that has struck.
+// take returns the armed failure for the reply to command and counts it. It returns the zero
+// Failure if none applies.
 func (s *Server) take(command string, content bool) Failure {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,18 +214,18 @@ func (s *Server) take(command string, content bool) Failure {
 	return f
 }
 
-// Packets is the socket of a server of datagrams.
+// Packets is the socket of a UDP server.
 type Packets struct {
 	net.PacketConn
 	s *Server
 }
 
-// Note puts a command into the log.
+// Note adds a command to the log.
 func (p *Packets) Note(command string) { p.s.note(command) }
 
-// Take takes the failure that is armed for the reply to command: what it is to do is up to the
-// server. It is the zero Failure if there is none.
+// Take returns the armed failure for the reply to command and counts it. It returns the zero
+// Failure if none applies. The server must apply the failure itself.
 func (p *Packets) Take(command string, content bool) Failure { return p.s.take(command, content) }
 
-// Done returns a channel that is closed when the server is.
+// Done returns a channel that is closed when the server is closed.
 func (p *Packets) Done() <-chan struct{} { return p.s.done }

@@ -23,13 +23,13 @@ func query(addr, words string) (lines []string, err error) {
 			return lines, err
 		}
 		lines = append(lines, line)
-		if line[0] != '-' { // the last one
+		if line[0] != '-' { // last line
 			return lines, nil
 		}
 	}
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := csod.New(csod.Options{Answers: map[string]string{"smith": "-200:1:name: joe smith\r\n-200:1:email: joe@example.org\r\n"}})
 	if err != nil {

@@ -33,7 +33,7 @@ func define(addr, word string) ([]string, error) {
 	return lines, err
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := dictd.New(dictd.Options{Words: map[string]string{"pear": "A sweet fruit.\n"}})
 	if err != nil {

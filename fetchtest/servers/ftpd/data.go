@@ -25,7 +25,7 @@ func (c *session) closePassive() {
 	}
 }
 
-// listen opens a port for data.
+// listen opens a port for a data connection.
 func (c *session) listen(verb string) {
 	c.closePassive()
 	l, err := net.Listen("tcp", net.JoinHostPort(c.s.opts.host(), "0"))
@@ -46,7 +46,7 @@ func (c *session) listen(verb string) {
 	}
 }
 
-// port notes where to connect to.
+// port records the address for the data connection.
 func (c *session) port(verb, arg string) {
 	var b [6]byte
 	addr := ""
@@ -63,7 +63,7 @@ func (c *session) port(verb, arg string) {
 	c.Reply("200 Noted.")
 }
 
-// data announces a transfer and opens its connection; nil if there is none.
+// data announces a transfer and opens its connection. It returns nil on failure.
 func (c *session) data(announcement string) *servers.Conn {
 	var conn net.Conn
 	var err error
@@ -97,7 +97,8 @@ func (c *session) data(announcement string) *servers.Conn {
 	return data
 }
 
-// send sends content over a data connection and replies. It reports whether the session is over.
+// send sends content over a data connection, sends the reply, and reports whether the session is
+// over.
 func (c *session) send(content []byte, announcement string) (over bool) {
 	var data *servers.Conn
 	b, ok := c.ContentOn(int64(len(content)), func() *servers.Conn {
@@ -124,7 +125,7 @@ func (c *session) send(content []byte, announcement string) (over bool) {
 	return false
 }
 
-// begin is the reply that begins the transfer of a listing.
+// begin is the reply that starts the transfer of a listing.
 const begin = "150 Here it comes."
 
 // retrieve sends a file.

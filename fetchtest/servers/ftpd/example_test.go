@@ -50,7 +50,7 @@ func retrieve(addr, name string) (string, error) {
 	return string(content), err
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := ftpd.New(ftpd.Options{Tree: fstest.MapFS{"pub/readme.txt": {Data: []byte("Hello, world.\n")}}})
 	if err != nil {
@@ -60,7 +60,7 @@ func Example() {
 	fmt.Println(retrieve(s.Addr, "pub/readme.txt"))
 	fmt.Println(s.Log())
 
-	s.Fail(servers.Abort) // half of the file, and then a failure
+	s.Fail(servers.Abort) // half of the file, and then an error
 	fmt.Println(retrieve(s.Addr, "pub/readme.txt"))
 
 	s.Arm(servers.Failure{Fault: servers.Cut, On: "EPSV", After: -1})

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var tree = fstest.MapFS{"file": {Data: []byte("0123456789")}, "other": {Data: []byte("other")}}
 
-// A peer is a control connection, which is logged in.
+// A peer is a control connection with a login.
 type peer struct {
 	net.Conn
 	*bufio.Reader
@@ -42,10 +42,10 @@ func dial(t *testing.T, s *ftpd.Server) *peer {
 	return p
 }
 
-// Read reads what was not peeked at.
+// Read reads buffered data first.
 func (p *peer) Read(b []byte) (int, error) { return p.Reader.Read(b) }
 
-// expect sends a command, if there is one, and reads the reply.
+// expect sends a command, unless it is empty, and checks the reply.
 func (p *peer) expect(command, want string) {
 	p.t.Helper()
 	if command != "" {
@@ -57,7 +57,7 @@ func (p *peer) expect(command, want string) {
 	}
 }
 
-// transfer transfers data and reads up to limit bytes of them.
+// transfer performs a transfer and reads up to limit bytes.
 func (p *peer) transfer(command, begin string, limit int64) string {
 	p.t.Helper()
 	io.WriteString(p.Conn, "EPSV\r\n")
@@ -127,7 +127,7 @@ func TestAListingWithoutEnd(t *testing.T) {
 	s.Arm(servers.Failure{Fault: servers.Endless, On: "LIST"})
 	got := dial(t, s).transfer("LIST", "150 Here it comes.", 100_000)
 	lines := strings.Split(strings.TrimSuffix(got, "\r\n"), "\r\n")
-	lines = lines[:len(lines)-1] // the last one may be cut
+	lines = lines[:len(lines)-1] // the last line may be incomplete
 	if len(got) != 100_000 || slices.ContainsFunc(lines, func(l string) bool {
 		return !strings.HasPrefix(l, "-") || !strings.HasSuffix(l, " file") && !strings.HasSuffix(l, " other")
 	}) {

@@ -16,7 +16,7 @@ type session struct {
 
 	user     string
 	loggedIn bool
-	private  bool // PROT P
+	private  bool // set by PROT P
 	dir      string
 	rest     int64
 	passive  *listener
@@ -46,7 +46,7 @@ func (s *Server) session(conn *servers.Conn) {
 	}
 }
 
-// do obeys a command and reports whether the session is over. The command "" is the greeting.
+// do handles a command and reports whether the session is over. The command "" is the greeting.
 func (c *session) do(verb, arg string) (over bool) {
 	if text, ok := c.s.opts.Replies[verb]; ok {
 		c.Write([]byte(text))
@@ -119,7 +119,7 @@ func (c *session) login() {
 	c.Reply("230 Logged in.")
 }
 
-// serve obeys the commands of those who are logged in.
+// serve handles the commands that require a login.
 func (c *session) serve(verb, arg string) (over bool) {
 	switch verb {
 	case "PWD":
@@ -162,7 +162,7 @@ func (c *session) serve(verb, arg string) (over bool) {
 	return false
 }
 
-// name returns the name in the tree of what arg names.
+// name returns the name of arg in the tree.
 func (c *session) name(arg string) string {
 	if !strings.HasPrefix(arg, "/") {
 		arg = c.dir + "/" + arg
@@ -189,7 +189,8 @@ func (c *session) cwd(arg string) {
 	c.Reply("250 Done.")
 }
 
-// file returns what a plain file is, or replies that there is none.
+// file returns the information of a regular file. If there is none, it sends a reply and returns
+// nil.
 func (c *session) file(arg string) fs.FileInfo {
 	info, err := fs.Stat(c.s.opts.Tree, c.name(arg))
 	switch {

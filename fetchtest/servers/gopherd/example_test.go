@@ -24,7 +24,7 @@ func gopher(addr, selector string) (string, error) {
 	return string(content), err
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := gopherd.New(gopherd.Options{Text: true, Tree: fstest.MapFS{
 		"docs/hello.txt": {Data: []byte("Hello, world.\r\n")},

@@ -30,7 +30,8 @@ var options = gopherd.Options{
 	Items: map[string][]string{"/docs": {"hA page\tGET /page.html\t$HOST\t$PORT\t+"}},
 }
 
-// ask sends a request and returns the answer, with the server's address as $HOST and $PORT.
+// ask sends a request and returns the response, with $HOST and $PORT in place of the server's
+// address.
 func ask(t *testing.T, s *gopherd.Server, request string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Addr)
@@ -48,7 +49,7 @@ func ask(t *testing.T, s *gopherd.Server, request string) string {
 	return strings.ReplaceAll(string(got), "\t"+host+"\t"+port, "\t$HOST\t$PORT")
 }
 
-// form is the data that a client sends, with the dots doubled.
+// form is a client's form data with doubled dots.
 const form = "/form\t+\t1\r\n+-1\r\nJoe\r\n...\r\n2\r\nline one\r\n..two\r\ngreen\r\n1\r\n.\r\n"
 
 const answered = "Your name: \"Joe\"\nPassword: \"..\"\nYour story: [\"line one\" \".two\"]\nColour: \"green\"\nSure?:1 \"1\"\n"
@@ -57,7 +58,7 @@ func TestManners(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		manner gopherd.Manner
-		want   map[string]string // answers by request
+		want   map[string]string // maps requests to responses
 	}{
 		"exact": {gopherd.Exact, map[string]string{
 			"/docs\r\n": "9end.txt\t/docs/end.txt\t$HOST\t$PORT\r\n9logo.gif\t/docs/logo.gif\t$HOST\t$PORT\r\n" +

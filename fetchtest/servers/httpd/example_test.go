@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/httpd"
 )
 
-// A file is read, and then again while the connection is cut.
+// The client reads a file, and reads it again while the server cuts the connection.
 func Example() {
 	h := httpd.New(fstest.MapFS{"pub/readme.txt": {Data: []byte("Read me.\n")}})
 	s := httptest.NewServer(h)

@@ -1,5 +1,5 @@
-// Package httpd answers requests of HTTP in tests, whatever they come by. It serves a tree of files
-// and fails on request.
+// Package httpd is an HTTP handler for tests, independent of the transport. It serves a tree of
+// files and fails on request.
 package httpd
 
 import (
@@ -18,21 +18,21 @@ import (
 // A Handler serves a tree.
 type Handler struct {
 	tree fs.FS
-	done chan struct{} // closed when the server ends
+	done chan struct{} // closed by Close
 
 	mu    sync.Mutex
 	log   []string
 	fault *servers.Fault
 }
 
-// New returns a handler. Close it before the server that it is of, so that nobody waits for it.
+// New returns a handler. Close it before its server, which otherwise waits for stalled responses.
 func New(tree fs.FS) *Handler { return &Handler{tree: tree, done: make(chan struct{})} }
 
-// Close ends the answers that have stalled.
+// Close ends stalled responses.
 func (h *Handler) Close() { close(h.done) }
 
-// Fail lets the answer to the next request fail, in the midst of the content. servers.Noise needs a
-// connection of HTTP/1.1.
+// Fail makes the next response fail in the middle of its content. servers.Noise requires an
+// HTTP/1.1 connection.
 func (h *Handler) Fail(f servers.Fault) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,7 +74,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// noise sends what is no answer.
+// noise sends bytes that are not an HTTP response.
 func noise(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

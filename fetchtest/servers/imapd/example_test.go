@@ -22,7 +22,7 @@ func talk(addr, commands string) (string, error) {
 	return string(all), err
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := imapd.New(imapd.Options{User: "joe", Password: "secret", Mailboxes: map[string][]imapd.Message{
 		"INBOX": {{Text: []byte("Subject: Hello\r\n\r\nHello.\r\n")}},

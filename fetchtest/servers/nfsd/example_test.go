@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/xdr"
 )
 
-// size is the client under test: it asks for the size of a file below the public directory.
+// size is the client under test. It requests the size of a file below the public directory.
 func size(addr, name string) (uint64, error) {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -34,7 +34,7 @@ func size(addr, name string) (uint64, error) {
 	return nfs3.ParseFound(results).Attr.Size, results.Err()
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := nfsd.New(nfsd.Options{Public: "pub", Tree: fstest.MapFS{"pub/hello.txt": {Data: []byte("hello")}}})
 	if err != nil {

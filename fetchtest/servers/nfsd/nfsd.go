@@ -1,5 +1,5 @@
-// Package nfsd is a server of NFS version 3 over TCP for tests, with the MOUNT protocol and a port
-// mapper (RFC 1813, RFC 1833) at the same port. It serves a tree of files to read, and fails on
+// Package nfsd is an NFS version 3 server over TCP for tests. The MOUNT protocol and a port mapper
+// (RFC 1813, RFC 1833) use the same port. It serves a tree of files read-only, and fails on
 // request.
 package nfsd
 
@@ -16,62 +16,62 @@ import (
 	"github.com/urlget/urlget/internal/codec/nfs3"
 )
 
-// Options say what a server has and does.
+// Options configure a server.
 type Options struct {
-	// Tree holds the files. The root of it is "/".
+	// Tree holds the files. Its root is "/".
 	Tree fs.FS
-	// Public is the public directory (RFC 2054), "" if there is none: a path in Tree such as "." or
-	// "pub".
+	// Public is the public directory (RFC 2054) as a path in Tree, such as "." or "pub". "" means
+	// none.
 	Public string
-	// Exports are the paths of what the MOUNT protocol gives access to; nil means "/".
+	// Exports lists the paths exported by the MOUNT protocol. Nil means "/".
 	Exports []string
-	// Quiet refuses to say what is exported.
+	// Quiet hides the list of exports.
 	Quiet bool
-	// Flavors are those of authentication that the MOUNT protocol names; nil means AUTH_SYS.
+	// Flavors lists the authentication flavors of the MOUNT protocol. Nil means AUTH_SYS.
 	Flavors []uint32
-	// Users are those who may ask; nil means everybody. Others are not believed.
+	// Users lists the accepted user IDs. Nil accepts all users.
 	Users []uint32
-	// Without are programs that the server does not have.
+	// Without lists RPC programs that the server does not have.
 	Without []uint32
-	// MountPort is what the port mapper tells; 0 means the port of the server itself.
+	// MountPort is the port that the port mapper returns. 0 means the server's own.
 	MountPort uint16
-	// Versions, if not 0, is the only version of NFS that the server has.
+	// Version is the only supported version of NFS. 0 means 3.
 	Version uint32
-	// MaxRead is how many bytes an answer has at most; 0 means as many as are asked for.
+	// MaxRead limits the bytes of a READ reply. 0 means no limit.
 	MaxRead int
-	// Batch is how many names an answer has at most; 0 means as many as fit.
+	// Batch limits the entries of a READDIR reply. 0 means as many as fit.
 	Batch int
-	// NoPlus makes READDIRPLUS unknown, and NoAttr leaves out attributes wherever that is allowed.
+	// NoPlus disables READDIRPLUS. NoAttr omits all optional attributes.
 	NoPlus, NoAttr bool
-	// Fragment, if not 0, is how many bytes a fragment of a record has.
+	// Fragment is the size of record fragments in bytes. 0 means one fragment per record.
 	Fragment int
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
 }
 
-// A Server is a running NFS server. Its content, for faults, is that of the files and listings: a
-// failure is taken at the first READ of a file or READDIR of a directory. Abort answers with a
-// failure, Short with the end of the file.
+// A Server is a running NFS server. Faults apply to files and listings. A failure is taken at the
+// first READ of a file or READDIR of a directory. Abort returns an error; Short ends the file
+// early.
 type Server struct {
 	*servers.Server
-	// Port is the port of the server.
+	// Port is the server's port.
 	Port uint16
 
 	opts Options
 
 	mu      sync.Mutex
-	handles map[string]string // file handles to paths in the tree
+	handles map[string]string // maps file handles to paths in the tree
 	served  int64
 	mounted map[string]int
 }
 
-// Start starts a server until the test ends.
+// Start starts a server and closes it when the test ends.
 func Start(t servers.TB, opts Options) *Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
+// New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
 	base, err := servers.Listen(servers.Config{Scheme: "nfs", Listen: opts.Listen})
 	if err != nil {
@@ -94,15 +94,14 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Served returns how many bytes of files have been sent.
+// Served returns the number of file bytes sent.
 func (s *Server) Served() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.served
 }
 
-// Mounted returns how many clients have said that they mount an export, and not yet that they no
-// longer do.
+// Mounted returns the number of mounts without an unmount.
 func (s *Server) Mounted() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +112,7 @@ func (s *Server) Mounted() int {
 	return n
 }
 
-// Forget makes the server forget all file handles, as one does that was restarted without care.
+// Forget invalidates all file handles, as the restart of some servers does.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +128,7 @@ func (s *Server) handle(name string) string {
 	return h
 }
 
-// path returns the path of a file handle.
+// path returns the path for a file handle.
 func (s *Server) path(handle string) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +136,7 @@ func (s *Server) path(handle string) (string, bool) {
 	return name, ok
 }
 
-// number returns a number for a path (FNV-1a).
+// number returns a hash (FNV-1a) of a path.
 func number(name string) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range []byte(name) {
@@ -146,7 +145,7 @@ func number(name string) uint64 {
 	return h
 }
 
-// local returns the name in the tree of a path.
+// local returns the name of a path in the tree.
 func local(name string) string {
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	if name == "" {
@@ -155,7 +154,7 @@ func local(name string) string {
 	return name
 }
 
-// exported reports whether the path in the tree is in one of the exports or in the public directory.
+// exported reports whether a path in the tree is in an export or in the public directory.
 func (s *Server) exported(name string) bool {
 	dirs := []string{}
 	if s.opts.Public != "" {

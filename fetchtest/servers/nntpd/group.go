@@ -11,12 +11,12 @@ type Group struct {
 	Name, Description string
 	First             int // 0 means 1
 	Articles          []Article
-	// Synthetic is a number of articles that exist as overview lines only, made when asked for:
-	// there is no such article. Articles is then ignored.
+	// Synthetic is the number of generated articles, which only have overview lines. If it is
+	// positive, Articles is ignored.
 	Synthetic int
 }
 
-// An Article is a message with LF or CR LF line ends. One without a text was cancelled.
+// An Article is a message with LF or CR LF line ends. An empty text means a canceled article.
 type Article struct {
 	ID   string // with angle brackets
 	Text string
@@ -31,7 +31,7 @@ func (g *Group) last() int {
 	return g.first() + len(g.Articles) - 1
 }
 
-// exists reports whether there is an article n.
+// exists reports whether article n exists.
 func (g *Group) exists(n int) bool {
 	return n >= g.first() && n <= g.last() && (g.Synthetic > 0 || g.Articles[n-g.first()].Text != "")
 }
@@ -46,7 +46,7 @@ func (g *Group) count() int {
 	return n
 }
 
-// parseRange reads "5", "5-" and "5-7".
+// parseRange parses "5", "5-" and "5-7".
 func (g *Group) parseRange(s string) (from, to int) {
 	lo, hi, dash := strings.Cut(s, "-")
 	from, _ = strconv.Atoi(lo)
@@ -77,7 +77,7 @@ func (g *Group) overview(n int) string {
 		h["references"], len(a.Text), strings.Count(body, "\n"))
 }
 
-// SyntheticOverview is the overview line of a synthetic article.
+// SyntheticOverview returns the overview line of a synthetic article.
 func SyntheticOverview(group string, n int) string {
 	return fmt.Sprintf("%d\tRe: a subject of usual length for article %d\tSome Body <some.body%d@example.invalid>\t"+
 		"Sat, 29 Feb 2020 12:34:56 +0000\t<article%d.part1@news.example.invalid>\t"+

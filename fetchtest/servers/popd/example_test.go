@@ -22,7 +22,7 @@ func talk(addr, commands string) (string, error) {
 	return string(all), err
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := popd.New(popd.Options{User: "joe", Password: "secret", Messages: []popd.Message{
 		{UID: "u1", Text: "Subject: Hello\n\n.plan\n"},

@@ -25,7 +25,7 @@ func get(c *fetch.Client, url string) (string, error) {
 	return string(content), err
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := prosperod.New(prosperod.Options{Tree: fstest.MapFS{"pub/pear.txt": {Data: []byte("A pear is a fruit.")}}})
 	if err != nil {

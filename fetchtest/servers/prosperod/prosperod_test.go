@@ -20,10 +20,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// contents is that of a file, which takes two windows of packets.
+// contents is a file of two windows of packets.
 var contents = bytes.Repeat([]byte("0123456789"), 30*ardp.MaxPayload/10)
 
-// ask asks for the file, and gives up soon.
+// ask requests the file with a short timeout.
 func ask(t *testing.T, s *prosperod.Server, tries int) (string, error) {
 	t.Helper()
 	conn, err := net.Dial("udp", s.Addr)
@@ -40,7 +40,8 @@ func ask(t *testing.T, s *prosperod.Server, tries int) (string, error) {
 	return string(got), err
 }
 
-// TestManyAtOnce: an answer is remembered until its client has all of it, however many others ask.
+// TestManyAtOnce checks that the server keeps a reply until its client has all of it, regardless of
+// other clients.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	s := prosperod.Start(t, prosperod.Options{Tree: fstest.MapFS{"file": {Data: contents}}})
@@ -69,7 +70,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestFaults has the server fail in each way, once.
+// TestFaults applies each fault once.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	want := "ATTRIBUTE OBJECT INTRINSIC CONTENTS SEQUENCE DATA '" + string(contents) + "'\n"
@@ -161,18 +162,18 @@ func dial(t *testing.T, s *prosperod.Server) peer {
 	return peer{conn, t}
 }
 
-// request asks for the file, always in the same exchange.
+// request requests the file, always in the same exchange.
 func (p peer) request() {
 	p.Write(append(ardp.Header{CID: 0x3131, Seq: 1, Total: 1}.Append(nil, 9, nil), "GET-OBJECT-INFO CONTENTS ASCII /file 0\n"...))
 }
 
-// list asks for the file as a directory, in the same exchange.
+// list requests the file as a directory, in the same exchange.
 func (p peer) list() {
 	p.Write(append(ardp.Header{CID: 0x3131, Seq: 1, Total: 1}.Append(nil, 9, nil), "DIRECTORY ASCII /file\nLIST\n"...))
 }
 
-// TestAnotherRequestIsNoRepetition has a client take the number of an exchange once more, as one
-// may that happens on the same port.
+// TestAnotherRequestIsNoRepetition reuses the number of an exchange for another request, as a new
+// client on the same port may.
 func TestAnotherRequestIsNoRepetition(t *testing.T) {
 	t.Parallel()
 	p := dial(t, prosperod.Start(t, prosperod.Options{Tree: small}))

@@ -1,5 +1,5 @@
-// Package sftpd is a server of SFTP (draft-ietf-secsh-filexfer-02) over SSH for tests. It serves a
-// tree of files to read, and fails on request.
+// Package sftpd is a server for SFTP (draft-ietf-secsh-filexfer-02) over SSH for tests. It serves a
+// tree of files read-only, and fails on request.
 package sftpd
 
 import (
@@ -19,38 +19,37 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// Options say what a server has and does.
+// Options configure a server.
 type Options struct {
-	// Tree holds the files. The directory of a login is the root of it.
+	// Tree holds the files. Its root is the login directory.
 	Tree fs.FS
-	// Users are the passwords by user. Without Users and Keys, everybody gets in.
+	// Users maps users to passwords. Without Users and Keys, every login succeeds.
 	Users map[string]string
-	// Keys get everybody in who has one of them.
+	// Keys lists accepted public keys, for all users.
 	Keys []ssh.PublicKey
-	// Dialogue makes the server ask for passwords by keyboard-interactive alone, and then for the
-	// further answers, by their questions.
+	// Dialogue requires keyboard-interactive logins. After the password, the server asks for the
+	// responses in Further, which maps prompts to responses.
 	Dialogue bool
 	Further  map[string]string
-	// HostKeys are the keys of the server; nil means a new one. They may have certificates.
+	// HostKeys are the server's keys, which may have certificates. Nil means a new key.
 	HostKeys []ssh.Signer
-	// MaxRead is how many bytes an answer has at most; 0 means as many as are asked for.
+	// MaxRead limits the bytes of a READ reply. 0 means no limit.
 	MaxRead int
-	// Batch is how many names an answer has at most; 0 means 100.
+	// Batch limits the entries of a READDIR reply. 0 means 100.
 	Batch int
-	// Forward lets clients connect onward, to the addresses that it is true for.
+	// Forward reports whether a client may open a forwarded connection to addr. Nil refuses all.
 	Forward func(addr string) bool
-	// NoSFTP refuses the subsystem.
+	// NoSFTP refuses the sftp subsystem.
 	NoSFTP bool
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
 }
 
-// A Server is a running SFTP server. Its content, for faults, is that of the files and listings: a
-// failure is taken when one is opened. Abort answers with a failure, Short with the end of the
-// file.
+// A Server is a running SFTP server. Faults apply to files and listings. A failure is taken when
+// one is opened. Abort returns an error; Short ends the file early.
 type Server struct {
 	*servers.Server
-	// HostKey is the first of the server's keys.
+	// HostKey is the first host key.
 	HostKey ssh.PublicKey
 
 	opts   Options
@@ -58,16 +57,16 @@ type Server struct {
 	served atomic.Int64
 }
 
-// Served returns how many bytes of files have been sent.
+// Served returns the number of file bytes sent.
 func (s *Server) Served() int64 { return s.served.Load() }
 
-// Start starts a server until the test ends.
+// Start starts a server and closes it when the test ends.
 func Start(t servers.TB, opts Options) *Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
+// New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
 	if opts.HostKeys == nil {
 		key, err := NewKey()
@@ -95,7 +94,7 @@ func NewKey() (ssh.Signer, error) {
 	return ssh.NewSignerFromKey(key)
 }
 
-// KnownHosts returns the line of a known_hosts file for the server.
+// KnownHosts returns the server's line for a known_hosts file.
 func (s *Server) KnownHosts() string {
 	host, port, _ := net.SplitHostPort(s.Addr)
 	return "[" + host + "]:" + port + " " + string(ssh.MarshalAuthorizedKey(s.HostKey))
@@ -147,7 +146,7 @@ func (s *Server) serverConfig() *ssh.ServerConfig {
 	return cfg
 }
 
-// serve answers one client.
+// serve handles one client.
 func (s *Server) serve(c *servers.Conn) {
 	conn, chans, reqs, err := ssh.NewServerConn(c.NetConn(), s.config)
 	if err != nil {
@@ -174,7 +173,7 @@ func (s *Server) serve(c *servers.Conn) {
 			}
 			wg.Go(func() { ssh.DiscardRequests(reqs) })
 			x := &session{server: s, conn: c, channel: ch, gone: gone, handles: make(map[string]*handle)}
-			x.serve() // one at a time, as a servers.Conn is for one goroutine
+			x.serve() // sequentially, because a servers.Conn is for one goroutine
 			ch.Close()
 		default:
 			open.Reject(ssh.UnknownChannelType, "not here")
@@ -182,7 +181,7 @@ func (s *Server) serve(c *servers.Conn) {
 	}
 }
 
-// subsystem waits for the request for SFTP.
+// subsystem waits for the request to start SFTP.
 func (s *Server) subsystem(reqs <-chan *ssh.Request) bool {
 	for r := range reqs {
 		var name struct{ Name string }
@@ -195,7 +194,7 @@ func (s *Server) subsystem(reqs <-chan *ssh.Request) bool {
 	return false
 }
 
-// forward connects a client onward (RFC 4254, section 7.2).
+// forward opens a forwarded connection (RFC 4254, section 7.2).
 func (s *Server) forward(c *servers.Conn, open ssh.NewChannel, gone <-chan struct{}) {
 	var to struct {
 		Host   string

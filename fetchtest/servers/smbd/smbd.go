@@ -1,5 +1,5 @@
-// Package smbd is a server of SMB 2 and 3 for tests. It shares a tree of files to read, and fails on
-// request.
+// Package smbd is an SMB 2 and 3 server for tests. It serves a tree of files read-only, and fails
+// on request.
 package smbd
 
 import (
@@ -10,41 +10,42 @@ import (
 	"github.com/urlget/urlget/internal/codec/smb2"
 )
 
-// Options say what a server has and does.
+// Options configure a server.
 type Options struct {
 	// Tree holds the files of the share.
 	Tree fs.FS
 	// Share is the name of the share; "" means "share".
 	Share string
-	// Shares are further shares that the server tells of, without content, by name with a remark.
+	// Shares maps the names of further, empty shares in the list of shares to remarks.
 	Shares map[string]string
-	// Users are the passwords by user.
+	// Users maps users to passwords.
 	Users map[string]string
-	// Guests lets in everybody who is unknown, as a guest.
+	// Guests accepts unknown users as guests.
 	Guests bool
-	// Dialect is the one to choose; 0 means 3.1.1.
+	// Dialect is the dialect to negotiate. 0 means 3.1.1.
 	Dialect uint16
-	// CMAC signs with AES-CMAC in dialect 3.1.1, not with AES-GMAC.
+	// CMAC signs with AES-CMAC instead of AES-GMAC in dialect 3.1.1.
 	CMAC bool
-	// Cipher is the one to encrypt with; 0 means none. Dialects 3.0 and 3.0.2 have AES-128-CCM alone.
+	// Cipher is the cipher for encryption. 0 means none. Dialects 3.0 and 3.0.2 only have
+	// AES-128-CCM.
 	Cipher uint16
-	// EncryptSession demands encryption of everything, EncryptShare of the share.
+	// EncryptSession requires encryption for the session, EncryptShare for the share.
 	EncryptSession, EncryptShare bool
-	// Credits is how many credits a client has at most; 0 means 512.
+	// Credits is the largest number of credits of a client. 0 means 512.
 	Credits int
-	// MaxRead is how many bytes of content an answer has at most; 0 means as many as are asked for.
+	// MaxRead limits the bytes of a READ response. 0 means no limit.
 	MaxRead int
-	// Batch is how many members an answer has at most; 0 means 100.
+	// Batch limits the entries of a QUERY_DIRECTORY response. 0 means 100.
 	Batch int
-	// Pending says before each answer to a READ that it takes time.
+	// Pending sends an interim response (STATUS_PENDING) before each READ response.
 	Pending bool
-	// Forge changes responses to these commands after they were signed or encrypted.
+	// Forge changes responses after they are signed or encrypted.
 	Forge func(c smb2.Command, msg []byte)
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
 }
 
-// signing returns the algorithm of signatures in dialect 3.1.1.
+// signing returns the signing algorithm for dialect 3.1.1.
 func (o *Options) signing() uint16 {
 	if o.CMAC {
 		return smb2.SignCMAC
@@ -52,24 +53,24 @@ func (o *Options) signing() uint16 {
 	return smb2.SignGMAC
 }
 
-// A Server is a running SMB server. Its content, for faults, is that of files and directories: a
-// failure is taken when one is opened. Abort answers with a failure, Short with the end of the file.
+// A Server is a running SMB server. Faults apply to files and directories. A failure is taken when
+// one is opened. Abort returns an error; Short ends the file early.
 type Server struct {
 	*servers.Server
 	opts   Options
 	logins atomic.Uint64
 }
 
-// Logins returns how many logins were tried.
+// Logins returns the number of login attempts.
 func (s *Server) Logins() uint64 { return s.logins.Load() }
 
-// Start starts a server until the test ends.
+// Start starts a server and closes it when the test ends.
 func Start(t servers.TB, opts Options) *Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
+// New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
 	if opts.Share == "" {
 		opts.Share = "share"

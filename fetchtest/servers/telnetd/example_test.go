@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/telnetd"
 )
 
-// login is the client under test: it refuses the option that the server asks for, and gives a name.
+// login is the client under test. It refuses the requested option and sends a name.
 func login(addr, name string) (string, error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -27,8 +27,8 @@ func login(addr, name string) (string, error) {
 	return r.ReadString('\n')
 }
 
-// In a test, Start(t, options) takes the place of New and Close, and the test fails if the client
-// says what the script does not expect.
+// A test calls Start(t, options) instead of New and Close. It fails if the client sends bytes that
+// the script does not expect.
 func Example() {
 	s, err := telnetd.New(telnetd.Options{Script: func(c *telnetd.Conn) {
 		c.Send("\xff\xfd\x18login: ") // IAC DO TERMINAL-TYPE

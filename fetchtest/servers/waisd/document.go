@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
-// Document returns the URL of a document in database, by its path there. With FreeWAIS, it has the
-// length of the document.
+// Document returns the URL of a document, given its database and its path there. With FreeWAIS, the
+// URL includes the length of the document.
 func (s *Server) Document(database, name string) string {
 	length := int64(-1)
 	if s.opts.FreeWAIS {
@@ -20,7 +20,7 @@ func (s *Server) Document(database, name string) string {
 	return documentURL(s.Addr, database, s.documentID(database, name), length)
 }
 
-// DocumentURL is Server.Document, without FreeWAIS, for a server at addr, in another process.
+// DocumentURL is Document for a server without FreeWAIS at addr, in another process.
 func DocumentURL(addr, database, name string) string {
 	return documentURL(addr, database, documentID(addr, database, name), -1)
 }
@@ -29,33 +29,33 @@ func documentURL(addr, database string, id []byte, length int64) string {
 	return fmt.Sprintf("wais://%s/%s/TEXT/%s", addr, uri.Escape(database), apdu.IDPath(id, length))
 }
 
-// documentID makes an identifier of what is enough to find a document.
+// documentID returns an identifier with the fields needed to find a document.
 func documentID(server, database, name string) []byte {
 	return apdu.EncodeID([]uri.WAISField{
 		{Tag: 1, Value: server}, {Tag: 2, Value: database}, {Tag: 3, Value: "0 0 " + name}, {Tag: 7, Value: "\x00"},
 	})
 }
 
-// Where freeWAIS has its databases and documents.
+// Paths of freeWAIS's databases and documents.
 const (
 	databases = "/srv/db/"
 	documents = "/srv/doc/"
 )
 
-// documentID makes identifiers as freeWAIS does, with all that it says.
+// documentID returns an identifier with all the fields that freeWAIS includes.
 func (s *Server) documentID(database, name string) []byte {
 	if !s.opts.FreeWAIS {
 		return documentID(s.Addr, database, name)
 	}
 	id := []uri.WAISField{{Tag: 1, Value: s.Addr}, {Tag: 2, Value: databases + database},
 		{Tag: 3, Value: fmt.Sprintf("0 %d %s%s/%s", max(s.length(database, name), 0), documents, database, name)}}
-	for _, f := range id[:3] { // the distributor is the author
+	for _, f := range id[:3] { // the distributor equals the author
 		id = append(id, uri.WAISField{Tag: f.Tag + 3, Value: f.Value})
 	}
 	return apdu.EncodeID(append(id, uri.WAISField{Tag: 7, Value: "\x00"}))
 }
 
-// length returns the length of a document, or -1.
+// length returns the length of a document, or -1 if it is missing.
 func (s *Server) length(database, name string) int64 {
 	file, size, err := s.open(database, name, docType(name))
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Server) length(database, name string) int64 {
 	return size
 }
 
-// place finds what an identifier names.
+// place returns the database and name in an identifier.
 func (s *Server) place(id []byte) (database, name string, ok bool) {
 	fields, _, ok := uri.WAIS{WPath: apdu.IDPath(id, -1)}.RawFields()
 	if !ok || len(fields) < 3 {
@@ -76,7 +76,7 @@ func (s *Server) place(id []byte) (database, name string, ok bool) {
 	return database, strings.TrimPrefix(name, documents+database+"/"), true
 }
 
-// fileHit describes a document.
+// fileHit returns the search result for a document.
 func (s *Server) fileHit(database, name string, content []byte, score int) apdu.Hit {
 	h := apdu.Hit{
 		ID: s.documentID(database, name), Score: int64(score), Length: int64(len(content)),

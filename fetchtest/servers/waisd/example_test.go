@@ -26,7 +26,7 @@ func get(c *fetch.Client, url string) (int, error) {
 	return int(n), err
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := waisd.New(waisd.Options{Tree: fstest.MapFS{
 		"fruit/pear.txt": {Data: []byte("A pear is a fruit.\n")},

@@ -12,7 +12,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
-// retrieve sends a part of a document, or says why not, and reports whether to go on.
+// retrieve sends a part of a document or a diagnostic, and reports whether to continue.
 func (c *session) retrieve(m apdu.Search) bool {
 	database, name, ok := c.s.place(m.Document)
 	if !ok {
@@ -30,7 +30,7 @@ func (c *session) retrieve(m apdu.Search) bool {
 		gone := refuse(apdu.OutOfRange, beyondEnd)
 		gone.Seed = name
 		return c.send(gone.Encode())
-	case f.Fault == servers.Endless, f.Fault == servers.Short, f.Fault == servers.Abort: // the packet says it all
+	case f.Fault == servers.Endless, f.Fault == servers.Short, f.Fault == servers.Abort: // the packet already contains the effect
 		return c.send(packet)
 	}
 	b, ok := c.ContentWith(f, -1)
@@ -44,8 +44,8 @@ func (c *session) retrieve(m apdu.Search) bool {
 	return err == nil
 }
 
-// due returns the failure that the part of a document suffers: that which was armed when the
-// document was begun, if its place is not behind this part.
+// due returns the failure for a part of a document. It is the failure armed when the retrieval of
+// the document began, unless its offset is after this part.
 func (c *session) due(m apdu.Search, size int64) servers.Failure {
 	if m.From == 0 || !bytes.Equal(m.Document, c.document) {
 		c.document, c.failure = m.Document, c.Take()
@@ -54,13 +54,13 @@ func (c *session) due(m apdu.Search, size int64) servers.Failure {
 	if f.Fault != servers.Noise && f.Place(size) >= m.To {
 		return servers.Failure{}
 	}
-	f.After = 0 // in the midst of the part
+	f.After = 0 // in the middle of the part
 	return f
 }
 
 const beyondEnd = "Request out of range"
 
-// part returns what is in a part of a document.
+// part returns the response with a part of a document.
 func part(f servers.Fault, file io.ReadSeeker, size int64, m apdu.Search) apdu.Response {
 	switch {
 	case f == servers.Endless:
@@ -84,12 +84,12 @@ func part(f servers.Fault, file io.ReadSeeker, size int64, m apdu.Search) apdu.R
 	return r
 }
 
-// refuse is a response that holds only a diagnostic.
+// refuse returns a response with only a diagnostic.
 func refuse(code, text string) apdu.Response {
 	return apdu.Response{Diagnostics: []apdu.Diagnostic{{Code: code, Text: text}}}
 }
 
-// unavailable is freeWAIS's answer for a database that is not there.
+// unavailable returns freeWAIS's response for a missing database.
 func unavailable(database string) apdu.Response {
 	return refuse("S1", "The following database is not available: "+database)
 }
@@ -103,7 +103,7 @@ type memory struct{ *strings.Reader }
 
 func (memory) Close() error { return nil }
 
-// open opens a file of a database, or the description of one.
+// open opens a document of a database, or the description of a database.
 func (s *Server) open(database, name, docType string) (f seekCloser, size int64, err error) {
 	if docType == "WSRC" {
 		if !s.has(name) {

@@ -9,7 +9,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
-// search finds the files whose name or content holds one of the words.
+// search returns the files whose name or content contains one of the words.
 func (s *Server) search(m apdu.Search) apdu.Response {
 	found := s.find(m)
 	if s.opts.FreeWAIS {
@@ -80,7 +80,7 @@ func (s *Server) catalogue(database, headline string) apdu.Hit {
 		Source: database, Headline: headline + database}
 }
 
-// docType is the type of a file, by its name.
+// docType returns the type of a file by its extension.
 func docType(name string) string {
 	switch path.Ext(name) {
 	case ".gif":

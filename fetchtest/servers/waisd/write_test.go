@@ -8,7 +8,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
-// A log is a writer that keeps how it was used.
+// A log is a writer that records its calls.
 type log struct{ text string }
 
 func (l *log) Write(p []byte) (int, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// syntaxOf is the record syntax of a record, by its name.
+// syntaxOf returns the record syntax of a record by its extension.
 func syntaxOf(rec record) string {
 	switch {
 	case rec.database == explainDatabase:
@@ -22,7 +22,7 @@ func syntaxOf(rec record) string {
 	return z3950.SyntaxSUTRS
 }
 
-// present sends records, or says why not, and reports whether to go on.
+// present sends records or a diagnostic, and reports whether to continue.
 func (c *session) present(m z3950.Present) bool {
 	if m.Start < 1 || m.Count < 0 || m.Start-1+m.Count > int64(len(c.result)) {
 		return c.send(z3950.EncodeRefusal(diagnostic(z3950.OutOfRange, "")))
@@ -61,7 +61,7 @@ func (c *session) present(m z3950.Present) bool {
 	return err == nil
 }
 
-// sent is a record in the form that was asked for.
+// sent returns a record in the requested form.
 func (c *session) sent(rec record, m z3950.Present) z3950.Sent {
 	s := z3950.Sent{Database: rec.database, Syntax: syntaxOf(rec), Content: c.s.content(rec)}
 	switch {
@@ -76,8 +76,8 @@ func (c *session) sent(rec record, m z3950.Present) z3950.Sent {
 	return s
 }
 
-// message returns an answer with records: what comes before them, and they themselves with what
-// follows.
+// message returns a present response in two parts: the fields before the records, and the records
+// with the fields after them.
 func (c *session) message(status, following int64, records [][]byte) (head, list []byte) {
 	all := slices.Concat(records...)
 	if c.s.opts.Indefinite {
@@ -88,7 +88,7 @@ func (c *session) message(status, following int64, records [][]byte) (head, list
 	return whole[:len(whole)-len(all)], all
 }
 
-// open returns an answer whose end is still open.
+// open returns a response without its end mark.
 func open(start int64, records [][]byte) (head, list []byte) {
 	head = slices.Concat([]byte{0xa0 | z3950.TagPresentResponse, 0x80},
 		ber.Int(24, int64(len(records))), ber.Int(25, start+int64(len(records))), ber.Int(27, 0), []byte{0xa0 | 28, 0x80})

@@ -11,19 +11,19 @@ import (
 	"github.com/urlget/urlget/internal/codec/z3950"
 )
 
-// A record is one of a result.
+// A record is a record of a result set.
 type record struct {
 	database, id string
 	content      []byte
 }
 
-// manyDatabase is the one with Options.Synthetic.
+// manyDatabase is the database of Options.Synthetic.
 const manyDatabase = "many"
 
-// explainDatabase describes the others.
+// explainDatabase describes the other databases.
 const explainDatabase = "IR-Explain-1"
 
-// search makes a result set.
+// search creates a result set.
 func (c *session) search(m z3950.Search) z3950.Found {
 	c.result = nil
 	for _, database := range m.Databases {
@@ -99,7 +99,7 @@ func (s *Server) databases() (names []string) {
 	return names
 }
 
-// content returns that of a record, read when it is needed.
+// content reads a record.
 func (s *Server) content(rec record) []byte {
 	if rec.content != nil || rec.database == explainDatabase || s.opts.Tree == nil {
 		return rec.content
@@ -108,7 +108,7 @@ func (s *Server) content(rec record) []byte {
 	return content
 }
 
-// matches reports whether a query finds a record, or why it finds none.
+// matches reports whether a record matches a query, or returns a diagnostic.
 func (s *Server) matches(q z3950.Query, rec record) (bool, *z3950.Diagnostic) {
 	if q.Left != nil {
 		left, d := s.matches(*q.Left, rec)
@@ -149,7 +149,7 @@ func (s *Server) matches(q z3950.Query, rec record) (bool, *z3950.Diagnostic) {
 	return strings.Contains(strings.ToLower(rec.id), text) || bytes.Contains(bytes.ToLower(s.content(rec)), []byte(text)), nil
 }
 
-// scan lists the identifiers of records, as if they were words.
+// scan returns identifiers of records as terms.
 func (c *session) scan(m z3950.Scan) z3950.Terms {
 	var words []string
 	for _, database := range m.Databases {
@@ -179,7 +179,7 @@ func (c *session) scan(m z3950.Scan) z3950.Terms {
 	return answer
 }
 
-// show writes a query for the log.
+// show formats a query for the log.
 func show(q z3950.Query) string {
 	if q.Left != nil {
 		return fmt.Sprintf("(%s %d %s)", show(*q.Left), q.Op, show(*q.Right))

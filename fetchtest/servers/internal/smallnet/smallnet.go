@@ -1,4 +1,4 @@
-// Package smallnet answers with files and pages of links, as servers of Gemini, Spartan and Nex do.
+// Package smallnet serves files and pages of links for test servers of Gemini, Spartan and Nex.
 package smallnet
 
 import (
@@ -12,19 +12,18 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// A Site is a tree of files. An answer is a header, which begins with a status, and a body.
+// A Site is a tree of files. Its responses have a header, which starts with a status, and a body.
 type Site struct {
 	Tree fs.FS
-	// Types are the media types of files by the extension of their names. Those of others are
-	// application/octet-stream.
+	// Types maps file extensions to media types. The default is application/octet-stream.
 	Types map[string]string
-	// These are the statuses.
+	// Status codes.
 	Success, Redirect, Missing, Failed string
 }
 
-// Answer returns the header of the answer to a request for a path, without its line end, and the
-// body. A directory is answered with a page, if the path ends with a slash, and else with a
-// redirect to that. Escaped is the path as it stands in a URL.
+// Answer returns the header, without its line end, and the body of the response for a path. For a
+// directory, it returns a page of links if the path ends with a slash, and a redirect otherwise.
+// Escaped is the path as it is written in a URL.
 func (s Site) Answer(unescaped, escaped string) (header string, body []byte) {
 	name := cmp.Or(strings.Trim(unescaped, "/"), ".")
 	info, err := fs.Stat(s.Tree, name)
@@ -47,7 +46,7 @@ func (s Site) Answer(unescaped, escaped string) (header string, body []byte) {
 	return s.Success + " " + cmp.Or(s.Types[path.Ext(name)], "application/octet-stream"), content
 }
 
-// Links appends a line with a link for each member of a directory.
+// Links appends one link line for each member of a directory.
 func Links(page []byte, tree fs.FS, directory string) ([]byte, error) {
 	entries, err := fs.ReadDir(tree, directory)
 	if err != nil {
@@ -63,14 +62,14 @@ func Links(page []byte, tree fs.FS, directory string) ([]byte, error) {
 	return page, nil
 }
 
-// Split splits an answer that is written as a whole: a header without its line end, and perhaps a
-// body behind it, which begins after the first CR LF.
+// Split splits a complete response at the first CR LF into a header and a body.
 func Split(answer string) (header string, body []byte) {
 	header, rest, _ := strings.Cut(answer, "\r\n")
 	return header, []byte(rest)
 }
 
-// Send sends an answer. The body of a success, whose status begins with "2", is content.
+// Send sends a response. The body of a success, with a status that starts with "2", is content for
+// faults.
 func Send(c *servers.Conn, header string, body []byte) {
 	if !strings.HasPrefix(header, "2") {
 		c.Reply("%s", header)

@@ -1,4 +1,4 @@
-// Command prosperod serves a folder by Prospero, for tests.
+// Command prosperod serves a folder over Prospero, for tests.
 package main
 
 import (

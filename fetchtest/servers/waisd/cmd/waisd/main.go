@@ -1,4 +1,4 @@
-// Command waisd serves a folder by WAIS, for tests.
+// Command waisd serves a folder over WAIS, for tests.
 package main
 
 import (
