@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A usage is what runs of a program cost.
+// A usage is the cost of several runs of a program.
 type usage struct {
 	runs      int
 	wall, cpu time.Duration
@@ -28,9 +28,9 @@ func (u *usage) add(cmd *exec.Cmd, begin time.Time) {
 	u.peak = max(u.peak, int64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss))
 }
 
-// compareRecording runs the command in turn without recording, with it, and without compression of
-// the archive. It reports the time, the time of all cores, and how both compare with those without.
-// The first round does not count.
+// compareRecording runs the command in turn without recording, with recording, and with recording
+// uncompressed. It reports the wall time, the CPU time and their ratios to the run without
+// recording. The first round is not counted.
 func compareRecording(b *testing.B, args ...string) map[string]*usage {
 	b.Helper()
 	program := filepath.Join(b.TempDir(), "urlget")
@@ -80,8 +80,8 @@ func compareRecording(b *testing.B, args ...string) map[string]*usage {
 	return cost
 }
 
-// BenchmarkArchiveMany records 5,000 files of 4 KiB, a quarter of which cannot be compressed. The
-// aim is at most 1.5 of the time that they take without.
+// BenchmarkArchiveMany records 5,000 files of 4 KiB, a quarter of which are incompressible. The
+// target is 1.5 times the time without recording.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench ArchiveMany -benchtime 5x ./bench
 func BenchmarkArchiveMany(b *testing.B) {
@@ -99,8 +99,8 @@ func BenchmarkArchiveMany(b *testing.B) {
 	compareRecording(b, "-j", "8", "--per-host", "8", "-i", writeList(b, base, 5000).urls)
 }
 
-// BenchmarkArchiveLarge records a file of 1 GiB, half of which cannot be compressed. The aims are
-// 200 MB a second on one core, and memory that does not grow.
+// BenchmarkArchiveLarge records a file of 1 GiB, half of which is incompressible. The targets are
+// 200 MB/s on one core and constant memory.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench ArchiveLarge -benchtime 3x ./bench
 func BenchmarkArchiveLarge(b *testing.B) {

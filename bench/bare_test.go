@@ -13,9 +13,8 @@ import (
 	"sync"
 )
 
-// bareSmallFiles retrieves the files of fillSmall with the fewest commands there can be, EPSV and
-// RETR, and none of the checks of a client: what it takes is the price of the server, of the kernel
-// and of a connection for each file.
+// bareSmallFiles retrieves the files of fillSmall with the minimum of commands, EPSV and RETR, and
+// without checks. It measures the cost of the server, the kernel and one connection per file.
 func bareSmallFiles(addr, dir string, atOnce, count int) error {
 	names := make(chan string, count)
 	for i := range count {
@@ -86,7 +85,7 @@ func bareSession(addr, dir string, names <-chan string) error {
 		if _, err := io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{data}, buf); err != nil {
 			return err
 		}
-		data.Close() // vsftpd waits for it
+		data.Close() // vsftpd waits for this
 		_, err = reply("226")
 		return err
 	}

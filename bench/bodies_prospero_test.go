@@ -13,8 +13,8 @@ import (
 	"github.com/urlget/urlget/protocols/prospero"
 )
 
-// prosperoBody is a file of 8 MiB, nearly as much as the numbers of packets allow, in windows of 16
-// packets that have to be acknowledged.
+// prosperoBody is a file of 8 MiB, close to the limit of packet numbers, in windows of 16 packets
+// that require an acknowledgment.
 func prosperoBody(b *testing.B, content []byte) body {
 	content = content[:8<<20]
 	packets := ardp.ReplyPackets(0, slices.Concat([]byte("ATTRIBUTE OBJECT INTRINSIC CONTENTS SEQUENCE DATA '"), content, []byte("'\n")))
@@ -28,8 +28,8 @@ func prosperoBody(b *testing.B, content []byte) body {
 	return body{prospero.Load, "prospero://" + addr + "/doc.txt", len(content), func() error { return takePackets(addr, len(packets)) }}
 }
 
-// sendPackets answers requests and acknowledgements, of one client at a time, with the window that
-// is due.
+// sendPackets responds to requests and acknowledgments of one client at a time with the next
+// window.
 func sendPackets(conn *net.UDPConn, packets [][]byte) {
 	buf := make([]byte, 2048)
 	for {
@@ -58,7 +58,7 @@ func sendPackets(conn *net.UDPConn, packets [][]byte) {
 	}
 }
 
-// takePackets asks for a reply of so many packets, and acknowledges each window.
+// takePackets requests a reply of this many packets and acknowledges each window.
 func takePackets(addr string, packets int) error {
 	conn, err := net.Dial("udp", addr)
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 	"github.com/urlget/urlget/protocols/sftp"
 )
 
-// dataHead is how many bytes stand before the content in an answer to a read.
+// dataHead is the number of bytes before the content in a reply to a read.
 const dataHead = 13
 
-// sftpBody is a file over SSH, which who is bare reads over SSH too, in the same messages.
+// sftpBody is a file over SFTP. The bare client reads it over SSH with the same messages.
 func sftpBody(b *testing.B, content []byte) body {
 	addr := startSSH(b, func(ch ssh.Channel) { sendFile(ch, content, len(content)) })
 	conn, err := ssh.Dial("tcp", addr, &ssh.ClientConfig{User: "bench", HostKeyCallback: ssh.InsecureIgnoreHostKey()})
@@ -35,7 +35,8 @@ func sftpBody(b *testing.B, content []byte) body {
 	return body{trustingSFTP(b.TempDir()), "sftp://bench@" + addr + "/doc.txt", len(content), func() error { return readFile(conn, len(content)) }}
 }
 
-// startSSH returns the address of a server that lets everybody have SFTP.
+// startSSH returns the address of an SSH server that accepts every login and starts the sftp
+// subsystem.
 func startSSH(b *testing.B, serve func(ssh.Channel)) string {
 	key, err := sftpd.NewKey()
 	if err != nil {
@@ -68,8 +69,8 @@ func startSSH(b *testing.B, serve func(ssh.Channel)) string {
 	})
 }
 
-// BenchmarkSFTPFile saves 1 GiB, by the driver and by OpenSSH's sftp in turn, from a server that has
-// it in memory. The aim is at most 1.1 of sftp's time.
+// BenchmarkSFTPFile saves 1 GiB from a server that sends it from memory, with the driver and with
+// OpenSSH's sftp in turn. The target is 1.1 times the time of sftp.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench SFTPFile -benchtime 5x ./bench
 func BenchmarkSFTPFile(b *testing.B) {
@@ -103,13 +104,13 @@ func BenchmarkSFTPFile(b *testing.B) {
 		"-o", "UserKnownHostsFile=/dev/null", "-P", port, "bench@127.0.0.1:/doc.txt", "file"}}})
 }
 
-// trustingSFTP is the driver, for a server with any key.
+// trustingSFTP loads the driver, which accepts any host key.
 func trustingSFTP(dir string) fetch.Loader {
 	return sftp.With(sftp.Options{NoConfig: true, KnownHosts: []string{filepath.Join(dir, "known_hosts")},
 		TrustKey: func(context.Context, sftp.HostKey) (bool, error) { return true, nil }})
 }
 
-// sendFile answers as if each name were that of the same file, which repeats content up to size.
+// sendFile serves the same file under every name. It repeats content up to size.
 func sendFile(ch ssh.Channel, content []byte, size int) {
 	attrs := filexfer.Attrs{Flags: filexfer.HasSize | filexfer.HasMode | filexfer.HasTimes, Size: uint64(size), Mode: filexfer.ModeRegular | 0o644, MTime: 1}
 	r := bufio.NewReaderSize(ch, 64<<10)
@@ -152,7 +153,7 @@ func sendFile(ch ssh.Channel, content []byte, size int) {
 	}
 }
 
-// readFile asks for all of the file at once, and counts what comes.
+// readFile requests the whole file at once and counts the bytes received.
 func readFile(conn *ssh.Client, size int) error {
 	ch, reqs, err := conn.OpenChannel("session", nil)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/urlget/urlget/bench/delay"
 )
 
-// delayLink makes a link with a delay. It skips the benchmark unless that runs in a network
-// namespace of its own.
+// delayLink creates a link with a delay. It skips the benchmark outside a network namespace of its
+// own.
 func delayLink(b *testing.B, roundTrip time.Duration) {
 	b.Helper()
 	stop, err := delay.Link(roundTrip)

@@ -14,8 +14,7 @@ import (
 	"github.com/urlget/urlget/protocols/nntp"
 )
 
-// relayed returns an address from which everything comes half a round trip later, in both
-// directions, and as fast as it goes.
+// relayed returns an address that relays to addr and delays both directions by half a round trip.
 func relayed(b *testing.B, addr string, roundTrip time.Duration) string {
 	return listen(b, func(near net.Conn) {
 		far, err := net.Dial("tcp", addr)
@@ -54,9 +53,8 @@ func relay(to, from net.Conn, delay time.Duration) {
 	from.Close()
 }
 
-// BenchmarkNewsDistant retrieves articles from a server 50 ms away, over one connection: each asked
-// for when the one before has come, and many asked for together. The aim is a twentieth of the
-// time.
+// BenchmarkNewsDistant retrieves articles from a server 50 ms away over one connection, one at a
+// time and pipelined. The target for pipelining is a twentieth of the time.
 //
 //	go test -run '^$' -bench NewsDistant -benchtime 1x ./bench
 func BenchmarkNewsDistant(b *testing.B) {

@@ -19,12 +19,11 @@ import (
 	"github.com/urlget/urlget/protocols/ftp"
 )
 
-// A rival is a program or a function that does what a benchmark does. Its directory is empty and
-// its own.
+// A rival is a program or function to compare with. It runs in an empty directory of its own.
 type rival struct {
 	name string
 	args []string               // of the program
-	call func(dir string) error // in place of a program, if not nil
+	call func(dir string) error // replaces the program if not nil
 }
 
 func (r rival) run(dir string) error {
@@ -39,9 +38,9 @@ func (r rival) run(dir string) error {
 	return nil
 }
 
-// compare runs this module and the rivals in turn, and reports the mean time and the range of each
-// and how long this module takes in relation to each. The first round does not count: it pays for
-// memory that the machine has not used yet.
+// compare runs this module and the rivals in turn. It reports the mean time and the range of each,
+// and the ratio of this module's time to each rival's. The first round is not counted, because it
+// pays for memory that the machine has not used yet.
 func compare(b *testing.B, dir string, ours func(dir string) error, rivals []rival) {
 	b.Helper()
 	took := make([][]time.Duration, len(rivals)+1)
@@ -86,7 +85,7 @@ func compare(b *testing.B, dir string, ours func(dir string) error, rivals []riv
 	}
 }
 
-// fillSmall writes files of one size into the folder "many" below root.
+// fillSmall writes count files of one size into the folder "many" below root.
 func fillSmall(b *testing.B, root string, count, size int) {
 	b.Helper()
 	if err := os.Mkdir(filepath.Join(root, "many"), 0o755); err != nil {
@@ -118,8 +117,8 @@ func fillLarge(b *testing.B, root string) {
 	}
 }
 
-// BenchmarkFTPFile retrieves 1 GiB from vsftpd into a file, as curl does. The aim is at most 0.85
-// of its time.
+// BenchmarkFTPFile retrieves 1 GiB from vsftpd into a file, as curl does. The target is 0.85 times
+// its time.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench FTPFile -benchtime 5x ./bench
 func BenchmarkFTPFile(b *testing.B) {
@@ -133,9 +132,8 @@ func BenchmarkFTPFile(b *testing.B) {
 	}, []rival{{name: "curl", args: []string{"curl", "-s", "-o", "file", url}}})
 }
 
-// BenchmarkFTPSmallFiles retrieves 5,000 files of 4 KiB, as wget -r and lftp mirror do. The aims
-// are at most 0.5 and 0.6 of their times. The bare client shows how much of that is not the
-// client's to change.
+// BenchmarkFTPSmallFiles retrieves 5,000 files of 4 KiB, as wget -r and lftp mirror do. The targets
+// are 0.5 and 0.6 times their times. The bare client shows the part that no client can reduce.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench FTPSmallFiles -benchtime 5x ./bench
 func BenchmarkFTPSmallFiles(b *testing.B) {
@@ -150,9 +148,8 @@ func BenchmarkFTPSmallFiles(b *testing.B) {
 	})
 }
 
-// BenchmarkFTPDelay retrieves 200 files of 4 KiB from a server that is 50 ms away and back, as lftp
-// mirror does with 16 connections. The aim is at most half of its time. It needs a network
-// namespace:
+// BenchmarkFTPDelay retrieves 200 files of 4 KiB from a server with a round trip of 50 ms, as lftp
+// mirror does with 16 connections. The target is half of its time. It needs a network namespace:
 //
 //	TMPDIR=/dev/shm unshare --net go test -run '^$' -bench FTPDelay -benchtime 3x ./bench
 func BenchmarkFTPDelay(b *testing.B) {
@@ -183,7 +180,7 @@ func save(ctx context.Context, c *fetch.Client, url, name string) error {
 	return f.Close()
 }
 
-// saveAll lists a directory and retrieves its files, several at once.
+// saveAll lists a directory and retrieves its files, atOnce at a time.
 func saveAll(ctx context.Context, url, dir string, atOnce, want int) error {
 	c := fetch.New(nil, ftp.With(ftp.Options{MaxConns: atOnce}))
 	defer c.Close()

@@ -12,8 +12,8 @@ import (
 	"github.com/urlget/urlget/protocols/gopher"
 )
 
-// BenchmarkGopherMenu lists a menu of 100,000 lines through a client: the lines become entries with
-// URLs. The server is a connection that has it all in memory. The aim is 150 MB/s on one core.
+// BenchmarkGopherMenu lists a menu of 100,000 lines with a client, which turns lines into entries
+// with URLs. The server is a connection that reads from memory. The target is 150 MB/s on one core.
 //
 //	go test -run '^$' -bench GopherMenu -benchmem -cpu 1 ./bench
 func BenchmarkGopherMenu(b *testing.B) {
@@ -54,7 +54,7 @@ func BenchmarkGopherMenu(b *testing.B) {
 	}
 }
 
-// A memoryConn is a connection to a server that answers from memory, whatever it is asked.
+// A memoryConn is a connection to a server that sends the same bytes from memory for every request.
 type memoryConn struct{ *bytes.Reader }
 
 func (*memoryConn) Write(p []byte) (int, error)      { return len(p), nil }

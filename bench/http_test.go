@@ -16,7 +16,7 @@ import (
 	urlhttp "github.com/urlget/urlget/protocols/http"
 )
 
-// zeros serves as many bytes as the path says.
+// zeros serves the number of bytes in the path.
 func zeros(b testing.TB) *httptest.Server {
 	block := make([]byte, 1<<20)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,9 +38,8 @@ func zeros(b testing.TB) *httptest.Server {
 	return srv
 }
 
-// BenchmarkHTTP compares a client of fetch with a bare http.Transport and io.Copy, on one server,
-// for bodies of several sizes that go to a file. To see the ratio of what differs only by chance,
-// run it with -count.
+// BenchmarkHTTP compares a client of fetch with a bare http.Transport and io.Copy on one server,
+// for several sizes of bodies that are saved to a file. Run it with -count to see the variation.
 func BenchmarkHTTP(b *testing.B) {
 	srv := zeros(b)
 	client := fetch.New(nil, urlhttp.Load)

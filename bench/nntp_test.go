@@ -20,7 +20,7 @@ import (
 	"github.com/urlget/urlget/protocols/nntp"
 )
 
-// overviewLine is an overview line of usual length.
+// overviewLine returns an overview line of usual length.
 func overviewLine(n int) string {
 	return fmt.Sprintf("%d\tRe: a subject of usual length for article %d\tSome Body <some.body%d@example.invalid>\t"+
 		"Sat, 29 Feb 2020 12:34:56 +0000\t<article%d.part1@news.example.invalid>\t"+
@@ -28,13 +28,13 @@ func overviewLine(n int) string {
 		n, n, n, n, n, 2000+n%500, 20+n%100, n)
 }
 
-// BenchmarkNewsOverview reads 100,000 overview lines: "parse" by ParseOverview alone, "list"
-// through a client into entries with URLs and dates. The server is a connection that has it all in
-// memory. The aim is 100 MB/s parsed on one core.
+// BenchmarkNewsOverview reads 100,000 overview lines: "parse" only calls ParseOverview; "list"
+// reads entries with URLs and dates with a client. The server is a connection that reads from
+// memory. The target is to parse 100 MB/s on one core.
 //
 //	go test -run '^$' -bench NewsOverview -benchmem -cpu 1 ./bench
 func BenchmarkNewsOverview(b *testing.B) {
-	const lines, chunk = 100_000, 2000 // as many lines a command as the driver asks for
+	const lines, chunk = 100_000, 2000 // the driver requests this many lines per command
 	var answers bytes.Buffer
 	var all [][]byte
 	size := 0
@@ -86,7 +86,7 @@ func BenchmarkNewsOverview(b *testing.B) {
 	})
 }
 
-// newsServer starts INN with articles <0@bench.invalid> and so on.
+// newsServer starts INN with the articles <0@bench.invalid>, <1@bench.invalid> and so on.
 func newsServer(b *testing.B, articles int) string {
 	dir, err := os.MkdirTemp("", "urlget-bench-")
 	if err != nil {
@@ -118,9 +118,9 @@ func (c distantConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// BenchmarkNewsArticles retrieves articles by message-id from INN, at once and with a round trip of
-// 2 ms: one after the other, eight at the same time, and, for what the server can do, with 64
-// commands at a time on a bare connection.
+// BenchmarkNewsArticles retrieves articles by message-id from INN, without delay and with a round
+// trip of 2 ms. It retrieves them one at a time and eight at a time. A bare connection with 64
+// pipelined commands shows the limit of the server.
 //
 //	go test -run '^$' -bench NewsArticles -benchtime 1x ./bench
 func BenchmarkNewsArticles(b *testing.B) {
@@ -157,7 +157,7 @@ func BenchmarkNewsArticles(b *testing.B) {
 	}
 }
 
-// getArticles retrieves each article through the client.
+// getArticles retrieves the articles with the client.
 func getArticles(b *testing.B, client *fetch.Client, addr string, articles, workers int) {
 	ids := make(chan int)
 	var wg sync.WaitGroup
@@ -182,7 +182,7 @@ func getArticles(b *testing.B, client *fetch.Client, addr string, articles, work
 	wg.Wait()
 }
 
-// pipelineArticles has 64 commands on their way over one connection.
+// pipelineArticles pipelines 64 commands over one connection.
 func pipelineArticles(b *testing.B, dial func(context.Context, string, string) (net.Conn, error), addr string, articles int) {
 	conn, err := dial(b.Context(), "tcp", addr)
 	if err != nil {

@@ -22,12 +22,12 @@ import (
 	"github.com/urlget/urlget/queue/jetstream/embedded"
 )
 
-// queueWorkers is how many workers share the transfers of one process.
+// queueWorkers is the number of workers that share the transfers of one process.
 const queueWorkers = 3
 
-// BenchmarkQueue retrieves files of 4 KiB by one process and, in turn, by three workers of a queue
-// with as many transfers at once, with an embedded server that has its process. The aim is that the
-// workers do 0.9 of what the one process does in the same time.
+// BenchmarkQueue retrieves files of 4 KiB with one process and, in turn, with three workers of a
+// queue with the same number of transfers. The queue has an embedded server in a process of its
+// own. The target for the workers is 0.9 times the throughput of the one process.
 //
 //	TMPDIR=/dev/shm go test -run '^$' -bench Queue -benchtime 3x ./bench
 func BenchmarkQueue(b *testing.B) {
@@ -54,7 +54,7 @@ func BenchmarkQueue(b *testing.B) {
 				one.add(b, q.one)
 				many.add(b, q.many)
 			}
-			round() // does not count
+			round() // not counted
 			one, many = queueUsage{}, queueUsage{}
 			for b.Loop() {
 				round()
@@ -70,8 +70,8 @@ func BenchmarkQueue(b *testing.B) {
 	}
 }
 
-// smallFiles serves files of 4 KiB, no two of which are the same, on addresses of loopback. Each
-// takes so long. It returns the base URLs.
+// smallFiles serves different files of 4 KiB on several loopback addresses, and delays each
+// response. It returns the base URLs.
 func smallFiles(b *testing.B, hosts int, takes time.Duration) (bases []string) {
 	b.Helper()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func smallFiles(b *testing.B, hosts int, takes time.Duration) (bases []string) {
 	return bases
 }
 
-// writeQueueList writes a list of files, those of all hosts mixed by chance but the same each time.
+// writeQueueList writes a list of the files of all hosts, in a random but fixed order.
 func writeQueueList(b *testing.B, name string, bases []string, count int) {
 	b.Helper()
 	lines := make([]string, count)
@@ -107,8 +107,7 @@ func writeQueueList(b *testing.B, name string, bases []string, count int) {
 	}
 }
 
-// queueUsage is what rounds took: by the clock, of the cores, and of the cores by the server of the
-// queue.
+// queueUsage is the wall time and CPU time of the rounds, and the CPU time of the queue's server.
 type queueUsage struct {
 	runs              int
 	wall, cpu, server time.Duration
@@ -136,13 +135,13 @@ func (u *queueUsage) report(b *testing.B, name string) {
 	b.ReportMetric(u.cpu.Seconds()/float64(u.runs), "cpu-"+name)
 }
 
-// A queueBench is a list of files that are to be retrieved.
+// A queueBench is a list of files to retrieve.
 type queueBench struct {
 	programs, urls string
 	count, perHost int
 }
 
-// atOnce is how many transfers there are at once.
+// atOnce is the number of simultaneous transfers.
 const atOnce = 12
 
 func (q *queueBench) one(dir string) (u queueUsage, err error) {
@@ -164,7 +163,7 @@ func used(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// many fills a queue and then lets workers empty it, until the last result is there.
+// many fills a queue and runs workers until the last result is there.
 func (q *queueBench) many(dir string) (u queueUsage, err error) {
 	program, place := filepath.Join(q.programs, "urlget-queue"), filepath.Join(dir, "queue")
 	if out, err := exec.Command(program, "submit", "-q", "--embedded", place, "-i", q.urls).CombinedOutput(); err != nil {
@@ -227,7 +226,7 @@ func (q *queueBench) many(dir string) (u queueUsage, err error) {
 	return u, nil
 }
 
-// end asks a program to end, and waits for it.
+// end interrupts a program and waits for it.
 func end(cmd *exec.Cmd) {
 	cmd.Process.Signal(syscall.SIGTERM)
 	cmd.Wait()

@@ -1,4 +1,5 @@
-// Package bench compares this module with what it is measured against. Run by hand:
+// Package bench compares this module with other programs and with the standard library. Run it by
+// hand:
 //
 //	go test -run '^$' -bench . -benchmem ./bench
 package bench
@@ -10,8 +11,8 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// BenchmarkURIParse parses the same strings with fetch/uri and with net/url. The aim is at most 2
-// allocations, and no more time than net/url takes, on every string.
+// BenchmarkURIParse parses the same strings with fetch/uri and with net/url. The targets for every
+// string are 2 allocations and the time of net/url.
 //
 //	go test -run '^$' -bench URIParse -benchmem ./bench
 func BenchmarkURIParse(b *testing.B) {

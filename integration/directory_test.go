@@ -23,7 +23,7 @@ func directoryClient(t testing.TB, load fetch.Loader) *fetch.Client {
 	return c
 }
 
-// text retrieves a URL, or fails with the class of the error.
+// text returns the body of a URL, or an error with its class.
 func text(t testing.TB, c *fetch.Client, url string) (string, error) {
 	t.Helper()
 	resp, err := c.Get(t.Context(), url)
@@ -35,7 +35,7 @@ func text(t testing.TB, c *fetch.Client, url string) (string, error) {
 	return string(body), err
 }
 
-// links lists a URL: the kinds and names of the entries and where they lead.
+// links lists a URL and returns the kinds, names and targets of its entries.
 func links(t testing.TB, c *fetch.Client, url string) []string {
 	t.Helper()
 	var all []string
@@ -61,7 +61,7 @@ func TestWhoisOfAScript(t *testing.T) {
 			t.Errorf("%s: %q, %v", query, got, err)
 		}
 	}
-	// The server refers to itself, which is no other.
+	// The server refers to itself, which is not a referral.
 	if got, err := text(t, c, "whois://"+s.Addr("plain")+"/referred.test"); err != nil || !strings.Contains(got, "domain: TEST") {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -114,7 +114,7 @@ func TestDictdLogin(t *testing.T) {
 	}
 }
 
-// directories are the ways in which the driver reaches slapd.
+// directories are the connections of the driver to slapd.
 var directories = map[string]struct {
 	scheme, port string
 	opts         ldap.Options

@@ -1,3 +1,3 @@
-// Package integration tests the library and the command against real servers and bad networks. The
-// tests need the build tag integration.
+// Package integration tests the library and the command against real servers and over unreliable
+// networks. The tests require the build tag integration.
 package integration

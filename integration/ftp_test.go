@@ -17,10 +17,10 @@ import (
 	"github.com/urlget/urlget/protocols/ftp"
 )
 
-// ftpServers are the servers that the FTP driver is tried on, all in clear and over TLS.
+// ftpServers are the FTP servers, all tested with and without TLS.
 var ftpServers = []string{"vsftpd", "proftpd", "pure-ftpd", "pyftpdlib"}
 
-// ftpHarness has the suite run in clear, over TLS that is asked for, or over implicit TLS.
+// ftpHarness returns a harness without TLS, with AUTH TLS, or with implicit TLS.
 func ftpHarness(mode string) func(server string) fetchtest.Harness {
 	return func(server string) fetchtest.Harness {
 		return fetchtest.Harness{
@@ -37,12 +37,12 @@ func ftpHarness(mode string) func(server string) fetchtest.Harness {
 	}
 }
 
-// ftpOptions are what clients of the lab's servers are made with.
+// ftpOptions returns the options of clients for the lab's servers.
 func ftpOptions() *fetch.Options {
 	return &fetch.Options{TLS: &tls.Config{RootCAs: lab.CA(), ServerName: "localhost"}}
 }
 
-// withhold takes a file away that the server does not serve.
+// withhold removes a file that the server does not serve.
 func withhold(t testing.TB, dir string, site *fetchtest.Site, name string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(dir, name)); err != nil {
@@ -57,7 +57,7 @@ func withhold(t testing.TB, dir string, site *fetchtest.Site, name string) {
 	}
 }
 
-// ftpSite describes a server of the lab to the suite.
+// ftpSite returns the suite's site for a server of the lab.
 func ftpSite(s *lab.Server, tree fs.FS, mode string) fetchtest.Site {
 	root, opts := "ftp://"+s.Addr("plain"), ftp.Options{}
 	switch mode {

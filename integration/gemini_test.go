@@ -21,7 +21,7 @@ func TestPagesOfMollyBrown(t *testing.T) {
 	defer c.Close()
 	root := "gemini://localhost:" + s.Port("plain")
 	found := make(map[string]fetch.EntryKind)
-	for e, err := range c.List(t.Context(), root+"/"+lab.TextDir) { // by way of a redirect
+	for e, err := range c.List(t.Context(), root+"/"+lab.TextDir) { // follows a redirect
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestPagesOfMollyBrown(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
-	if err != nil || !strings.HasPrefix(string(got), "café") || resp.Framing != driver.FramedByProtocol { // its media types are those of its system
+	if err != nil || !strings.HasPrefix(string(got), "café") || resp.Framing != driver.FramedByProtocol { // the server uses the media types of its system
 
 		t.Errorf("%q, %v, %+v", got, err, resp.Meta)
 	}

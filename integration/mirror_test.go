@@ -18,9 +18,9 @@ import (
 	"github.com/urlget/urlget/integration/lab"
 )
 
-// TestMirrorsThatAreKilled kills mirrors of real servers 42 times in all, at moments that nothing
-// chose, and lets the last one of each end. The tree is then the one that a mirror has which nobody
-// killed, and files of which the server tells when they changed were saved once.
+// TestMirrorsThatAreKilled kills mirrors of real servers 42 times at random moments, and lets the
+// last one of each finish. The tree must equal that of an uninterrupted mirror. Files with a
+// modification time must have been saved only once.
 func TestMirrorsThatAreKilled(t *testing.T) {
 	const kills = 14
 	program := filepath.Join(t.TempDir(), "urlget")
@@ -29,8 +29,8 @@ func TestMirrorsThatAreKilled(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		server, before, after string
-		// facts says that the protocol tells whether a file has changed, so that what was saved after
-		// the state was last written is not retrieved again.
+		// facts is set if the protocol reports changes of files, so that files saved after the last
+		// write of the state are not retrieved again.
 		facts bool
 	}{
 		{"nginx", "http://", "/many/", true},
@@ -50,7 +50,7 @@ func TestMirrorsThatAreKilled(t *testing.T) {
 			if _, err := mirror(undisturbed).Output(); err != nil {
 				t.Fatal(err)
 			}
-			whole := time.Since(begun) // those that are killed take no longer together
+			whole := time.Since(begun) // killed runs take no longer in total
 			saved := map[string]int{}
 			for i := range kills + 1 {
 				cmd := mirror(killed)
@@ -70,7 +70,7 @@ func TestMirrorsThatAreKilled(t *testing.T) {
 			}
 			sameFiles(t, undisturbed, killed)
 			for url, n := range saved {
-				if n > 1 && tt.facts && !strings.HasSuffix(url, "/") { // pages of directories do not tell whether they have changed
+				if n > 1 && tt.facts && !strings.HasSuffix(url, "/") { // directory pages have no modification times
 					t.Errorf("saved %d times: %s", n, url)
 				}
 			}
@@ -78,7 +78,7 @@ func TestMirrorsThatAreKilled(t *testing.T) {
 	}
 }
 
-// countSaved counts the events "saved" of a run, by URL. The last line may be half a one.
+// countSaved counts the events "saved" of a run by URL. The last line may be incomplete.
 func countSaved(t *testing.T, events *bytes.Buffer, saved map[string]int) {
 	t.Helper()
 	for line := range bytes.Lines(events.Bytes()) {
@@ -92,7 +92,7 @@ func countSaved(t *testing.T, events *bytes.Buffer, saved map[string]int) {
 	}
 }
 
-// sameFiles compares two mirrors, but for what they remember.
+// sameFiles compares two mirrors except their state.
 func sameFiles(t *testing.T, a, b string) {
 	t.Helper()
 	files := func(dir string) map[string][]byte {

@@ -22,14 +22,14 @@ import (
 	"github.com/urlget/urlget/protocols/telnet"
 )
 
-// A conversation reads a session up to what a test waits for.
+// A conversation reads a session up to expected text.
 type conversation struct {
 	t   *testing.T
 	rw  io.ReadWriter
-	all []byte // what came and was not waited for yet
+	all []byte // received, but not expected yet
 }
 
-// expect reads until want has come.
+// expect reads until want is received.
 func (c *conversation) expect(want string) {
 	c.t.Helper()
 	buf := make([]byte, 4096)
@@ -57,7 +57,7 @@ func (c *conversation) send(s string) {
 	}
 }
 
-// dialSession opens a session that must be over within half a minute.
+// dialSession opens a session, which must end within half a minute.
 func dialSession(t *testing.T, opts telnet.Options, url string) *conversation {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -113,8 +113,8 @@ func TestRlogind(t *testing.T) {
 	c.expect("over-vt220")
 }
 
-// startAtTerminal runs the command with a terminal of its own, of 80 by 24.
-// Before is the state of the terminal before that.
+// startAtTerminal runs the command on a new terminal of 80 by 24. It returns the terminal's state
+// before the start.
 func startAtTerminal(t *testing.T, args ...string) (c *conversation, cmd *exec.Cmd, slave *os.File, before *term.State) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "urlget")
@@ -144,7 +144,7 @@ func startAtTerminal(t *testing.T, args ...string) (c *conversation, cmd *exec.C
 	return &conversation{t: t, rw: master}, cmd, slave, before
 }
 
-// awaitLine waits until a file has a line.
+// awaitLine waits until a file contains a line.
 func awaitLine(t *testing.T, name, line string) {
 	t.Helper()
 	giveUp := time.After(20 * time.Second)
@@ -161,7 +161,7 @@ func awaitLine(t *testing.T, name, line string) {
 	}
 }
 
-// TestTelnetAtTerminal does as a person would.
+// TestTelnetAtTerminal types as a user does.
 func TestTelnetAtTerminal(t *testing.T) {
 	s := lab.Start(t, "telnetd")
 	tests := []struct {

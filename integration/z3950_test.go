@@ -16,12 +16,12 @@ import (
 	"github.com/urlget/urlget/protocols/z3950"
 )
 
-// TestYazRecords has yaz-ztest find as many records as the query says.
+// TestYazRecords searches yaz-ztest for a number of records.
 func TestYazRecords(t *testing.T) {
 	s := lab.Start(t, "ztest")
 	c := directoryClient(t, z3950.Load)
 	base := "z39.50s://" + s.Addr("plain") + "/"
-	// What yaz-client saves of the third record ("set_marcdump FILE", "show 3").
+	// SHA-256 of the third record as saved by yaz-client ("set_marcdump FILE", "show 3").
 	const third = "fc2077ab41a1aae39ee77088452122a6722c64b4e1e633de2e1ffc859a15821b"
 	got, err := text(t, c, base+"Default?24;item=3")
 	if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(got))); err != nil || sum != third {
@@ -69,7 +69,7 @@ func TestYazRecords(t *testing.T) {
 	wg.Wait()
 }
 
-// TestZebraRecords has Zebra find the records of config/library.mrc by their words and titles.
+// TestZebraRecords searches Zebra's records of config/library.mrc by words and titles.
 func TestZebraRecords(t *testing.T) {
 	s := lab.Start(t, "zebra")
 	c := directoryClient(t, z3950.Load)
@@ -79,8 +79,8 @@ func TestZebraRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	records := strings.SplitAfter(string(library), "\x1d")[:3]
-	// As MARC, the server writes a record anew, and says in its leader how long the parts of the
-	// directory are: "4504", as yaz-client saves it too. As data, it sends what was put in.
+	// In MARC format, the server rewrites a record, and its leader has the lengths of the directory
+	// parts: "4504", as in yaz-client's output. As data, it sends the record unchanged.
 	saved := strings.Replace(records[1], "4500", "4504", 1)
 	for url, want := range map[string]string{
 		"Library?plums;item=1":                                 saved,

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package delay makes a link with a delay for benchmarks, where the kernel has no netem.
+// Package delay creates a link with a delay for benchmarks, on kernels without netem.
 package delay
 
 import (
@@ -17,19 +17,20 @@ import (
 	"github.com/urlget/urlget/internal/tun"
 )
 
-// The two ends of the link. Whoever talks to Distant talks to a server on Near, and is taken for
-// Distant by it.
+// The two ends of the link. A client of Distant reaches a server on Near, which sees the client as
+// Distant.
 const (
 	Near    = "198.18.0.1"
 	Distant = "198.18.0.2"
 )
 
-// ErrNone says that there can be no link: in a network with routes, or without a TUN device.
+// ErrNone is returned if there can be no link: in a network namespace with routes, or without a TUN
+// device.
 var ErrNone = errors.New("no link with a delay")
 
-// Namespace locks the goroutine to its thread, and moves that into a network namespace of its own.
-// So are the programs that the goroutine starts, and its sockets. The thread ends with the
-// goroutine. The error is ErrNone.
+// Namespace locks the goroutine to its thread and moves the thread into a new network namespace.
+// Sockets and programs that the goroutine starts are in that namespace too. The thread ends with
+// the goroutine. If this is not possible, the error is ErrNone.
 func Namespace() error {
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
@@ -38,9 +39,9 @@ func Namespace() error {
 	return nil
 }
 
-// Link makes a device whose packets come back after half a round trip with their addresses
-// exchanged: a link to another machine. It lasts until stop is called. It refuses with ErrNone in a
-// network namespace that has a route anywhere else.
+// Link creates a device whose packets return after half a round trip with their addresses
+// exchanged, like a link to another machine. It lasts until stop is called. In a network namespace
+// with other routes, it returns ErrNone.
 func Link(roundTrip time.Duration) (stop func(), err error) {
 	if routes, err := os.ReadFile("/proc/thread-self/net/route"); err != nil || strings.Count(string(routes), "\n") > 1 {
 		return nil, fmt.Errorf("%w: not in a network namespace of its own", ErrNone)
@@ -76,7 +77,8 @@ type packet struct {
 	data []byte
 }
 
-// reflect queues what comes from the device with its addresses exchanged, until that is closed.
+// reflect queues packets from the device with their addresses exchanged, until the device is
+// closed.
 func reflect(dev *os.File, queue chan<- packet, delay time.Duration) {
 	defer close(queue)
 	for {
@@ -92,7 +94,7 @@ func reflect(dev *os.File, queue chan<- packet, delay time.Duration) {
 		var from [4]byte
 		copy(from[:], p[12:16])
 		copy(p[12:16], p[16:20])
-		copy(p[16:20], from[:]) // sums over both stay right
+		copy(p[16:20], from[:]) // checksums over both stay valid
 		queue <- packet{time.Now().Add(delay), p}
 	}
 }

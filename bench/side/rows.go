@@ -2,35 +2,35 @@
 
 package main
 
-// A row is a piece of work that several programs do.
+// A row is a task for several programs.
 type row struct {
 	work  string
-	needs string   // what is missing; "" if nothing is
-	dir   string   // where files go
-	times int      // how often a program starts in one round
-	files int      // how many it leaves at least; 0 for one
-	again bool     // each program does the work once before, in the same directory, which does not count
-	ours  []string // the command and its arguments
-	peak  float64  // the aim of its peak memory, in MiB; 0 for none
+	needs string   // missing server or file; "" if nothing is missing
+	dir   string   // directory for the files
+	times int      // runs of a program per round
+	files int      // minimum number of files after a run; 0 for one
+	again bool     // run once before in the same directory, uncounted
+	ours  []string // command and arguments
+	peak  float64  // target for the peak memory in MiB; 0 for none
 	peers []peer
 }
 
-// A peer is another program. Wall and cpu are aims: at most this much of its time by the clock and
-// on the processors; 0 for none.
+// A peer is another program. Wall and cpu are targets: at most this fraction of its wall time and
+// CPU time. 0 means none.
 type peer struct {
 	args      []string
 	wall, cpu float64
 }
 
-// against returns a peer with an aim for the time by the clock, or 0.
+// against returns a peer with a target for the wall time, or 0.
 func against(wall float64, args ...string) peer { return peer{args: args, wall: wall} }
 
-// programs are the command that is measured, and where it saves: in memory and on a disk.
+// programs holds the command to measure and the directories in memory and on disk.
 type programs struct{ urlget, memory, disk string }
 
 func (p programs) ours(args ...string) []string { return append([]string{p.urlget, "-q"}, args...) }
 
-// one returns the programs that retrieve one URL. The aim is against curl.
+// one returns the programs that retrieve one URL. The targets are relative to curl.
 func (s *site) one(wall, cpu float64, url string) []peer {
 	return []peer{
 		{args: []string{"curl", "-s", "--cacert", s.cert, "-o", "out", url}, wall: wall, cpu: cpu},
@@ -40,12 +40,12 @@ func (s *site) one(wall, cpu float64, url string) []peer {
 	}
 }
 
-// parallel returns curl with a list, several files at once.
+// parallel returns curl with a list and parallel transfers.
 func (s *site) parallel(wall float64, atOnce string, l list) peer {
 	return against(wall, "curl", "-s", "--cacert", s.cert, "-Z", "--parallel-max", atOnce, "-K", l.curl)
 }
 
-// missing returns what servers rows for http and ftp need that are not there.
+// missing returns the names of missing servers for rows over HTTP and FTP.
 func (s *site) missing() (web, files string) {
 	if s.http == "" {
 		web = "nginx"
@@ -56,7 +56,7 @@ func (s *site) missing() (web, files string) {
 	return web, files
 }
 
-// nearRows returns the rows whose servers are on the same machine.
+// nearRows returns the rows with servers on this machine.
 func (p programs) nearRows(s *site) []row {
 	trusted := func(args ...string) []string {
 		return p.ours(append([]string{"--ca-certificate", s.cert, "-O", "out"}, args...)...)
@@ -97,7 +97,7 @@ func (p programs) nearRows(s *site) []row {
 	}
 }
 
-// distantRows returns the rows whose servers are 50 ms away and back.
+// distantRows returns the rows with servers 50 ms away.
 func (p programs) distantRows(s *site) []row {
 	web, files := s.missing()
 	return []row{

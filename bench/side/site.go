@@ -15,15 +15,15 @@ import (
 
 const (
 	large    = 1 << 30
-	limited  = 20 << 20 // of the server that gives each connection 1 MiB a second
+	limited  = 20 << 20 // for the server with 1 MiB/s per connection
 	many     = 5000
-	few      = 200 // from far away
-	sections = 50  // of the pages
+	few      = 200 // for the distant server
+	sections = 50  // number of sections of the pages
 	pages    = 1 + sections*(1+39)
-	dirs     = 100 // of the tree, each with as many files
+	dirs     = 100 // number of directories of the tree, and of files in each
 )
 
-// fill makes the files that servers have, below root.
+// fill writes the files to serve below root.
 func fill(root string) error {
 	f := files{root: root}
 	block := make([]byte, 1<<20)
@@ -43,7 +43,7 @@ func fill(root string) error {
 	return f.err
 }
 
-// files writes files, until one fails.
+// files writes files until one fails.
 type files struct {
 	root string
 	err  error
@@ -51,8 +51,8 @@ type files struct {
 
 func (f *files) write(name string, content []byte) { f.repeat(name, content, 1) }
 
-// repeat writes the same content several times. It is never held in memory as a whole: that would
-// count as the peak of the programs that this one starts.
+// repeat writes the same content several times. It does not keep it in memory, because that would
+// count as peak memory of the programs started later.
 func (f *files) repeat(name string, content []byte, times int) {
 	path := filepath.Join(f.root, name)
 	if f.err == nil {
@@ -70,13 +70,13 @@ func (f *files) repeat(name string, content []byte, times int) {
 	if file != nil {
 		f.err = errors.Join(f.err, file.Close())
 	}
-	if old := time.Now().Add(-24 * time.Hour); f.err == nil { // as what is mirrored mostly is
+	if old := time.Now().Add(-24 * time.Hour); f.err == nil { // most mirrored files are old
 		f.err = os.Chtimes(path, old, old)
 	}
 }
 
-// pages writes a page that leads to those of the sections, which lead to those below them. All have
-// some text, and lead back.
+// pages writes a page with links to section pages, which link to the pages below them. All have
+// text and links back.
 func (f *files) pages() {
 	text := strings.Repeat("<p>All work and no play makes a long page of <em>it</em>.</p>\n", 50)
 	page := func(name string, links []string) {
@@ -101,18 +101,18 @@ func (f *files) pages() {
 	page("index.html", top)
 }
 
-// site is what the programs retrieve.
+// A site is a set of servers with the files for the programs.
 type site struct {
-	http, https, ftp             string // the roots; "" if there is no server
-	cert                         string // a file
+	http, https, ftp             string // root URLs; "" without a server
+	cert                         string // certificate file
 	httpList, httpsList, ftpList list
 	stop                         []func()
 }
 
-// A list is a file with URLs, and one as curl reads it.
+// A list is a file with URLs, and one in curl's format.
 type list struct{ urls, curl string }
 
-// begin starts the servers, and writes lists of a number of their small files.
+// begin starts the servers and writes lists of count small files.
 func begin(dir string, at server.Place, count int) (*site, error) {
 	web, files := filepath.Join(dir, "nginx"), filepath.Join(dir, "vsftpd")
 	for _, dir := range []string{dir, web, files} {
@@ -143,12 +143,12 @@ func begin(dir string, at server.Place, count int) (*site, error) {
 	return s, nil
 }
 
-// write writes the list of the small files below base.
+// write writes a list of the small files below base.
 func (l *list) write(dir, base string, count int) error {
 	scheme, _, _ := strings.Cut(base, ":")
 	l.urls, l.curl = filepath.Join(dir, scheme+"-urls"), filepath.Join(dir, scheme+"-curl")
 	var urls, curl strings.Builder
-	curl.WriteString("remote-name-all\n") // which holds for the URLs after it
+	curl.WriteString("remote-name-all\n") // applies to the URLs that follow
 	for i := range count {
 		fmt.Fprintf(&urls, "%s/many/%04d\n", base, i)
 		fmt.Fprintf(&curl, "url = \"%s/many/%04d\"\n", base, i)

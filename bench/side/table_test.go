@@ -37,7 +37,7 @@ func TestAimsAgainstProgramsThatFailAreNotMeasured(t *testing.T) {
 	for _, want := range []string{
 		"| urlget-no-such-program | | | | not on the machine | clock 0.5, not measured |",
 		"| false | | | | failed | clock 0.6, not measured |",
-		"| true | | | | failed |  |", // it leaves no file
+		"| true | | | | failed |  |", // creates no file
 	} {
 		if got := made.String(); !strings.Contains(got, want) {
 			t.Errorf("%s\nwant %s", got, want)
@@ -55,7 +55,7 @@ func TestProgramsThatLeaveTooFewFilesFail(t *testing.T) {
 	}{
 		{"touch a b", false, true},
 		{"touch a; mkdir .state; touch .state/b", false, false},
-		{"test -e a && touch b; touch a", true, true}, // it runs twice, in one directory
+		{"test -e a && touch b; touch a", true, true}, // runs twice in one directory
 	} {
 		r.again = tt.again
 		if _, err := run(t.Context(), r, []string{"sh", "-c", tt.script}); (err == nil) != tt.ok {

@@ -1,5 +1,5 @@
-// Package faultproxy stands between a client and a real server and disturbs what the server sends,
-// at a chosen byte.
+// Package faultproxy relays connections between a client and a real server, and disturbs the
+// server's data at a chosen byte.
 //
 //	p := &faultproxy.Proxy{Pick: func() faultproxy.Fault {
 //		return faultproxy.Fault{Kind: faultproxy.Cut, After: 1000}
@@ -7,8 +7,8 @@
 //	defer p.Close()
 //	c := fetch.New(&fetch.Options{DialContext: p.DialContext}, protocols.All)
 //
-// As every connection of the client passes through it, also those that are made later for data, as
-// FTP's, are disturbed.
+// Every connection of the client passes through the proxy, including later data connections such as
+// FTP's.
 package faultproxy
 
 import (
@@ -21,20 +21,20 @@ import (
 	"time"
 )
 
-// A Kind is what happens to the bytes of a server.
+// A Kind is a kind of fault.
 type Kind uint8
 
-// The faults. With UDP, After lies within some datagram.
+// The faults. Over UDP, After lies within a datagram.
 const (
 	None      Kind = iota
-	Delay          // everything, both ways, comes later by Fault.Delay
-	Chop           // everything, both ways, comes in small pieces; UDP: a datagram changes places with the next
-	Stall          // nothing more comes, but the connection stays
-	Cut            // the connection is closed in order; UDP: a datagram is lost
-	Reset          // the connection is reset; UDP: the port is closed
-	HalfClose      // the server's direction ends, the client's stays open; UDP: as Stall
-	Flip           // one bit is another
-	Duplicate      // some bytes come twice; UDP: a datagram
+	Delay          // delays everything, in both directions, by Fault.Delay
+	Chop           // splits everything, in both directions, into small pieces; UDP: swaps a datagram with the next
+	Stall          // sends nothing more and keeps the connection open
+	Cut            // closes the connection; UDP: drops a datagram
+	Reset          // resets the connection; UDP: closes the port
+	HalfClose      // closes the server's direction only; UDP: like Stall
+	Flip           // changes one bit
+	Duplicate      // repeats some bytes; UDP: repeats a datagram
 )
 
 var kindNames = [...]string{"none", "delay", "chop", "stall", "cut", "reset", "half-close", "bit flip", "duplicate"}
@@ -47,26 +47,26 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", k)
 }
 
-// Kinds returns all kinds but None.
+// Kinds returns all kinds except None.
 func Kinds() []Kind {
 	return []Kind{Delay, Chop, Stall, Cut, Reset, HalfClose, Flip, Duplicate}
 }
 
-// A Fault says what happens on a connection, and when: once the server has sent After bytes. Delay
-// and, with TCP, Chop are there from the first byte, and not subject to Proxy.Limit.
+// A Fault is the fault of one connection. It occurs after the server has sent After bytes. Delay
+// and, over TCP, Chop apply from the first byte on, and Proxy.Limit does not limit them.
 type Fault struct {
 	Kind  Kind
 	After int64
 	Delay time.Duration
 }
 
-// A Proxy disturbs connections that are dialled through it. Its fields must not be changed once it
-// is in use. The zero value passes everything on.
+// A Proxy disturbs the connections dialed through it. Its fields must not be changed after first
+// use. The zero value disturbs nothing.
 type Proxy struct {
-	// Pick chooses the fault of a new connection. It may be called by several goroutines at once.
-	// Nil means none.
+	// Pick returns the fault of a new connection. It may be called concurrently. Nil means no
+	// fault.
 	Pick func() Fault
-	// Limit is how many connections are disturbed; 0 means all.
+	// Limit is the number of connections to disturb. 0 means all.
 	Limit int
 
 	wg      sync.WaitGroup
@@ -77,12 +77,12 @@ type Proxy struct {
 	longest int64
 }
 
-// A link is one connection: what belongs to it is closed together.
+// A link is one connection. Its ends are closed together.
 type link struct {
 	p     *Proxy
 	fault Fault
 	got   int64 // bytes from the server
-	hit   bool  // the fault has happened
+	hit   bool  // the fault has occurred
 
 	once sync.Once
 	gone chan struct{} // closed by end
@@ -90,7 +90,7 @@ type link struct {
 }
 
 // DialContext connects to addr through the proxy. The remote address of the connection is the
-// proxy's. network is one of TCP or UDP.
+// proxy's. The network must be TCP or UDP.
 func (p *Proxy) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if strings.HasPrefix(network, "udp") {
 		return p.dialUDP(ctx, network, addr)
@@ -98,21 +98,21 @@ func (p *Proxy) DialContext(ctx context.Context, network, addr string) (net.Conn
 	return p.dialTCP(ctx, network, addr)
 }
 
-// Struck returns how many connections were disturbed.
+// Struck returns the number of disturbed connections.
 func (p *Proxy) Struck() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.struck
 }
 
-// Longest returns the most bytes that a server has sent on one connection.
+// Longest returns the largest number of bytes that a server has sent on one connection.
 func (p *Proxy) Longest() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.longest
 }
 
-// Close ends all connections and waits until nothing of them is left.
+// Close closes all connections and waits for their goroutines.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -151,7 +151,7 @@ func (p *Proxy) link(ends ...interface{ Close() error }) (*link, error) {
 	return l, nil
 }
 
-// end closes all of the link.
+// end closes both ends of the link.
 func (l *link) end() {
 	l.once.Do(func() {
 		close(l.gone)
@@ -164,8 +164,8 @@ func (l *link) end() {
 	})
 }
 
-// due counts n bytes that came from the server, and returns the place among them at which the fault
-// happens, or -1.
+// due counts n bytes from the server. It returns the index among them at which the fault occurs, or
+// -1.
 func (l *link) due(n int) int {
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()
@@ -181,7 +181,7 @@ func (l *link) due(n int) int {
 	return int(at)
 }
 
-// pause waits for the link's delay, and says whether the link is still there.
+// pause waits for the link's delay, and reports whether the link is still open.
 func (l *link) pause() bool {
 	timer := time.NewTimer(l.fault.Delay)
 	defer timer.Stop()

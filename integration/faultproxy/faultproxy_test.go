@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sent is what the servers send when they have read one byte.
+// sent is the data that the servers send after reading one byte.
 var sent = bytes.Repeat([]byte("0123456789abcdef"), 8<<10)
 
 func serveTCP(t *testing.T) string {
@@ -150,7 +150,7 @@ func TestUDP(t *testing.T) {
 				}
 			}
 			if len(tt.want) > 1 {
-				return // there is no end in UDP
+				return // UDP has no end of a connection
 			}
 			if n, err := c.Read(buf); err == nil {
 				t.Errorf("%q after the fault", buf[:n])

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	piece = 512 // at most what Chop passes on at once
-	twice = 16  // how many bytes Duplicate repeats
+	piece = 512 // largest piece of Chop
+	twice = 16  // number of bytes that Duplicate repeats
 )
 
-// errStruck ends a link on which the fault was the end.
+// errStruck ends a link after its fault.
 var errStruck = errors.New("faultproxy: fault")
 
-// dialTCP connects to addr, and a socket pair of its own to the client.
+// dialTCP connects to addr and returns the client's end of the link.
 func (p *Proxy) dialTCP(ctx context.Context, network, addr string) (net.Conn, error) {
 	var d net.Dialer
 	server, err := d.DialContext(ctx, network, addr)
@@ -39,7 +39,7 @@ func (p *Proxy) dialTCP(ctx context.Context, network, addr string) (net.Conn, er
 	return client, nil
 }
 
-// tcpPair returns two ends of a connection over the loopback interface.
+// tcpPair returns the two ends of a connection over the loopback interface.
 func tcpPair(ctx context.Context) (outer, inner *net.TCPConn, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -60,7 +60,7 @@ func tcpPair(ctx context.Context) (outer, inner *net.TCPConn, err error) {
 		if s.RemoteAddr().String() == c.LocalAddr().String() {
 			return c.(*net.TCPConn), s.(*net.TCPConn), nil
 		}
-		s.Close() // a stranger
+		s.Close() // a connection from another program
 	}
 }
 
@@ -68,11 +68,11 @@ func tcpPair(ctx context.Context) (outer, inner *net.TCPConn, err error) {
 type stream struct {
 	*link
 	client, server *net.TCPConn
-	quit           chan struct{} // closed when the client sends no more
-	deaf           bool          // HalfClose has happened
+	quit           chan struct{} // closed when the client stops sending
+	deaf           bool          // HalfClose has occurred
 }
 
-// up passes on what the client sends.
+// up relays the client's data.
 func (s *stream) up() {
 	defer close(s.quit)
 	buf := make([]byte, 32<<10)
@@ -93,7 +93,7 @@ func (s *stream) up() {
 	}
 }
 
-// down passes on what the server sends, with the fault.
+// down relays the server's data with the fault.
 func (s *stream) down() {
 	defer s.end()
 	buf := make([]byte, 32<<10)
@@ -113,7 +113,7 @@ func (s *stream) down() {
 	}
 }
 
-// disturb passes on b to the client, with the fault if it is due.
+// disturb relays b to the client, with the fault if it is due.
 func (s *stream) disturb(b []byte) error {
 	at := s.due(len(b))
 	if s.deaf {
@@ -148,7 +148,7 @@ func (s *stream) disturb(b []byte) error {
 	return errStruck
 }
 
-// write passes on b as late and in such pieces as the fault wants it.
+// write writes b with the delay and in the pieces of the fault.
 func (s *stream) write(to *net.TCPConn, b []byte) error {
 	switch s.fault.Kind {
 	case Delay:

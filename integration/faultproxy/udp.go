@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// dialUDP connects to addr by way of a socket of the proxy's own.
+// dialUDP connects to addr through a socket of the proxy.
 func (p *Proxy) dialUDP(ctx context.Context, network, addr string) (net.Conn, error) {
 	var d net.Dialer
 	server, err := d.DialContext(ctx, network, addr)
@@ -36,7 +36,7 @@ func (p *Proxy) dialUDP(ctx context.Context, network, addr string) (net.Conn, er
 	return &udpConn{client, l}, nil
 }
 
-// A udpConn takes its link with it, since UDP does not tell the other side of a Close.
+// A udpConn closes its link too, because UDP does not report Close to the other side.
 type udpConn struct {
 	net.Conn
 	link *link
@@ -48,14 +48,14 @@ func (c *udpConn) Close() error {
 	return err
 }
 
-// datagrams is a conversation in UDP through the proxy.
+// datagrams relays one UDP conversation.
 type datagrams struct {
 	*link
 	front  net.PacketConn
 	client net.Addr
 	server net.Conn
-	deaf   bool   // nothing more gets to the client
-	held   []byte // the datagram that is to come after the next
+	deaf   bool   // nothing more reaches the client
+	held   []byte // datagram to send after the next one
 }
 
 func (g *datagrams) up() {
@@ -68,7 +68,7 @@ func (g *datagrams) up() {
 		if from.String() != g.client.String() || g.fault.Kind == Delay && !g.pause() {
 			continue
 		}
-		g.server.Write(buf[:n]) // what cannot be sent is lost
+		g.server.Write(buf[:n]) // a datagram that cannot be sent is lost
 	}
 }
 
@@ -80,7 +80,7 @@ func (g *datagrams) down() {
 			return
 		}
 		if err != nil {
-			continue // the server's port is closed, for now
+			continue // the server's port is closed for now
 		}
 		for _, b := range g.disturb(buf[:n]) {
 			g.front.WriteTo(b, g.client)
@@ -88,7 +88,7 @@ func (g *datagrams) down() {
 	}
 }
 
-// disturb returns what becomes of the datagram b.
+// disturb returns the datagrams to send instead of b.
 func (g *datagrams) disturb(b []byte) [][]byte {
 	at := g.due(len(b))
 	if g.fault.Kind == Delay && !g.pause() || g.deaf {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The newsgroups of the news servers. Readers who have not authenticated see all but GroupPrivate
-// on INN; sn has no authentication and no GroupPrivate.
+// The newsgroups of the news servers. On INN, GroupPrivate requires a login. sn has neither logins
+// nor GroupPrivate.
 const (
 	Group        = "test.urlget"
 	GroupOther   = "test.other"
@@ -14,17 +14,16 @@ const (
 	GroupPrivate = "test.private"
 )
 
-// An Article is one article of the news servers. Its text is a file of the fixture tree with lines
-// that end in LF. A news server sends it with CR LF, and with header fields of its own: Path gets
-// longer, Xref is added. The body is as in the file.
+// An Article is an article of the news servers. Its text is a file of the fixture tree with LF line
+// ends. A news server sends it with CR LF, a longer Path and an Xref. The body is unchanged.
 type Article struct {
-	MessageID string   // with its angle brackets
-	Groups    []string // in which it is posted
+	MessageID string   // with angle brackets
+	Groups    []string // groups that contain it
 	File      File
 }
 
-// Articles returns the articles of the fixture tree in the order in which the servers received
-// them. In [Group] they have ascending numbers, from 1 on INN and from 10 on sn.
+// Articles returns the articles of the fixture tree in the order in which they were posted. In
+// [Group] their numbers are ascending, from 1 on INN and from 10 on sn.
 func Articles() []Article {
 	byName := map[string]File{}
 	for _, f := range Fixture() {

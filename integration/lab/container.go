@@ -12,18 +12,17 @@ import (
 	"time"
 )
 
-// containerLife bounds how long a container outlives a test that crashed.
+// containerLife limits the life of a container after its test has crashed.
 const containerLife = 30 * time.Minute
 
-// A container is where the programs of a process run instead of on this machine: one of the images
-// of docker-compose.yml, with the network of this machine, so that any port and address is the same
-// inside and outside, and with the process's folder and root at their own paths.
+// A container runs the programs of a process, with an image of docker-compose.yml. It shares this
+// machine's network, so that ports and addresses are the same inside and outside. The process's
+// folder and root have the same paths too.
 type container struct{ image, name string }
 
 var containers atomic.Int64
 
-// image returns the image that docker-compose.yml builds for the service, or "" if Docker does not
-// have it.
+// image returns the image of the service in docker-compose.yml, or "" if Docker does not have it.
 func (svc *service) image() string {
 	image := "urlget-lab/" + svc.composeName()
 	if docker("image", "inspect", "-f", "{{.Id}}", image) == "" {
@@ -32,14 +31,14 @@ func (svc *service) image() string {
 	return image
 }
 
-// startContainer starts a container that waits for commands. It may mount, for the programs that
-// get accounts of their own in a mount namespace.
+// startContainer starts a container that waits for commands. It allows mounts, for programs with
+// private accounts.
 func startContainer(image string, folders ...string) (*container, error) {
 	c := &container{image: image, name: fmt.Sprintf("urlget-lab-%d-%d", os.Getpid(), containers.Add(1))}
 	args := []string{
 		"run", "--detach", "--rm", "--init", "--network", "host", "--user", "0:0", "--name", c.name,
-		"--cap-add", "SYS_ADMIN", "--security-opt", "apparmor=unconfined", // to mount
-		"--cap-add", "SYS_NICE", "--cap-add", "DAC_READ_SEARCH", // without which pure-ftpd ends
+		"--cap-add", "SYS_ADMIN", "--security-opt", "apparmor=unconfined", // for mounts
+		"--cap-add", "SYS_NICE", "--cap-add", "DAC_READ_SEARCH", // required by pure-ftpd
 	}
 	for _, dir := range folders {
 		args = append(args, "--volume", dir+":"+dir)
@@ -60,7 +59,7 @@ func (c *container) wrap(line, env []string, dir string, o owner) []string {
 	return slices.Concat(args, []string{c.name}, line)
 }
 
-// find returns the path of a program in the container, or "". What is built by a test is built on
+// find returns the path of a program in the container, or "". Programs that a test builds are on
 // this machine.
 func (c *container) find(program string) string {
 	if program == "go" {
@@ -78,5 +77,5 @@ func (c *container) find(program string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// remove ends all that runs in the container. One that is gone already is no concern.
+// remove removes the container. It ignores a missing one.
 func (c *container) remove() { _ = exec.Command("docker", "rm", "--force", c.name).Run() }

@@ -5,13 +5,13 @@ import (
 	"path/filepath"
 )
 
-// dictd serves one small dictionary, testdict. It does not stuff dots.
+// dictd serves one small dictionary, testdict. It does not double dots.
 var dictd = &service{
 	name: "dictd",
 	ports: []port{
 		{name: "plain", published: 28165, greeting: greeting{send: "SHOW DB\r\nQUIT\r\n", want: "testdict \"urlget lab\""}},
 	},
-	accounts: true, // AUTH is possible, not needed
+	accounts: true, // AUTH is possible, but not required
 	programs: []string{"dictd", "dictfmt", "dictzip"},
 	start: func(p *process) error {
 		if err := p.config("testdict.txt", "dictd.conf"); err != nil {

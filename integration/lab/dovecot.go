@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 )
 
-// dovecot serves maildrops by POP3 and mailboxes by IMAP, each with STARTTLS and with TLS from the
-// start. The articles of the tree are the mail of [User]; what is in mail/NAME is that of NAME,
-// whose password is the same. By POP3 the unique-id of a message is the name of its file.
+// dovecot serves mail over POP3 and IMAP, each with STARTTLS and with TLS from the start. The mail
+// of [User] is the articles of the tree. The mail of user NAME, with the same password, is in
+// mail/NAME. Over POP3, the unique-id of a message is its file name.
 var dovecot = &service{
 	name: "dovecot",
 	ports: []port{
@@ -23,7 +23,7 @@ var dovecot = &service{
 		if err := p.mkdir("run", 0o755); err != nil {
 			return err
 		}
-		// Glob's only error is a bad pattern.
+		// Glob only fails for a malformed pattern.
 		mail, _ := filepath.Glob(filepath.Join(p.root, MailDir, "*", "*.eml"))
 		news, _ := filepath.Glob(filepath.Join(p.root, NewsDir, "*.eml"))
 		for _, path := range append(mail, news...) {
@@ -45,10 +45,10 @@ var dovecot = &service{
 	},
 }
 
-// MailDir is the folder of the mail of users, in a folder that [StartRoot] was given.
+// MailDir is the folder with the mail of users, below the folder passed to [StartRoot].
 const MailDir = "mail"
 
-// deliver puts a copy of a file into a user's Maildir, as mail that nobody has seen.
+// deliver copies a file into a user's Maildir as new mail.
 func (p *process) deliver(user, path string) error {
 	for _, dir := range []string{"cur", "new", "tmp"} {
 		if err := p.mkdir(filepath.Join("mail", user, dir), 0o755); err != nil {

@@ -6,15 +6,15 @@ import (
 	"regexp"
 )
 
-// config holds the configuration files of the servers. The containers are built from the same
-// files. A placeholder is a name between two signs @.
+// config holds the configuration files of the servers, which the containers use too. A placeholder
+// is a name between two @ signs.
 //
 //go:embed config
 var config embed.FS
 
 var placeholder = regexp.MustCompile(`@[A-Z][A-Z0-9_]*@`)
 
-// expand replaces each placeholder in s by its value. One without a value is an error.
+// expand replaces the placeholders in s. A placeholder without a value is an error.
 func expand(s string, values map[string]string) (string, error) {
 	var err error
 	out := placeholder.ReplaceAllStringFunc(s, func(name string) string {

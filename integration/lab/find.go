@@ -6,12 +6,11 @@ import (
 	"path/filepath"
 )
 
-// rootsCache is the lab's cache if nothing else is said and root runs packages.sh. Others find
-// root's packages there.
+// rootsCache is the default cache if root runs packages.sh. Other users find root's packages there.
 const rootsCache = "/var/cache/urlget-lab"
 
-// cacheDir returns the lab's cache, the same folder as integration/packages.sh uses. For root it is
-// not in root's home, which the users that servers change to cannot enter.
+// cacheDir returns the lab's cache, the same folder as in integration/packages.sh. Root's cache is
+// not in its home, which servers that drop root cannot enter.
 func cacheDir() string {
 	if dir := os.Getenv("URLGET_LAB_CACHE"); dir != "" {
 		return dir
@@ -29,9 +28,9 @@ func cacheDir() string {
 	return filepath.Join(home, ".cache", "urlget-lab")
 }
 
-// find returns the path of a program, or "": what packages.sh has unpacked comes first, then PATH,
-// then the folders of servers that are seldom in it. A name with a slash is a path below the root
-// of a package or of the system.
+// find returns the path of a program, or "". It looks in the packages unpacked by packages.sh, in
+// PATH, and in folders that PATH usually lacks. A name with a slash is a path below the root of a
+// package or of the system.
 func find(program string) string {
 	below := []string{program}
 	if filepath.Base(program) == program {
@@ -39,7 +38,7 @@ func find(program string) string {
 	}
 	for _, cache := range []string{cacheDir(), rootsCache} {
 		for _, path := range below {
-			// Glob's only error is a bad pattern.
+			// Glob only fails for a malformed pattern.
 			found, _ := filepath.Glob(filepath.Join(cache, "packages", "*", path))
 			if len(found) > 0 {
 				return found[0]

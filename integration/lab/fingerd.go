@@ -1,6 +1,6 @@
 package lab
 
-// fingerd answers for the one user it is told of. Its lines end with LF alone.
+// fingerd knows one user. Its lines end with LF.
 var fingerd = &service{
 	name:      "fingerd",
 	container: "classic",

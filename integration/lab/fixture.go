@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// A File is one file of the fixture tree, the tree that every server of the lab serves. It is the
-// same on every machine and in every run.
+// A File is a file of the fixture tree, which every server of the lab serves. The tree is the same
+// on every machine and in every run.
 type File struct {
-	Name    string    // path below the root: slashes, raw bytes, not always UTF-8
+	Name    string    // slash-separated path below the root; not always UTF-8
 	Size    int64     // in bytes
 	SHA256  string    // of the content, in hexadecimal
 	ModTime time.Time // whole seconds, UTC
-	Exec    bool      // a program, with mode 0555; others have 0444
+	Exec    bool      // mode 0555 instead of 0444
 
 	content func() []byte
 }
 
-// Bytes returns the content, made anew at each call.
+// Bytes returns a new copy of the content.
 func (f File) Bytes() []byte { return f.content() }
 
 func (f File) mode() fs.FileMode {
@@ -36,22 +36,22 @@ func (f File) mode() fs.FileMode {
 	return 0o444
 }
 
-// The directories of the fixture tree, beside the files in its root.
+// Directories of the fixture tree. Its root has files too.
 const (
 	TextDir   = "text"   // line ends, dots and charsets
-	NamesDir  = "names"  // names that are hard to put into a URL, a command or a listing
-	DeepDir   = "deep"   // directories within directories
+	NamesDir  = "names"  // names that are hard to encode in a URL, a command or a listing
+	DeepDir   = "deep"   // nested directories
 	ManyDir   = "many"   // 1000 files
 	DatesDir  = "dates"  // modification times that are hard to list
 	NewsDir   = "news"   // the articles of the news servers, see [Articles]
-	GopherDir = "gopher" // what only gopher servers give a meaning: menus, abstracts, forms
+	GopherDir = "gopher" // files with a meaning for gopher servers: menus, abstracts, forms
 )
 
 // fixtureTime is the modification time of every file outside [DatesDir], and of every directory.
 var fixtureTime = time.Date(2020, time.February, 29, 12, 34, 56, 0, time.UTC)
 
-// Fixture describes the files of the tree, in the order in which they are written. The caller must
-// not change the slice.
+// Fixture returns the files of the tree in the order of writing. The caller must not change the
+// slice.
 func Fixture() []File { return fixture() }
 
 var fixture = sync.OnceValue(func() []File {
@@ -159,8 +159,8 @@ var hardDates = []struct {
 	{"2037.txt", time.Date(2037, time.December, 31, 12, 0, 0, 0, time.UTC)},
 }
 
-// allBytes returns each of the 256 bytes, four times, the second time in descending order, so that
-// every byte has each of many neighbours, CR LF and IAC IAC among them.
+// allBytes returns each of the 256 bytes four times. The second sequence is descending, so that
+// each byte has many neighbors, including CR LF and IAC IAC.
 func allBytes() []byte {
 	b := make([]byte, 0, 1024)
 	for i := range 256 {
@@ -175,7 +175,7 @@ func allBytes() []byte {
 	return append(b, "\r\n.\r\n\xff\xf4\xff\xff\x00\r\x00\n"...)
 }
 
-// pseudorandom returns size bytes that depend on the seed alone: SHA-256 of the seed and a counter.
+// pseudorandom returns size bytes that depend only on the seed: SHA-256 of the seed and a counter.
 func pseudorandom(seed string, size int) []byte {
 	b := make([]byte, 0, size+sha256.Size)
 	block := append([]byte(seed), make([]byte, 8)...)
@@ -187,8 +187,8 @@ func pseudorandom(seed string, size int) []byte {
 	return bytes.Clone(b[:size])
 }
 
-// WriteFixture writes the tree below dir, which must not hold any of it yet. Directories get mode
-// 0755, whatever the umask.
+// WriteFixture writes the tree below dir, which must not contain any of it. Directories get mode
+// 0755, regardless of the umask.
 func WriteFixture(dir string) error {
 	for _, f := range Fixture() {
 		path := filepath.Join(dir, f.Name)
@@ -216,7 +216,7 @@ func WriteFixture(dir string) error {
 	})
 }
 
-// FixtureID names this version of the tree: it changes with any name, content or time.
+// FixtureID identifies the version of the tree. It depends on every name, content and time.
 var FixtureID = sync.OnceValue(func() string {
 	h := sha256.New()
 	for _, f := range Fixture() {
@@ -225,8 +225,8 @@ var FixtureID = sync.OnceValue(func() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 })
 
-// Tree returns the folder that holds the fixture tree on this machine, writing it into the lab's
-// cache when it is not there yet. All servers and all runs share it: nobody may change it.
+// Tree returns the folder with the fixture tree on this machine. If necessary, it writes the tree
+// into the lab's cache. All servers and all runs share it, so it must not be changed.
 func Tree() (string, error) {
 	dir := filepath.Join(cacheDir(), "tree-"+FixtureID())
 	if _, err := os.Stat(dir); err == nil {
@@ -239,7 +239,7 @@ func Tree() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(tmp) // of no effect once it has its name
+	defer os.RemoveAll(tmp) // no effect after the rename
 	if err := WriteFixture(tmp); err != nil {
 		return "", err
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The tree must be the same everywhere: on purpose, this changes with every change to a name, a
+// The tree must be the same everywhere. Update this value after every intended change of a name, a
 // content or a time.
 const wantFixtureID = "1522042eeca34ee0"
 

@@ -1,8 +1,8 @@
 package lab
 
-// gopherFiles is the part of the fixture tree to which gopher servers give a meaning of their own.
-// A gophermap line without host and port means this server. The side files name.abstract and
-// name.ask are pygopherd's way of giving an item a Gopher+ abstract and a form.
+// gopherFiles are the files with a meaning for gopher servers. A gophermap line without host and
+// port refers to the same server. pygopherd reads Gopher+ abstracts and forms from the files
+// name.abstract and name.ask.
 var gopherFiles = []namedText{
 	{"gophermap", "Welcome to the lab.\n" +
 		"0A text\thello.txt\n" +

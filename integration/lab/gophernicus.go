@@ -1,15 +1,15 @@
 package lab
 
-// gophernicus knows menus and text of plain Gopher: menus end with a dot, text does not. It makes
-// the line ends of text CR LF.
+// gophernicus serves menus and text over plain Gopher. Menus end with a dot line, text does not. It
+// converts the line ends of text to CR LF.
 var gophernicus = &service{
 	name: "gophernicus",
 	ports: []port{
 		{name: "plain", published: 28150, greeting: greeting{send: "/gopher\r\n", want: "iWelcome to the lab."}},
 	},
 	programs: []string{"gophernicus", "socat"},
-	// In a selector it takes ? for a query, and decodes what begins with # or %. Names with a
-	// leading dot it refuses.
+	// In selectors, it treats ? as the start of a query, and decodes those that start with # or %.
+	// It refuses names with a leading dot.
 	withholds: []string{
 		NamesDir + "/question?.txt", NamesDir + "/hash#.txt", NamesDir + "/percent%.txt",
 		NamesDir + "/percent%41.txt", NamesDir + "/.leading-dot.txt",

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// inn knows all of RFC 3977, the groups of [Group], and authentication. On one port it takes
-// STARTTLS, on another TLS from the start.
+// inn supports RFC 3977 completely, the groups of [Group], and authentication. One port has
+// STARTTLS, another TLS from the start.
 var inn = &service{
 	name: "inn",
 	ports: []port{
@@ -22,17 +22,17 @@ var inn = &service{
 	start:    startINN,
 }
 
-// group is what a reader sends first.
+// group is a reader's first command.
 const group = "GROUP " + Group + "\r\n"
 
-// news is the user that INN insists on, on Debian.
+// news is the user that Debian's INN requires.
 var news = owner{9, 9}
 
 func startINN(p *process) error {
 	library := filepath.Dir(filepath.Dir(p.programs["usr/lib/news/bin/innd"]))
 	p.values["NEWS"] = library
 	p.env = append(p.env, "LD_LIBRARY_PATH="+library, "INNCONF="+filepath.Join(p.dir, "inn", "inn.conf"))
-	p.grace = 0 // innd takes more than ten seconds over SIGTERM, and its spool is not kept
+	p.grace = 0 // innd takes more than ten seconds after SIGTERM, and its spool is discarded
 	for _, dir := range []string{
 		"filter", "db", "run", "log/OLD", "log/path", "tmp", "spool/articles", "spool/overview",
 		"spool/incoming/bad", "spool/incoming/tmp", "spool/outgoing", "spool/archive", "spool/innfeed",
@@ -82,9 +82,9 @@ func startINN(p *process) error {
 	return p.spawn("usr/lib/news/bin/nnrpd-ssl", "-D", "-f", "-S", "-b", "@HOST@", "-p", "@PORT_TLS@")
 }
 
-// articles returns the articles below the served folder as one batch of rnews(1).
+// articles returns the articles below the served folder as an rnews(1) batch.
 func (p *process) articles() (string, error) {
-	// Glob's only error is a bad pattern. The names come sorted.
+	// Glob only fails for a malformed pattern. It returns sorted names.
 	names, _ := filepath.Glob(filepath.Join(p.root, NewsDir, "*.eml"))
 	var b strings.Builder
 	for _, name := range names {

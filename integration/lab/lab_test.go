@@ -107,15 +107,15 @@ func TestStopEndsTheWholeGroup(t *testing.T) {
 	if _, err := os.Stat(p.dir); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
 	}
-	// What is killed may take a moment to be gone. pgrep succeeds if it finds any process of the
-	// group that is not a zombie.
+	// A killed process may take a moment to disappear. pgrep succeeds if it finds any process of
+	// the group that is not a zombie.
 	for exec.Command("pgrep", "-r", "R,S,D", "-g", strconv.Itoa(group)).Run() == nil {
 	}
 }
 
 func TestEveryConfigurationIsComplete(t *testing.T) {
 	t.Parallel()
-	// Every placeholder that a file may use; the ports are those of all servers.
+	// All placeholders; the ports are those of all servers.
 	values := map[string]string{"DIR": "d", "ROOT": "r", "HOST": "h", "ADVERTISED": "a", "USER": "u", "PASSWORD": "p",
 		"PASSIVE_MIN": "1", "PASSIVE_MAX": "2", "MODULES": "m", "NEWS": "n", "SN": "s"}
 	for _, svc := range services {
@@ -291,7 +291,7 @@ func TestComposePublishesEveryPort(t *testing.T) {
 	}
 }
 
-// publishes says whether a service's part of docker-compose.yml publishes a port, alone or in a
+// publishes reports whether a service's part of docker-compose.yml publishes a port, alone or in a
 // range, under its own number.
 func publishes(part string, port int) bool {
 	for _, m := range regexp.MustCompile(`"127\.0\.0\.1:(\d+)(?:-(\d+))?:(\d+)(?:-(\d+))?(?:/udp)?"`).FindAllStringSubmatch(part, -1) {

@@ -1,6 +1,6 @@
 package lab
 
-// microsocks is a SOCKS5 proxy, with user and password on a second port.
+// microsocks is a SOCKS5 proxy. Its second port requires a login.
 var microsocks = &service{
 	name: "microsocks",
 	ports: []port{

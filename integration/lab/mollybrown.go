@@ -1,7 +1,7 @@
 package lab
 
-// mollyBrown serves the tree by Gemini, to those who call it localhost and name its port. It
-// guesses media types by extensions, and makes pages of directories itself.
+// mollyBrown serves the tree over Gemini, for the host name localhost with its port. It derives
+// media types from extensions and generates directory pages.
 var mollyBrown = &service{
 	name: "molly-brown",
 	ports: []port{

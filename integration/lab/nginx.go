@@ -1,7 +1,7 @@
 package lab
 
-// nginx serves the tree with HTTP/1.1 on both ports and HTTP/2 on the port with TLS, and at further
-// paths in other ways: see config/nginx.conf.
+// nginx serves the tree with HTTP/1.1 on both ports and with HTTP/2 on the TLS port. Further paths
+// have other settings: see config/nginx.conf.
 var nginx = &service{
 	name: "nginx",
 	ports: []port{
@@ -10,7 +10,7 @@ var nginx = &service{
 		{name: "tls", published: 28141, greeting: greeting{tls: true,
 			send: "GET /lab HTTP/1.0\r\nHost: localhost\r\n\r\n", want: "urlget lab, nginx"}},
 	},
-	accounts: true, // below /auth/ only
+	accounts: true, // only below /auth/
 	programs: []string{"nginx"},
 	start: func(p *process) error {
 		if err := p.config("nginx.conf"); err != nil {

@@ -2,8 +2,8 @@ package lab
 
 import "os"
 
-// openssh is sshd with the SFTP that it has built in. Its key is [Key], which also logs in; so does
-// the password, in a dialogue or at once. Users start in the served folder and can leave it.
+// openssh is sshd with its internal SFTP server. Its host key is [Key], which also logs in, as does
+// the password. Users start in the served folder and can leave it.
 var openssh = &service{
 	name: "openssh",
 	ports: []port{
@@ -26,7 +26,7 @@ var openssh = &service{
 		if err := p.run("", "ssh-keygen", "-y", "-f", "@DIR@/hostkey"); err != nil {
 			return err
 		}
-		// What was printed went to the log.
+		// The output went to the log.
 		if err := os.Rename(p.dir+"/log/ssh-keygen.out", p.dir+"/authorized_keys"); err != nil {
 			return err
 		}

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Child processes listen below the range from which the kernel gives ports to outgoing connections,
-// so that none of those takes a port between its choice and its use.
+// Child processes listen below the kernel's range of ephemeral ports. So no outgoing connection can
+// take a port between its choice and its use.
 const lowestPort, highestPort = 20000, 27999
 
 var taken struct {
@@ -16,8 +16,7 @@ var taken struct {
 	ports map[int]bool
 }
 
-// freePort returns a port of 127.0.0.1 on which nobody listens and that it has not returned before
-// in this process.
+// freePort returns an unused port of 127.0.0.1. It returns each port only once per process.
 func freePort() (int, error) {
 	taken.Lock()
 	defer taken.Unlock()

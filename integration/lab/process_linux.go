@@ -2,11 +2,10 @@ package lab
 
 import "syscall"
 
-// canStart says whether servers can be started as child processes here.
+// canStart reports whether servers can run as child processes on this system.
 const canStart = true
 
-// attributes puts a child into a process group of its own and makes it end with the test, even with
-// one that crashes.
+// attributes puts a child into its own process group and ends it with the test, even after a crash.
 func attributes(o owner) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if o != (owner{}) && syscall.Getuid() == 0 {
@@ -15,8 +14,8 @@ func attributes(o owner) *syscall.SysProcAttr {
 	return a
 }
 
-// terminate asks the process group of pid to end; kill ends it. A group that has already ended is
-// no concern of either.
+// terminate sends SIGTERM to the process group of pid, and kill sends SIGKILL. Both ignore a group
+// that has ended.
 func terminate(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) }
 
 func kill(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }

@@ -4,7 +4,7 @@ package lab
 
 import "syscall"
 
-// canStart says whether servers can be started as child processes here.
+// canStart reports whether servers can run as child processes on this system.
 const canStart = false
 
 func attributes(owner) *syscall.SysProcAttr { return nil }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// proftpd has MLSD, MLST, UTF8 and RANG, and TLS on request. It insists on the reuse of the TLS
-// session for data.
+// proftpd supports MLSD, MLST, UTF8, RANG and AUTH TLS. It requires data connections to reuse the
+// TLS session.
 var proftpd = &service{
 	name: "proftpd",
 	ports: []port{
@@ -16,13 +16,12 @@ var proftpd = &service{
 	programs: []string{"proftpd"},
 	asRoot:   true,
 	start: func(p *process) error {
-		// Beside the program, wherever the package was unpacked.
+		// The modules are next to the program, in the unpacked package.
 		p.values["MODULES"] = strings.TrimSuffix(p.programs["proftpd"], "/sbin/proftpd") + "/lib/proftpd"
 		if err := p.config("proftpd.conf", "proftpd.passwd", "group"); err != nil {
 			return err
 		}
-		// It refuses folders of logs that others can write to, and files of passwords that others
-		// can read.
+		// It refuses log folders that others can write to, and password files that others can read.
 		if err := p.mkdir("log", 0o755); err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
 package lab
 
-// prosperod is the project's own: nobody packages a Prospero server.
+// prosperod is the project's own server, because no Prospero server is packaged.
 var prosperod = &service{
 	name: "prosperod",
 	ports: []port{
@@ -15,5 +15,5 @@ var prosperod = &service{
 	},
 }
 
-// prosperoList asks for the topmost directory, in one packet with the shortest header of ARDP.
+// prosperoList requests the root directory, in one packet with the shortest ARDP header.
 const prosperoList = "\x01VERSION 5\nDIRECTORY ASCII /\nLIST ATTRIBUTES\n"

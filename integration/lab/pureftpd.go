@@ -1,7 +1,7 @@
 package lab
 
-// pureFTPd has replies of several lines, MLSD with facts of its own, ESTA, PRET and UTF8, and TLS
-// on request. It shuts every user into the served folder.
+// pureFTPd has replies of several lines, MLSD with facts of its own, ESTA, PRET, UTF8 and AUTH TLS.
+// Users cannot leave the served folder.
 var pureFTPd = &service{
 	name: "pure-ftpd",
 	ports: []port{
@@ -14,7 +14,7 @@ var pureFTPd = &service{
 	// "553 Prohibited file name".
 	withholds: []string{NamesDir + `/back\slash.txt`},
 	start: func(p *process) error {
-		p.grace = 0 // it takes seconds over SIGTERM, and has nothing to save
+		p.grace = 0 // it takes seconds after SIGTERM, and has nothing to save
 		if err := p.useAccounts(); err != nil {
 			return err
 		}

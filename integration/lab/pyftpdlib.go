@@ -1,7 +1,7 @@
 package lab
 
-// pyftpdlib has MLSD, MLST and UTF8, and TLS on request. It shuts every user into the served folder
-// and needs no root.
+// pyftpdlib supports MLSD, MLST, UTF8 and AUTH TLS. Users cannot leave the served folder. It does
+// not need root.
 var pyftpdlib = &service{
 	name: "pyftpdlib",
 	ports: []port{
@@ -9,7 +9,7 @@ var pyftpdlib = &service{
 	},
 	accounts: true,
 	programs: []string{"/usr/bin/python3", "/usr/lib/python3/dist-packages/pyftpdlib"},
-	// It takes names for UTF-8.
+	// It decodes names as UTF-8.
 	withholds: []string{NamesDir + "/latin1-\xe9.txt", NamesDir + "/octet-\xff.txt"},
 	start: func(p *process) error {
 		if err := p.config("ftpserver.py"); err != nil {

@@ -1,7 +1,7 @@
 package lab
 
-// pygopherd knows Gopher+ and, on the same port, TLS. Nothing that it sends ends with a dot, and
-// errors are --2.
+// pygopherd supports Gopher+ and, on the same port, TLS. Its responses never end with a dot line,
+// and its errors start with --2.
 var pygopherd = &service{
 	name: "pygopherd",
 	ports: []port{

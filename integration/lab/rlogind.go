@@ -1,7 +1,7 @@
 package lab
 
-// rlogind asks for the password of User, and gives a shell. It talks only to clients that come from
-// a port below 1024.
+// rlogind asks for the password of User and starts a shell. It only accepts connections from ports
+// below 1024.
 var rlogind = &service{
 	name:      "rlogind",
 	container: "classic",

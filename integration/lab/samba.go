@@ -2,8 +2,8 @@ package lab
 
 import "strings"
 
-// samba is smbd, which shares the tree as lab, for [User] alone, and as sealed, which it encrypts. It
-// signs whatever a client wants signed.
+// samba is smbd with the tree as two shares: lab, for [User] only, and sealed, which requires
+// encryption. It signs if the client asks for it.
 var samba = &service{
 	name: "samba",
 	ports: []port{
@@ -21,8 +21,8 @@ var samba = &service{
 	},
 }
 
-// sambaVariants is samba once for each line of config/samba-variants: the name of a port, and the
-// options that make this one speak an older dialect, or sign or encrypt with one algorithm alone.
+// sambaVariants runs one smbd for each line of config/samba-variants. A line has the name of a port
+// and options, which select an older dialect or a single algorithm for signing or encryption.
 var sambaVariants = &service{
 	name:      "samba-variants",
 	container: "samba",
@@ -32,7 +32,7 @@ var sambaVariants = &service{
 	asRoot:    true,
 	mounts:    true,
 	start: func(p *process) error {
-		p.values["PORT_SMB"] = p.values[portValue(p.ports[0].name)] // each has an option with its own
+		p.values["PORT_SMB"] = p.values[portValue(p.ports[0].name)] // each variant has an option with its own port
 		if err := p.configureSamba(); err != nil {
 			return err
 		}
@@ -45,11 +45,11 @@ var sambaVariants = &service{
 	},
 }
 
-// variants returns the lines of config/samba-variants, in fields.
+// variants returns the fields of the lines of config/samba-variants.
 func variants() (all [][]string) {
 	text, err := config.ReadFile("config/samba-variants")
 	if err != nil {
-		panic(err) // it is part of the package
+		panic(err) // the file is part of the package
 	}
 	for line := range strings.Lines(string(text)) {
 		all = append(all, strings.Split(strings.TrimSpace(line), ";"))
@@ -64,7 +64,7 @@ func variantPorts() (ports []port) {
 	return ports
 }
 
-// configureSamba writes what smbd reads.
+// configureSamba writes smbd's configuration.
 func (p *process) configureSamba() error {
 	if err := p.useAccounts(); err != nil {
 		return err
@@ -78,9 +78,9 @@ func (p *process) configureSamba() error {
 	return p.run(Password+"\n"+Password+"\n", "smbpasswd", "-c", "@DIR@/smb.conf", "-s", "-a", "@USER@")
 }
 
-// spawnSamba starts smbd with a folder of its own, on a port, and with options.
+// spawnSamba starts smbd with a folder, a port and options.
 func (p *process) spawnSamba(dir, port string, options ...string) error {
-	args := []string{"-c", `dir=$1; shift; mkdir -p "$dir"; exec "$0" "$@" </dev/null`, // it ends when a pipe is its standard input and has no more
+	args := []string{"-c", `dir=$1; shift; mkdir -p "$dir"; exec "$0" "$@" </dev/null`, // it ends at the end of standard input if that is a pipe
 		p.programs["smbd"], dir, "-F", "--no-process-group", "-s", "@DIR@/smb.conf"}
 	for _, name := range []string{"lock", "state", "cache", "pid"} {
 		options = append(options, name+" directory="+dir)
@@ -91,6 +91,6 @@ func (p *process) spawnSamba(dir, port string, options ...string) error {
 	return p.spawn("sh", args...)
 }
 
-// sambaHello is a NEGOTIATE of the dialects 2.0.2 and 2.1 ([MS-SMB2], section 2.2.3).
+// sambaHello is a NEGOTIATE request for the dialects 2.0.2 and 2.1 ([MS-SMB2], section 2.2.3).
 var sambaHello = "\x00\x00\x00\x68\xfeSMB\x40" + strings.Repeat("\x00", 9) + "\x01" + strings.Repeat("\x00", 49) +
 	"\x24\x00\x02\x00\x01" + strings.Repeat("\x00", 7) + strings.Repeat("a", 16) + strings.Repeat("\x00", 8) + "\x02\x02\x10\x02"

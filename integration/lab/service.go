@@ -1,28 +1,28 @@
 package lab
 
-// A service is one row of the lab's table: a server and how to start it.
+// A service is a server and the way to start it.
 type service struct {
 	name      string
-	container string // its name in docker-compose.yml, if not name
+	container string // name in docker-compose.yml, if not name
 	ports     []port
-	accounts  bool     // it knows User and Password
-	programs  []string // what it runs, found by find
-	asRoot    bool     // as a child process it works for root only
-	mounts    bool     // as a child process it needs a mount namespace, see useAccounts
-	withholds []string // the files of the fixture tree that it refuses to serve
+	accounts  bool     // has User and Password
+	programs  []string // required programs, found by find
+	asRoot    bool     // requires root as a child process
+	mounts    bool     // requires a mount namespace as a child process, see useAccounts
+	withholds []string // files of the fixture tree that it does not serve
 	start     func(*process) error
 }
 
-// A port is one port of a service.
+// A port is a port of a service.
 type port struct {
-	name      string // by which tests ask for it
-	published int    // compose: the port on 127.0.0.1
-	direct    int    // compose: in place of that, the port on the container's own address
-	sameAs    string // the name of the port before it whose number it shares
+	name      string // name in tests
+	published int    // compose: port on 127.0.0.1
+	direct    int    // compose: port on the container's address, instead of published
+	sameAs    string // name of an earlier port with the same number
 	greeting  greeting
 }
 
-// number returns the port's number within docker-compose.
+// number returns the port's number in docker-compose.
 func (p port) number() int {
 	if p.direct != 0 {
 		return p.direct
@@ -30,7 +30,7 @@ func (p port) number() int {
 	return p.published
 }
 
-// services is the table, one file for each row.
+// services lists all services. Each has a file of its own.
 var services = []*service{
 	vsftpd,
 	proftpd,

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// hardFiles are the files that each server of files must give out, or must be known to withhold.
+// hardFiles are the files that each file server must serve, unless it is known to withhold them.
 func hardFiles() []File {
 	var list []File
 	for _, f := range Fixture() {
@@ -31,7 +31,7 @@ func hardFiles() []File {
 	return list
 }
 
-// checkFiles gets the files and compares what comes with what should.
+// checkFiles gets the files and compares them with the originals.
 func checkFiles(t *testing.T, s *Server, files []File, get func(name string) ([]byte, error)) {
 	t.Helper()
 	for _, f := range files {
@@ -59,7 +59,7 @@ func TestFTPServersServeTheTree(t *testing.T) {
 	}
 }
 
-// An ftpConn is just enough of an FTP client to get files.
+// An ftpConn is a minimal FTP client.
 type ftpConn struct {
 	net.Conn
 	in *bufio.Reader
@@ -81,8 +81,8 @@ func dialFTP(t *testing.T, addr string) *ftpConn {
 	return c
 }
 
-// command sends a line, if there is one, and returns the last line of the reply, which must begin
-// in one of these ways.
+// command sends a line, unless it is empty. It returns the last line of the reply, which must have
+// one of the prefixes in want.
 func (c *ftpConn) command(line string, want ...string) (string, error) {
 	if line != "" {
 		if _, err := io.WriteString(c, line+"\r\n"); err != nil {
@@ -125,7 +125,7 @@ func (c *ftpConn) get(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data.Close() // proftpd waits ten seconds for that before it sends 226
+	data.Close() // proftpd waits up to ten seconds for this before it sends 226
 	_, err = c.command("", "226")
 	return b, err
 }
@@ -178,8 +178,8 @@ func TestGopherServersServeTheTree(t *testing.T) {
 	}
 }
 
-// asGophernicusServes returns the files that gophernicus leaves as they are, and those where it
-// only makes the line ends CR LF. Other text it converts.
+// asGophernicusServes returns the files that gophernicus sends unchanged, and those where it only
+// changes line ends to CR LF. It converts other text.
 func asGophernicusServes(files []File) []File {
 	var list []File
 	for _, f := range files {

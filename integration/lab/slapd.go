@@ -1,7 +1,7 @@
 package lab
 
-// slapd serves the tree of config/lab.ldif, dc=lab,dc=test. The user to bind as is
-// cn=labuser,dc=lab,dc=test. On the plain port it takes STARTTLS.
+// slapd serves the entries of config/lab.ldif, dc=lab,dc=test. The bind DN is
+// cn=labuser,dc=lab,dc=test. The plain port supports STARTTLS.
 var slapd = &service{
 	name: "slapd",
 	ports: []port{
@@ -29,7 +29,7 @@ var slapd = &service{
 	},
 }
 
-// ldapSearch asks for the attribute o of the topmost entry (RFC 4511, section 4.5.1): a
+// ldapSearch requests the attribute o of the top entry (RFC 4511, section 4.5.1). It is a
 // SearchRequest with message ID 1, base dc=lab,dc=test, scope baseObject, neverDerefAliases, no
 // limits and the filter (objectClass=*).
 const ldapSearch = "\x30\x33\x02\x01\x01\x63\x2e" +

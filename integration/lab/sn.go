@@ -2,8 +2,8 @@ package lab
 
 import "path/filepath"
 
-// sn is a small server of RFC 977 with XOVER and XHDR; CAPABILITIES, OVER and AUTHINFO are unknown
-// to it. The first article of a group has number 10.
+// sn is a small server of RFC 977 with XOVER and XHDR, without CAPABILITIES, OVER and AUTHINFO. The
+// first article of a group has number 10.
 var sn = &service{
 	name: "sn",
 	ports: []port{

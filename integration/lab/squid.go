@@ -1,6 +1,7 @@
 package lab
 
-// squid is an HTTP proxy that also gets ftp URLs, with basic authentication on a second port.
+// squid is an HTTP proxy that also retrieves ftp URLs. Its second port requires basic
+// authentication.
 var squid = &service{
 	name: "squid",
 	ports: []port{
@@ -13,7 +14,7 @@ var squid = &service{
 		if err := p.config("squid.conf"); err != nil {
 			return err
 		}
-		// Its shared memory has the name of -n, which must be no other squid's.
+		// The name for -n identifies its shared memory and must be unique.
 		return p.spawn("squid", "-N", "-n", "lab@PORT_PLAIN@", "-f", "@DIR@/squid.conf")
 	},
 }

@@ -1,12 +1,12 @@
 package lab
 
-// telnetd negotiates many options, and then runs a script in place of login(1). The script greets
-// by name, echoes lines, and knows the words size and exit.
+// telnetd negotiates many options, and runs a script instead of login(1). The script greets the
+// user, echoes lines, and knows the commands size and exit.
 var telnetd = &service{
 	name:      "telnetd",
 	container: "classic",
 	ports: []port{
-		// It begins with IAC WILL AUTHENTICATION, and waits for answers.
+		// It starts with IAC WILL AUTHENTICATION and waits for a response.
 		{name: "plain", published: 28162, greeting: greeting{want: "\xff\xfb\x25"}},
 	},
 	accounts: true,

@@ -1,6 +1,6 @@
 package lab
 
-// tftpdHPA knows the options tsize and blksize, and no windows.
+// tftpdHPA supports the options tsize and blksize, but not windowsize.
 var tftpdHPA = &service{
 	name: "tftpd-hpa",
 	ports: []port{
@@ -13,7 +13,7 @@ var tftpdHPA = &service{
 	},
 }
 
-// atftpd knows windows too.
+// atftpd supports windowsize too.
 var atftpd = &service{
 	name: "atftpd",
 	ports: []port{
@@ -27,5 +27,5 @@ var atftpd = &service{
 	},
 }
 
-// tftpNone asks for a file that is not there.
+// tftpNone requests a missing file.
 const tftpNone = "\x00\x01none\x00octet\x00"

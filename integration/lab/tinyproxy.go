@@ -1,6 +1,6 @@
 package lab
 
-// tinyproxy is an HTTP proxy, with basic authentication on a second port.
+// tinyproxy is an HTTP proxy. Its second port requires basic authentication.
 var tinyproxy = &service{
 	name: "tinyproxy",
 	ports: []port{
@@ -21,6 +21,5 @@ var tinyproxy = &service{
 	},
 }
 
-// proxyRequest makes an HTTP proxy answer with an error of its own, without any traffic beyond this
-// machine.
+// proxyRequest makes an HTTP proxy return an error of its own, without traffic beyond this machine.
 const proxyRequest = "GET http://127.0.0.1:1/ HTTP/1.0\r\n\r\n"

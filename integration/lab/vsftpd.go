@@ -1,7 +1,7 @@
 package lab
 
-// vsftpd listens twice: with TLS on request (AUTH TLS), and with TLS from the start. It insists on
-// the reuse of the TLS session for data. No MLSD, no UTF8.
+// vsftpd listens on two ports: with AUTH TLS and with implicit TLS. It requires data connections to
+// reuse the TLS session. It has no MLSD and no UTF8.
 var vsftpd = &service{
 	name: "vsftpd",
 	ports: []port{
@@ -22,7 +22,7 @@ var vsftpd = &service{
 		if err := p.config("vsftpd.conf"); err != nil {
 			return err
 		}
-		// Options of the command line come after the file's.
+		// Options on the command line override the file's.
 		if err := p.spawn("vsftpd", "@DIR@/vsftpd.conf",
 			"-olisten_port=@PORT_PLAIN@", "-ovsftpd_log_file=@DIR@/log/plain.log"); err != nil {
 			return err

@@ -6,8 +6,8 @@ import (
 	"github.com/urlget/urlget/internal/codec/apdu"
 )
 
-// waisd is the project's own: nobody packages a WAIS server. It serves the top-level folders of the
-// tree as databases.
+// waisd is the project's own server, because no WAIS server is packaged. It serves the top-level
+// folders of the tree as databases.
 var waisd = &service{
 	name: "waisd",
 	ports: []port{
@@ -22,10 +22,10 @@ var waisd = &service{
 	},
 }
 
-// waisSearch asks the server which of its databases are about text.
+// waisSearch searches the server's databases for "text".
 func waisSearch() string {
 	var b bytes.Buffer
-	// A Buffer takes everything.
+	// Writing to a Buffer never fails.
 	_ = apdu.WritePacket(&b, apdu.Search{Database: "INFO", Words: "text", MaxHits: 5}.Encode())
 	return b.String()
 }

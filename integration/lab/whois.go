@@ -1,6 +1,6 @@
 package lab
 
-// whois is a script under socat, because Debian packages no server.
+// whois is a script with socat, because Debian has no whois server.
 var whois = &service{
 	name:      "whois",
 	container: "classic",

@@ -1,6 +1,6 @@
 package lab
 
-// zebra is Zebra, with the records of config/library.mrc in its database Library.
+// zebra is the Zebra server. Its database Library has the records of config/library.mrc.
 var zebra = &service{
 	name: "zebra",
 	ports: []port{

@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// A site is where everything runs: the containers by their names in docker-compose.yml, of the
-// project in COMPOSE_PROJECT_NAME if there are several.
+// A site holds the containers by their names in docker-compose.yml. COMPOSE_PROJECT_NAME selects
+// one of several projects.
 type site struct {
 	containers map[string]string
 	network    string
-	nginx      string // the lab's, if it is up, by its container
+	nginx      string // container of the lab's nginx, or ""
 }
 
 var (
@@ -29,7 +29,7 @@ var (
 	workers = []string{"worker1", "worker2", "worker3"}
 )
 
-// find finds the containers; without them there is no test.
+// find finds the containers, or skips the test.
 func find(t *testing.T) *site {
 	t.Helper()
 	s := &site{containers: map[string]string{}}
@@ -55,7 +55,7 @@ func find(t *testing.T) *site {
 	return s
 }
 
-// docker runs the command, for two minutes at most.
+// docker runs the command, with a timeout of two minutes.
 func docker(ctx context.Context, in io.Reader, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -77,8 +77,8 @@ func (s *site) must(t *testing.T, args ...string) string {
 	return out
 }
 
-// ask runs a command among the machines until the queue answers it: servers that have just come back
-// may have to agree on who leads.
+// ask runs a command on the machines until the queue responds. Restarted servers may have to elect
+// a leader first.
 func (s *site) ask(t *testing.T, args ...string) (out string) {
 	t.Helper()
 	until(t, 2*time.Minute, strings.Join(args, " "), func() (err error) {
@@ -88,12 +88,13 @@ func (s *site) ask(t *testing.T, args ...string) (out string) {
 	return out
 }
 
-// inside is a command line that runs one among the machines.
+// inside returns a command line that runs args on the machines.
 func (s *site) inside(args ...string) []string {
 	return append([]string{"exec", "-i", s.containers["targets"]}, args...)
 }
 
-// addr returns the address of a port of a container, which may change when it is cut off.
+// addr returns the address of a port of a container. It may change when the container is
+// disconnected.
 func (s *site) addr(name, port string) (string, error) {
 	ip, err := docker(context.Background(), nil, "inspect", "-f", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", s.containers[name])
 	if err == nil && ip == "" {
@@ -102,7 +103,7 @@ func (s *site) addr(name, port string) (string, error) {
 	return ip + ":" + port, err
 }
 
-// get asks a server among the machines for JSON.
+// get requests JSON from a server on the machines.
 func (s *site) get(method, name, port, path string, v any) error {
 	addr, err := s.addr(name, port)
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *site) get(method, name, port, path string, v any) error {
 	return json.NewDecoder(resp.Body).Decode(v)
 }
 
-// leader returns which of the NATS servers leads the stream of the jobs.
+// leader returns the NATS server that leads the stream of jobs.
 func (s *site) leader() (string, error) {
 	var status struct {
 		Accounts []struct {
@@ -149,7 +150,7 @@ func (s *site) leader() (string, error) {
 	return "", fmt.Errorf("nobody knows the leader: %w", err)
 }
 
-// A status is what "urlget queue status --json" prints.
+// A status is the output of "urlget queue status --json".
 type status struct {
 	Waiting, Taken                   map[string]int
 	Results, Dead, Missing, Replicas int
@@ -173,7 +174,7 @@ func (st *status) depth() (n int) {
 	return n
 }
 
-// until asks every second whether something is so, and ends the test if it is not within a time.
+// until checks a condition every second, and ends the test after a timeout.
 func until(t *testing.T, within time.Duration, what string, is func() error) {
 	t.Helper()
 	var err error

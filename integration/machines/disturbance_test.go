@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A disturbance kills workers and NATS servers, and cuts servers off. Of the servers it never takes
-// a second one before the first has caught up: a cluster of three bears one loss.
+// A disturbance kills workers and NATS servers, and disconnects servers. It disturbs only one
+// server at a time until that has caught up, because a cluster of three tolerates one failure.
 type disturbance struct {
 	*site
 	t     *testing.T
@@ -21,7 +21,7 @@ type disturbance struct {
 
 const (
 	killedFor  = 5 * time.Second
-	cutFor     = 30 * time.Second // in the long form
+	cutFor     = 30 * time.Second // in the long test
 	cutBriefly = 10 * time.Second
 )
 
@@ -30,12 +30,12 @@ func (d *disturbance) String() string {
 		d.workersKilled, d.serversKilled, d.leadersKilled, d.cutOff, d.leadersCutOff)
 }
 
-// complete reports whether there was one of each kind.
+// complete reports whether each kind has occurred.
 func (d *disturbance) complete() bool {
 	return d.workersKilled > 0 && d.leadersKilled > 0 && d.cutOff > 0 && (*kill == 0 || d.leadersCutOff > 0 && d.serversKilled > d.leadersKilled)
 }
 
-// run disturbs until ctx ends, and undoes what it began.
+// run disturbs until ctx ends, and then undoes the last disturbance.
 func (d *disturbance) run(ctx context.Context) {
 	if *kill == 0 {
 		d.once(ctx)
@@ -63,7 +63,7 @@ func (d *disturbance) run(ctx context.Context) {
 	<-done
 }
 
-// once kills a worker, kills a NATS server, which leads, and cuts another one off.
+// once kills a worker, kills a NATS server that leads, and disconnects another one.
 func (d *disturbance) once(ctx context.Context) {
 	if pause(ctx, 2*time.Second) != nil {
 		return
@@ -79,7 +79,7 @@ func (d *disturbance) log(format string, args ...any) {
 	d.t.Logf("%4.0f s: %s", time.Since(d.begun).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// do runs a docker command that must not fail.
+// do runs a docker command that must succeed.
 func (d *disturbance) do(args ...string) {
 	if _, err := docker(context.Background(), nil, args...); err != nil {
 		d.t.Error(err)
@@ -94,7 +94,7 @@ func (d *disturbance) killWorker(name string) {
 	d.do("start", d.containers[name])
 }
 
-// choose returns the leader of the stream of the jobs, or another server.
+// choose returns the server that leads the stream of jobs, or one that does not.
 func (d *disturbance) choose(leads bool) string {
 	for range 20 {
 		leader, err := d.leader()
@@ -138,7 +138,7 @@ func (d *disturbance) cutServer(ctx context.Context, leads bool, long time.Durat
 	d.recover(ctx, name)
 }
 
-// recover waits until all servers have everything again.
+// recover waits until all servers have caught up.
 func (d *disturbance) recover(ctx context.Context, name string) {
 	back := time.Now()
 	for {

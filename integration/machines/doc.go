@@ -1,4 +1,4 @@
-// Package machines tests queues on many machines: three workers retrieve from many hosts what waits
-// on a cluster of three NATS servers, while all of these are killed and cut off. They run in
-// docker-compose, in the profile machines; see integration/lab-up.sh.
+// Package machines tests queues on many machines. Three workers retrieve from many hosts, with a
+// cluster of three NATS servers, while all of these are killed and disconnected. They run in the
+// profile machines of docker-compose; see integration/lab-up.sh.
 package machines

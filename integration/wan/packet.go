@@ -7,7 +7,7 @@ import (
 	"net/netip"
 )
 
-// What IPv4 packets carry that has a sum over the addresses too, and where the sum is.
+// IP protocols whose checksum covers the addresses, and the offset of the checksum.
 const (
 	protocolTCP, sumTCP = 6, 16
 	protocolUDP, sumUDP = 17, 6
@@ -16,7 +16,7 @@ const (
 // headerLen returns the length of an IPv4 header.
 func headerLen(p []byte) int { return int(p[0]&15) * 4 }
 
-// readdress replaces the addresses of an IPv4 packet, and corrects its sums.
+// readdress replaces the addresses of an IPv4 packet and updates its checksums.
 func readdress(p []byte, from, to netip.Addr) {
 	var before [8]byte
 	copy(before[:], p[12:20])
@@ -26,7 +26,7 @@ func readdress(p []byte, from, to netip.Addr) {
 	correct(p[10:], before[:], p[12:20])
 
 	if binary.BigEndian.Uint16(p[6:])&0x1fff != 0 {
-		return // not the first fragment: it has no further header
+		return // not the first fragment, so there is no transport header
 	}
 	inner := p[headerLen(p):]
 	at := 0
@@ -36,7 +36,7 @@ func readdress(p []byte, from, to netip.Addr) {
 	case protocolUDP:
 		at = sumUDP
 		if len(inner) >= at+2 && inner[at] == 0 && inner[at+1] == 0 {
-			return // there is none
+			return // no checksum
 		}
 	}
 	if at > 0 && len(inner) >= at+2 {
@@ -44,7 +44,7 @@ func readdress(p []byte, from, to netip.Addr) {
 	}
 }
 
-// correct changes the sum that sum begins with as the replacement of before by after asks (RFC
+// correct updates the checksum at the start of sum for the replacement of before by after (RFC
 // 1624, section 3).
 func correct(sum, before, after []byte) {
 	n := uint32(^binary.BigEndian.Uint16(sum))

@@ -1,5 +1,5 @@
-// Mktree makes a folder hold the fixture tree of the lab, and nothing else. It does nothing if it
-// has done so before and the tree has not changed since.
+// Mktree writes the fixture tree of the lab into a folder and removes everything else there. It
+// does nothing if the folder already has the current tree.
 //
 //	go run ./integration/lab/mktree DIR
 package main
@@ -23,8 +23,8 @@ func main() {
 	}
 }
 
-// mktree keeps the folder itself, which containers may have mounted. Which tree it holds is written
-// beside it.
+// mktree keeps the folder itself, which may be mounted in containers. A file next to it has the ID
+// of the tree.
 func mktree(dir string) error {
 	stamp := dir + ".id"
 	if id, err := os.ReadFile(stamp); err == nil && string(id) == lab.FixtureID() {

@@ -1,8 +1,8 @@
 //go:build ignore
 
-// Make writes the certificates of the lab into the current folder. It was run once: the files are
-// committed, embedded in the package and copied into the containers. The private key protects
-// nothing: it is public, like the password of the lab.
+// Make writes the certificates of the lab into the current folder. Its output is committed,
+// embedded in the package and copied into the containers. The private key is public, like the
+// password of the lab.
 //
 //	cd integration/lab/tls && go run make.go
 package main
@@ -28,7 +28,7 @@ func main() {
 		NotBefore: from, NotAfter: from.AddDate(100, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
-	// The services in docker-compose.yml reach one another under their names.
+	// The services in docker-compose.yml connect to each other by name.
 	server := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"},
 		NotBefore: from, NotAfter: from.AddDate(100, 0, 0),

@@ -1,5 +1,5 @@
-// Package content says what the targets of the tests of many machines serve: everything follows from
-// the path, so that the test knows it too.
+// Package content generates the content that the targets serve in the tests of many machines. It
+// depends only on the path, so that the tests can compute it too.
 package content
 
 import (
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// sizes bounds those of contents.
+// sizes limits the size of contents, in bytes.
 const sizes = 32 << 10
 
 func source(path string) *rand.Rand {
@@ -17,7 +17,7 @@ func source(path string) *rand.Rand {
 	return rand.New(rand.NewPCG(h.Sum64(), 1))
 }
 
-// Of returns the content of a path, of a byte to 32 KiB.
+// Of returns the content of a path, from 1 byte to 32 KiB.
 func Of(path string) []byte {
 	r := source(path)
 	body := make([]byte, 1+r.IntN(sizes))
@@ -27,7 +27,7 @@ func Of(path string) []byte {
 	return body
 }
 
-// Delay returns how long the server takes, from 0.1 to 0.2 s.
+// Delay returns the duration of a response, from 0.1 to 0.2 s.
 func Delay() time.Duration {
 	return 100*time.Millisecond + rand.N(100*time.Millisecond)
 }
