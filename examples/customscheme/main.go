@@ -1,10 +1,10 @@
-// Customscheme adds a scheme of its own to the built-in ones: notes on a server, by a line protocol
-// that is made up for it. The driver is in note.go, its tests are in note_test.go.
+// Customscheme adds a scheme to the built-in ones: notes on a server, over a line protocol made for
+// this example. The driver is in note.go, and its tests are in note_test.go.
 //
 //	go run ./examples/customscheme x-note://notes.example/shopping/today
 //
-// All that the client does for other schemes it does for this one: rules, limits, timeouts,
-// proxies, records, errors of one kind.
+// The client's policy, limits, timeouts, proxies, records and error classes apply to this scheme
+// too.
 package main
 
 import (

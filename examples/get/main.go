@@ -1,4 +1,4 @@
-// Get copies what a URL names to the standard output, whatever its scheme:
+// Get copies the content of a URL, whatever its scheme, to standard output:
 //
 //	go run ./examples/get data:,hello
 //	go run ./examples/get gopher://gopher.floodgap.com/

@@ -1,3 +1,3 @@
-// Package guide has the programs of docs/library.md. The guide shows its functions as they are
-// here, which a test sees to.
+// Package guide contains the programs of docs/library.md. A test checks that the guide shows them
+// as they are here.
 package guide

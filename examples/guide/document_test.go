@@ -14,11 +14,11 @@ import (
 
 const document = "../../docs/library.md"
 
-// block is a program in the document, and the line before it that says which functions it is.
+// block matches a program in the document and the line before it, which names its functions.
 var block = regexp.MustCompile("(?s)(?:<!-- func ([a-zA-Z ]+) -->\n)?```go\n(.*?)```\n")
 
-// TestTheGuideShowsTheFunctions holds the programs of docs/library.md to the functions here, which
-// compile and are tested, and rewrites them if asked.
+// TestTheGuideShowsTheFunctions compares the programs of docs/library.md with the functions here.
+// With URLGET_WRITE set, it rewrites the guide.
 func TestTheGuideShowsTheFunctions(t *testing.T) {
 	text, err := os.ReadFile(document)
 	if err != nil {
@@ -59,8 +59,8 @@ func TestTheGuideShowsTheFunctions(t *testing.T) {
 	}
 }
 
-// functions returns the source of the functions that the guide shows: all that are not in tests,
-// and the test in program_test.go.
+// functions returns the source of the functions that the guide may show: all those outside of
+// tests, and the test in program_test.go.
 func functions(t *testing.T) map[string]string {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

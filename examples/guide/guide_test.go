@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tree is what the servers of the examples have.
+// tree holds the files of the servers.
 func tree() fstest.MapFS {
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
@@ -271,7 +271,7 @@ func TestTimedIsAMiddleware(t *testing.T) {
 	fetchtest.RunMiddleware(t, func() driver.Middleware { return timed(func(uri.URI, time.Duration) {}) })
 }
 
-// A walk over what fails goes on, and says what failed.
+// A walk continues after a failure and returns the error.
 func TestUsageGoesOn(t *testing.T) {
 	s := gopherd.Start(t, gopherd.Options{
 		Tree:  fstest.MapFS{"a": {}, "d/b": {}},

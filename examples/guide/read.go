@@ -55,7 +55,7 @@ func usage(ctx context.Context, c *fetch.Client, rawURL string) (files, bytes in
 	for m, failed := range c.Walk(ctx, rawURL, &fetch.WalkOptions{MaxDepth: 10}) {
 		switch {
 		case failed != nil:
-			err = errors.Join(err, failed) // and go on with the rest
+			err = errors.Join(err, failed) // continue with the rest
 		case m.Kind == fetch.EntryListing && m.Name == "tmp":
 			m.SkipDir()
 		case m.Kind == fetch.EntryObject:
@@ -93,7 +93,7 @@ func all(ctx context.Context, c *fetch.Client, reqs []*fetch.Request, w io.Write
 			_, err = io.Copy(w, resp.Body)
 		}
 		if err != nil {
-			failed++ // this one; the others are not affected
+			failed++ // only this one
 		}
 	}
 	return failed

@@ -1,5 +1,5 @@
-// Mirror keeps a copy of what a URL leads to in a directory, whatever its scheme, and asks the next
-// time only for what has changed:
+// Mirror keeps a copy of a tree of URLs, whatever their scheme, in a directory. A second run only
+// retrieves changes:
 //
 //	go run ./examples/mirror ftp://ftp.example/pub/ copy
 package main

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// A stage takes the place of a test for the servers: what they want to have cleaned up is cleaned
-// up at the end, and their failures are the program's.
+// A stage replaces a test for the servers. It runs their cleanups at the end and reports their
+// failures as the program's.
 type stage struct {
 	cleanups []func()
 }
@@ -26,7 +26,7 @@ func (s *stage) Errorf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "tour: "+format+"\n", args...)
 }
 
-// tearDown stops all servers, the last first.
+// tearDown stops all servers in reverse order.
 func (s *stage) tearDown() {
 	for i := len(s.cleanups) - 1; i >= 0; i-- {
 		s.cleanups[i]()

@@ -1,5 +1,5 @@
-// Package bounded holds sets of limited size, which forget their oldest elements, for state that a
-// long-lived client would otherwise accumulate without end.
+// Package bounded provides sets of limited size that drop their oldest elements, for the state of
+// long-lived clients.
 package bounded
 
 import "sync"

@@ -1,14 +1,14 @@
-// Package filelock locks files for the process that has them open.
+// Package filelock locks open files against other processes.
 package filelock
 
 import "syscall"
 
-// A File is what can be locked.
+// A File is an open file, such as an *os.File.
 type File interface {
 	SyscallConn() (syscall.RawConn, error)
 }
 
-// Try locks a file until it is closed, also by the end of the process. It does not wait. The error
-// matches errors.ErrUnsupported if the system or the file system has no such locks; else, that of the
-// system if somebody else holds the lock.
+// Try locks f until it is closed or the process ends. It does not wait. If the system or the file
+// system does not support locks, the error matches errors.ErrUnsupported. If another open file holds
+// the lock, it is the system's error.
 func Try(f File) error { return try(f) }

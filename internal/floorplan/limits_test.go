@@ -10,8 +10,8 @@ import (
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// TestTheLimitsAreThere holds docs/limits.md to the code: each limit is set where the page says,
-// and the tests that hold it exist.
+// TestTheLimitsAreThere compares docs/limits.md with the code: the file of each limit contains its
+// name, and its tests exist.
 func TestTheLimitsAreThere(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/limits.md")
@@ -53,7 +53,7 @@ func TestTheLimitsAreThere(t *testing.T) {
 	}
 }
 
-// read returns a file of the repository; "" if it is not there, which is an error.
+// read returns a file of the repository. It reports an error for a missing one.
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../" + name)

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestPublicPackagesHaveExamples holds the rule that a package is public only if an Example shows
-// what other programs use it for. The root page lists the packages, except single drivers and test
-// servers.
+// TestPublicPackagesHaveExamples checks that each public package has an Example and is listed in
+// doc.go. Single drivers and test servers need not be listed.
 func TestPublicPackagesHaveExamples(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -36,7 +35,8 @@ func TestPublicPackagesHaveExamples(t *testing.T) {
 	}
 }
 
-// isPublic reports whether programs outside the module can import a package, and it is not a program.
+// isPublic reports whether programs outside the module can import a package. Commands are not
+// public.
 func isPublic(name string) bool {
 	for _, p := range public {
 		if match(p, name) {

@@ -20,25 +20,25 @@ const (
 	contentKey = 'c'
 )
 
-// keyOf returns the key of an identifier. They may be longer than what the index takes.
+// keyOf returns the key of an identifier: a hash, because bbolt limits the length of keys.
 func keyOf(kind byte, id string) []byte {
 	sum := sha256.Sum256([]byte(id))
 	return append([]byte{kind}, sum[:20]...)
 }
 
-// An index remembers where messages are. For each unit it has a bucket, named by its path, with the
-// positions by key, and under the key "" the size and time that the unit had. A nil index knows
-// nothing.
+// An index stores the positions of messages. For each unit it has a bucket, named by its path, with
+// the positions by key. The key "state" holds the size and the time of the unit. A nil index is
+// empty.
 //
-// The file has a checksum beside it, without which it is made anew: bbolt trusts its file, and ends
-// the program when it should not have done so. While the file changes there is no checksum.
+// A second file holds the checksum of the index. If it is missing or differs, the index is recreated,
+// because bbolt panics on a corrupt file. While the index changes, the checksum does not exist.
 type index struct {
 	db   *bolt.DB
 	path string
-	torn bool // changed since the checksum was taken away
+	torn bool // changed, and the checksum is removed
 }
 
-// openIndex returns nil if there can be no index; it only saves time.
+// openIndex returns nil if the index cannot be opened, because it only saves time.
 func openIndex(dir string) *index {
 	if dir == "" || os.MkdirAll(dir, 0o700) != nil {
 		return nil
@@ -58,7 +58,7 @@ func openIndex(dir string) *index {
 
 func (x *index) sumPath() string { return x.path + ".sha256" }
 
-// sum returns the checksum of the file, nil if it cannot be read.
+// sum returns the checksum of the index, or nil if it cannot be read.
 func (x *index) sum() []byte {
 	f, err := os.Open(x.path)
 	if err != nil {
@@ -72,7 +72,7 @@ func (x *index) sum() []byte {
 	return h.Sum(nil)
 }
 
-// update changes the file.
+// update changes the index. The first change removes the checksum.
 func (x *index) update(f func(*bolt.Tx) error) error {
 	if !x.torn {
 		if err := os.Remove(x.sumPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -85,19 +85,20 @@ func (x *index) update(f func(*bolt.Tx) error) error {
 
 func (x *index) close() {
 	if x != nil && x.db.Close() == nil && x.torn {
-		os.WriteFile(x.sumPath(), x.sum(), 0o600) // without it the file is made anew
+		os.WriteFile(x.sumPath(), x.sum(), 0o600) // if that fails, the index will be recreated
 	}
 }
 
 var stateKey = []byte("state")
 
-// state is what tells that a unit is as it was.
+// state returns the size and the time of a unit, which change if it does.
 func (u unit) state() []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(u.info.Size()))
 	return binary.BigEndian.AppendUint64(b, uint64(u.info.ModTime().UnixNano()))
 }
 
-// lookup reports whether the index knows the unit, and returns the message if it has it.
+// lookup returns the message with the key, or nil. Known reports whether the index holds the current
+// state of the unit.
 func (x *index) lookup(u unit, key []byte) (m *Message, known bool) {
 	if x == nil {
 		return nil, false
@@ -123,10 +124,10 @@ func (x *index) lookup(u unit, key []byte) (m *Message, known bool) {
 	return m, known
 }
 
-// batchSize is how many positions are written at once.
+// batchSize is the number of positions in a transaction.
 const batchSize = 10_000
 
-// An indexWriter learns a unit. A nil one learns nothing.
+// An indexWriter indexes a unit. A nil indexWriter does nothing.
 type indexWriter struct {
 	index *index
 	unit  unit
@@ -136,7 +137,7 @@ type indexWriter struct {
 
 type position struct{ key, value []byte }
 
-// writer forgets what was known of a unit and begins to learn it.
+// writer removes a unit from the index and returns a writer for its new content.
 func (x *index) writer(u unit) *indexWriter {
 	if x == nil {
 		return nil
@@ -173,7 +174,7 @@ func (w *indexWriter) add(m *Message) {
 	}
 }
 
-// flush writes the batch and, if it is not nil, the state.
+// flush writes the batch. If state is not nil, it also writes the state, which makes the unit known.
 func (w *indexWriter) flush(state []byte) {
 	if w.err != nil {
 		return
@@ -196,14 +197,14 @@ func (w *indexWriter) flush(state []byte) {
 	w.batch = w.batch[:0]
 }
 
-// commit makes what was learned valid.
+// commit writes the rest of the batch and the state.
 func (w *indexWriter) commit() {
 	if w != nil {
 		w.flush(w.unit.state())
 	}
 }
 
-// abandon leaves the unit unknown.
+// abandon drops the batch. The unit stays unknown.
 func (w *indexWriter) abandon() {
 	if w != nil {
 		w.batch = nil

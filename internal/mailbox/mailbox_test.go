@@ -160,7 +160,7 @@ func TestIndexFollowsTheMailbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The same size and time with other contents: what was found is checked.
+	// The same size and time with other contents: the message from the index is checked.
 	content, _ := os.ReadFile(mbox)
 	write(t, mbox, strings.NewReplacer("0@mbox", "1@mbox", "1@mbox", "0@mbox").Replace(string(content)))
 	if err := os.Chtimes(mbox, time.Time{}, info.ModTime()); err != nil {

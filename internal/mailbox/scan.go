@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetch/message"
 )
 
-// A layout says how a file holds messages.
+// A layout is the format of a file.
 type layout bool
 
 const (
@@ -18,10 +18,10 @@ const (
 	whole layout = false // one message
 )
 
-// maxContentIDs bounds the identifiers remembered of one message.
+// maxContentIDs bounds the Content-IDs that are kept per message.
 const maxContentIDs = 1000
 
-// scanFile yields the messages of a file. It reports false if it was told to stop.
+// scanFile yields the messages of a file. It returns false if yield did or ctx is done.
 func scanFile(ctx context.Context, path string, how layout, yield func(*Message, error) bool) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -31,7 +31,7 @@ func scanFile(ctx context.Context, path string, how layout, yield func(*Message,
 	return scan(ctx, f, path, how, 0, yield)
 }
 
-// rescan reads what Find knows of a message once more.
+// rescan reads the header and the Content-IDs of a message from the index.
 func (m *Message) rescan(ctx context.Context) (again *Message, err error) {
 	r, err := m.Open()
 	if err != nil {
@@ -48,7 +48,7 @@ func (m *Message) rescan(ctx context.Context) (again *Message, err error) {
 	return again, err
 }
 
-// scan yields the messages in r, which is at offset in the file of that path.
+// scan yields the messages in r, which begins at offset in the file at path.
 func scan(ctx context.Context, r io.Reader, path string, how layout, offset int64, yield func(*Message, error) bool) bool {
 	s := scanner{m: &Message{Path: path, Offset: offset}, inHead: true}
 	br := bufio.NewReaderSize(r, 64<<10)
@@ -84,17 +84,17 @@ func scan(ctx context.Context, r io.Reader, path string, how layout, offset int6
 	}
 }
 
-// A scanner collects what is to be known of one message.
+// A scanner collects the fields of one Message.
 type scanner struct {
 	m      *Message
 	mbox   bool
 	inHead bool
-	skip   bool  // the rest of a long From_ line
-	idNext bool  // the line after "Content-ID:"
-	tail   int64 // size of the last line, if it was empty
+	skip   bool  // skip the rest of a long From_ line
+	idNext bool  // the next line may hold the Content-ID
+	tail   int64 // size of the last line if it is empty, otherwise 0
 }
 
-// line takes a line, or a piece of one; bol says that it is the beginning.
+// line processes a line or a piece of one. Bol is true at the beginning of a line.
 func (s *scanner) line(line []byte, bol bool) {
 	if s.skip {
 		s.m.Offset += int64(len(line))
@@ -121,7 +121,7 @@ func (s *scanner) line(line []byte, bol bool) {
 	}
 }
 
-// contentID takes the value of a Content-ID field; it may follow on the next line.
+// contentID processes the value of a Content-ID field, which may follow on the next line.
 func (s *scanner) contentID(value []byte) {
 	id := trimID(string(value[:min(len(value), 1000)]))
 	if s.idNext = id == ""; !s.idNext {

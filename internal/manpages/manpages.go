@@ -13,19 +13,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Options say what is in the pages besides what the help has.
+// Options configure the pages.
 type Options struct {
 	Version string
-	// Groups returns the flags of a command as they stand under OPTIONS.
+	// Groups returns the flags of a command for the section OPTIONS.
 	Groups func(*cobra.Command) []Group
-	// Sections returns the sections between the options and SEE ALSO, in roff, each of which begins
-	// with a line break.
+	// Sections returns the sections between OPTIONS and SEE ALSO, in roff. Each begins with a line
+	// break.
 	Sections func(*cobra.Command) string
-	// Leave reports whether a command gets no page, nor do those below it.
+	// Leave reports whether to skip a command and its subcommands.
 	Leave func(*cobra.Command) bool
 }
 
-// A Group is flags under a title, which may be empty.
+// A Group is a group of flags with a title, which may be empty.
 type Group struct {
 	Title string
 	Flags *pflag.FlagSet
@@ -59,7 +59,7 @@ func Write(dir string, cmd *cobra.Command, opts Options) error {
 	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666)
 }
 
-// withOptions replaces the options of a page by those in their groups, as --help has them.
+// withOptions replaces the options of a page by groups, as in --help.
 func withOptions(text string, groups []Group) string {
 	i := strings.Index(text, "\n.SH OPTIONS\n")
 	if i < 0 {
@@ -100,7 +100,7 @@ func writeOption(b *strings.Builder, f *pflag.Flag) {
 	fmt.Fprintf(b, ".TP\n%s\n%s.\n", name, roff(strings.TrimSuffix(usage, ".")))
 }
 
-// roff returns text as it stands in a page.
+// roff escapes text for roff.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	if strings.HasPrefix(text, "'") || strings.HasPrefix(text, ".") {

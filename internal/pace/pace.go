@@ -1,4 +1,4 @@
-// Package pace bounds the wait for lines, messages and records that come slowly but steadily.
+// Package pace bounds the time to read lines, messages and records from a slow peer.
 package pace
 
 import (
@@ -9,30 +9,29 @@ import (
 	"github.com/urlget/urlget/fetch/driver/wire"
 )
 
-// LeastRate is how fast, in bytes per second, a piece must come: a line, message or record, of
-// which nothing is of use before all of it is there. It is less than the slowest modems did.
+// LeastRate is the minimum rate of a piece in bytes per second. A piece is a line, message or record
+// that is useless until it is complete. The rate is below that of the slowest modems.
 const LeastRate = 256
 
-// A Pace bounds the wait for a piece that comes slowly but steadily. The peer may be behind
-// LeastRate by as much as it may be silent, so a piece that comes byte by byte is given up as soon
-// as silence would be. What comes faster is not saved up.
+// A Pace bounds the time to read a piece. The peer may be behind LeastRate by at most Idle, so
+// sending byte by byte times out as soon as silence. A faster peer gains no credit.
 type Pace struct {
-	Idle time.Duration // how far the peer may be behind; 0 means that there is no bound
+	Idle time.Duration // maximum delay of the peer; 0 means unlimited
 	left time.Duration
 }
 
-// Begin begins the next piece.
+// Begin starts the next piece.
 func (p *Pace) Begin() { p.left = p.Idle }
 
-// Left returns how long the next read may take.
+// Left returns the timeout of the next read.
 func (p *Pace) Left() time.Duration { return max(p.left, 0) }
 
-// Took tells that a read of n bytes of the piece has taken a time.
+// Took records that a read of n bytes of the piece took d.
 func (p *Pace) Took(n int, d time.Duration) {
 	p.left = min(p.Idle, p.left-d+time.Duration(n)*time.Second/LeastRate)
 }
 
-// TookLines is Took where each line is a piece, for the bytes that were read.
+// TookLines is Took for a read of b if each line is a piece.
 func (p *Pace) TookLines(b []byte, d time.Duration) {
 	if bytes.LastIndexByte(b, '\n') >= 0 {
 		p.Begin()
@@ -41,7 +40,7 @@ func (p *Pace) TookLines(b []byte, d time.Duration) {
 	}
 }
 
-// Late returns the error for a piece that takes too long, nil if it does not.
+// Late returns an error if the piece takes too long, otherwise nil.
 func (p *Pace) Late() error {
 	if p.Idle <= 0 || p.left > 0 {
 		return nil
@@ -49,8 +48,8 @@ func (p *Pace) Late() error {
 	return &wire.TimeoutError{Op: "read", Idle: p.Idle, Piece: true}
 }
 
-// Lines returns a reader of r, each of whose reads ends by itself, that fails if a line takes
-// longer than a Pace allows.
+// Lines returns a reader of r that returns an error if a line takes longer than a Pace allows. Reads
+// of r must have a timeout of their own.
 func Lines(r io.Reader, idle time.Duration) io.Reader {
 	p := &pacedReader{r: r, pace: Pace{Idle: idle}}
 	p.pace.Begin()

@@ -1,10 +1,10 @@
-// Package quoted reads the quoted strings of HTTP header fields.
+// Package quoted parses the quoted strings of HTTP header fields.
 package quoted
 
 import "strings"
 
-// Cut cuts a quoted string (RFC 9110, section 5.6.4) off the beginning of s, and returns what
-// it stands for and what follows it. It reports false if s does not begin with one.
+// Cut returns the unquoted value of the quoted string (RFC 9110, section 5.6.4) at the beginning of
+// s, and the rest of s. If s does not begin with a quoted string, ok is false.
 func Cut(s string) (text, rest string, ok bool) {
 	inner, ok := strings.CutPrefix(s, `"`)
 	if !ok {

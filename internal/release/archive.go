@@ -69,7 +69,7 @@ func writeZip(w io.Writer, folder string, date time.Time, files []file) error {
 	return z.Close()
 }
 
-// copyFile copies a file into what begin returns for its size.
+// copyFile copies a file to the writer that begin returns for its size.
 func copyFile(f file, begin func(size int64) (io.Writer, error)) error {
 	r, err := os.Open(f.path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A packageConfig is what nfpm reads. Its format is YAML, and so JSON.
+// A packageConfig is the configuration of nfpm. Its format is YAML, which includes JSON.
 type packageConfig struct {
 	Name            string         `json:"name"`
 	Arch            string         `json:"arch"`
@@ -69,7 +69,7 @@ func describePackage(src source, p platform, files []file) packageConfig {
 	return c
 }
 
-// packageName is the name of a package's file. A "-" would begin Debian's own revision.
+// packageName returns the file name of a package. A "-" would start a Debian revision.
 func packageName(version, arch string) string {
 	number := strings.TrimPrefix(version, "v")
 	if i := strings.IndexAny(number, "-+"); i >= 0 && number[i] == '-' {

@@ -9,27 +9,27 @@ import (
 	"path/filepath"
 )
 
-// A file is one of an archive or a package.
+// A file is a file of an archive or package.
 type file struct {
-	name string // there, with slashes
+	name string // in the archive, with slashes
 	path string // on this machine
 	mode os.FileMode
 }
 
-// docs are the files that go with the program.
+// docs holds the documentation files.
 type docs struct {
-	texts, pages, packed []file // packed are the man pages compressed, as Debian wants them
+	texts, pages, packed []file // packed holds the compressed man pages for Debian
 	completions          map[string]string
 }
 
-// shells says where Debian's shells look for completions of the program.
+// shells maps shells to the completion files of the program in Debian.
 var shells = map[string]string{
 	"bash": "usr/share/bash-completion/completions/urlget",
 	"zsh":  "usr/share/zsh/vendor-completions/_urlget",
 	"fish": "usr/share/fish/vendor_completions.d/urlget.fish",
 }
 
-// makeDocs makes the man pages and the completions in the folder work.
+// makeDocs creates the man pages and completions in the folder work.
 func makeDocs(ctx context.Context, src source, work string) (docs, error) {
 	d := docs{completions: make(map[string]string)}
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
@@ -93,8 +93,8 @@ func pack(name string) error {
 	return os.WriteFile(name+".gz", b.Bytes(), 0o666)
 }
 
-// beside are the files that an archive has beside the program: on Windows there are no man pages,
-// nor these shells.
+// beside returns the other files of an archive. For Windows there are no man pages and no
+// completions.
 func (d docs) beside(p platform) []file {
 	files := append([]file(nil), d.texts...)
 	if p.os == "windows" {
@@ -107,7 +107,7 @@ func (d docs) beside(p platform) []file {
 	return files
 }
 
-// installed are the files that a package installs beside the program, by their paths there.
+// installed returns the other files of a package, by installation path.
 func (d docs) installed() []file {
 	files := append([]file(nil), d.packed...)
 	for shell, where := range shells {

@@ -1,10 +1,10 @@
-// Release builds what a release consists of: an archive for each system and architecture, packages
-// for Debian, and their checksums.
+// Release builds a release: an archive for each system and architecture, Debian packages and
+// checksums.
 //
 //	go run ./internal/release [-o DIR] [-version V] [-for PLATFORMS]
 //
-// The same commit gives the same bytes with the same version of Go, whoever builds it: the times in
-// archives and packages are those of the commit. It needs git and the go command, and nothing else.
+// Builds are reproducible: the same commit and Go version give the same bytes, because the times in
+// archives and packages are those of the commit. Release requires only git and the go command.
 package main
 
 import (
@@ -97,7 +97,7 @@ func release(ctx context.Context, dir, version string, platforms []platform) err
 	return writeSums(dir)
 }
 
-// makeEmpty makes sure that dir is an empty folder.
+// makeEmpty creates dir or checks that it is empty.
 func makeEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -111,7 +111,7 @@ func makeEmpty(dir string) error {
 	return nil
 }
 
-// output runs a command and returns what it prints, without the last line end.
+// output runs a command and returns its output without the last line end.
 func output(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -124,8 +124,8 @@ func output(ctx context.Context, dir, name string, args ...string) (string, erro
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// golang runs the go command in the source, with nothing of the environment that would change what
-// comes out, and settings like GOOS=linux.
+// golang runs the go command in the source with settings such as GOOS=linux. It removes environment
+// variables that would change the result.
 func golang(ctx context.Context, src source, settings []string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = src.root

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A platform is what the program is built for.
+// A platform is a target system and architecture.
 type platform struct {
 	os, arch string
-	debian   bool // it gets a Debian package
+	debian   bool // build a Debian package
 }
 
 var platforms = []platform{
@@ -40,10 +40,10 @@ func choose(names string) ([]platform, error) {
 	return chosen, nil
 }
 
-// programs are the commands that a release has, all of them in each archive and package.
+// programs lists the commands of a release. Each archive and package contains all of them.
 var programs = []string{"urlget", "urlget-queue"}
 
-// file is the name of a program's file.
+// file returns the file name of a program.
 func (p platform) file(program string) string {
 	if p.os == "windows" {
 		return program + ".exe"
@@ -51,12 +51,12 @@ func (p platform) file(program string) string {
 	return program
 }
 
-// folder is the one folder in the archive.
+// folder returns the name of the top folder in the archive.
 func (p platform) folder(version string) string {
 	return "urlget-" + strings.TrimPrefix(version, "v") + "-" + p.String()
 }
 
-// archive is the name of the archive: each system gets the format that it can open.
+// archive returns the name of the archive, in the usual format of the system.
 func (p platform) archive(version string) string {
 	if p.os == "windows" {
 		return p.folder(version) + ".zip"
@@ -64,13 +64,13 @@ func (p platform) archive(version string) string {
 	return p.folder(version) + ".tar.gz"
 }
 
-// build builds a program for a platform, static and without what only debuggers read.
+// build builds a static program for a platform without debug information.
 func build(ctx context.Context, src source, p platform, program, to string) error {
 	return golang(ctx, src, []string{"GOOS=" + p.os, "GOARCH=" + p.arch},
 		"build", "-buildvcs=false", "-ldflags", linkerFlags(src), "-o", to, "./cmd/"+program)
 }
 
-// linkerFlags leave out the symbol table, and set what "urlget version" prints.
+// linkerFlags returns flags that omit the symbol table and set the output of "urlget version".
 func linkerFlags(src source) string {
 	return "-s -w -X main.version=" + src.version + " -X main.commit=" + src.commit + " -X main.commitDate=" + src.stamp()
 }

@@ -18,14 +18,14 @@ type source struct {
 	date    time.Time
 }
 
-// stamp is the date of the commit as it is shown and built in.
+// stamp returns the date of the commit in the format of RFC 3339.
 func (s source) stamp() string { return s.date.Format(time.RFC3339) }
 
-// versions are those of modules, which are semantic versions with a "v".
+// versions matches module versions, which are semantic versions with a "v".
 var versions = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
-// describeSource looks at the repository in root. With a version, which the caller wants to
-// publish, there must be nothing in the tree that is not in the commit.
+// describeSource returns the state of the repository in root. If a version is given, the working tree
+// must not have uncommitted changes.
 func describeSource(ctx context.Context, root, version string) (source, error) {
 	changes, err := output(ctx, root, "git", "status", "--porcelain")
 	if err != nil {
@@ -58,8 +58,8 @@ func readHead(line string) (source, error) {
 	return source{commit: commit, date: time.Unix(unix, 0).UTC()}, nil
 }
 
-// chooseVersion returns the version that is wanted, or else the one that a tag of the commit names,
-// or else that which the go command gives to a commit without tags.
+// chooseVersion returns the requested version, or that of a tag of the commit, or else the
+// pseudo-version of the commit.
 func chooseVersion(wanted, tags string, s source, changed bool) (string, error) {
 	if wanted != "" {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// sumsName is the name of the file of checksums, which sha256sum -c reads.
+// sumsName is the name of the checksum file, in the format of sha256sum.
 const sumsName = "SHA256SUMS"
 
 // writeSums writes the checksums of all files in dir, in the order of their names.

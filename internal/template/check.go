@@ -6,8 +6,7 @@ import (
 	"text/template/parse"
 )
 
-// A checker goes through a template once, knows where in HTML it is, and notes the escape of each
-// value.
+// A checker walks a template once, tracks the position in HTML, and records the escape of each value.
 type checker struct {
 	set  *Set
 	tree *parse.Tree
@@ -17,9 +16,9 @@ type checker struct {
 // A place is a position in HTML.
 type place struct {
 	state   state
-	element string // the name of the tag that it is in, or of the element that holds only text
+	element string // the name of the open tag, or of the element that holds only text
 	attr    string // the name of the attribute
-	part    part   // of the URL that the attribute is
+	part    part   // of the URL in the attribute
 }
 
 type state int
@@ -30,7 +29,7 @@ const (
 	inValue              // within a value in double quotes
 )
 
-// A part is how far a URL has come.
+// A part is a part of a URL.
 type part int
 
 const (
@@ -39,7 +38,8 @@ const (
 	afterQuery // or fragment
 )
 
-// template checks a whole template. It begins and ends between tags, as others use it there.
+// template checks a whole template. It must begin and end between tags, because other templates
+// include it there.
 func (c *checker) template() error {
 	if err := c.node(c.tree.Root); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (c *checker) node(node parse.Node) error {
 	return fmt.Errorf("%s: not supported", node)
 }
 
-// branch checks both ways, which must lead to the same place.
+// branch checks both branches, which must end in the same place.
 func (c *checker) branch(n *parse.BranchNode) error {
 	if err := check(n.Pipe); err != nil {
 		return err
@@ -115,10 +115,10 @@ func (c *checker) branch(n *parse.BranchNode) error {
 	return nil
 }
 
-// arguments are how many each function takes.
+// arguments maps each function to its number of arguments.
 var arguments = map[string]int{"eq": 2, "not": 1, "or": 2, "slice": 2}
 
-// check refuses pipelines that evaluate does not understand.
+// check returns an error for pipelines that evaluate does not support.
 func check(p *parse.PipeNode) error {
 	if len(p.Decl) > 0 || len(p.Cmds) != 1 {
 		return fmt.Errorf("%s: variables and pipes are not supported", p)
@@ -148,15 +148,14 @@ func check(p *parse.PipeNode) error {
 	return nil
 }
 
-// The attributes that may have values in them. The values of those that are shown, and of aria-* and
-// data-*, mean nothing to a browser.
+// Attributes that may contain values. Browsers do not interpret those of isShown, aria-* and data-*.
 var (
 	isURL   = map[string]bool{"href": true, "src": true, "action": true, "formaction": true, "poster": true}
 	isShown = map[string]bool{"alt": true, "class": true, "datetime": true, "for": true, "id": true, "label": true,
 		"name": true, "placeholder": true, "title": true, "value": true}
 )
 
-// escape returns what a value needs here.
+// escape returns the escape for a value at the current position.
 func (c *checker) escape() (escape, error) {
 	switch {
 	case c.state == inText && (c.element == "script" || c.element == "style"):

@@ -2,21 +2,21 @@ package template
 
 import "strings"
 
-// An escape is what a value needs in its place.
+// An escape is the encoding of a value for its position.
 type escape int
 
 const (
-	// asText is for text between tags, and within quoted attributes that are only shown.
+	// asText is for text between tags and in attributes that are not URLs.
 	asText escape = iota + 1
-	// asURL is for what an attribute such as href begins with.
+	// asURL is for the beginning of a URL attribute such as href.
 	asURL
-	// asRest is for the rest of a URL whose beginning is the template's.
+	// asRest is for the rest of a URL whose beginning is in the template.
 	asRest
 	// asQuery is for parts of the query and the fragment of a URL.
 	asQuery
 )
 
-// notURL is what becomes of URLs that could run scripts, as in html/template.
+// notURL replaces URLs that could run scripts, as in html/template.
 const notURL = "#ZgotmplZ"
 
 func (e escape) apply(value string) string {
@@ -34,11 +34,10 @@ func (e escape) apply(value string) string {
 	return html.Replace(value)
 }
 
-// html escapes what could end text or a quoted attribute. A plus could begin UTF-7.
+// html escapes characters that could end text or a quoted attribute. A plus could begin UTF-7.
 var html = strings.NewReplacer("\x00", "\uFFFD", `"`, "&#34;", "&", "&amp;", "'", "&#39;", "+", "&#43;", "<", "&lt;", ">", "&gt;")
 
-// harmless reports whether a URL is relative or has one of the schemes that browsers take for
-// places.
+// harmless reports whether a URL is relative or has a scheme that cannot run scripts.
 func harmless(u string) bool {
 	scheme, _, absolute := strings.Cut(u, ":")
 	if !absolute || strings.Contains(scheme, "/") {
@@ -52,8 +51,8 @@ func harmless(u string) bool {
 	return false
 }
 
-// percent encodes what may not stand in a URL (RFC 3986, section 2). In a whole one, the delimiters
-// and the escapes that are there stay.
+// percent encodes characters that are invalid in a URL (RFC 3986, section 2). If whole is true, it
+// keeps delimiters and existing escapes.
 func percent(text string, whole bool) string {
 	const hex = "0123456789abcdef"
 	var b strings.Builder

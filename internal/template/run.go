@@ -9,13 +9,13 @@ import (
 	"text/template/parse"
 )
 
-// functions are what templates may call, by their names in text/template. The parser needs only
-// the names.
+// functions holds the functions that templates may call, which are those of text/template. The parser
+// needs only the names.
 var functions = map[string]any{"eq": true, "not": true, "or": true, "slice": true}
 
 func valueOf(data any) reflect.Value { return reflect.ValueOf(data) }
 
-// walk writes what a node becomes for dot.
+// walk executes a node with dot and writes the result.
 func (s *Set) walk(w io.Writer, node parse.Node, dot reflect.Value) error {
 	switch n := node.(type) {
 	case *parse.ListNode:
@@ -72,7 +72,7 @@ func (s *Set) walk(w io.Writer, node parse.Node, dot reflect.Value) error {
 		}
 		return s.walk(w, s.trees[n.Name].Root, v)
 	}
-	return fmt.Errorf("%T", node) // which Parse refuses
+	return fmt.Errorf("%T", node) // Parse refuses other nodes
 }
 
 // each writes the body of a range for each element of a list.
@@ -96,7 +96,7 @@ func (s *Set) each(w io.Writer, n *parse.RangeNode, dot reflect.Value) error {
 	return nil
 }
 
-// evaluate returns the value of a pipeline, which Parse has checked to be one command.
+// evaluate returns the value of a pipeline of a single command, as checked by Parse.
 func evaluate(p *parse.PipeNode, dot reflect.Value) (reflect.Value, error) {
 	args := p.Cmds[0].Args
 	name, ok := args[0].(*parse.IdentifierNode)
@@ -144,7 +144,7 @@ func call(name string, a, b reflect.Value) (reflect.Value, error) {
 		}
 		return a, errors.New("out of range")
 	}
-	return a, errors.New("there is no such function") // which Parse refuses
+	return a, errors.New("there is no such function") // Parse refuses other functions
 }
 
 // operand returns the value of an argument.
@@ -189,7 +189,7 @@ func truth(v reflect.Value) bool {
 	return !v.IsZero()
 }
 
-// printed returns a value as text.
+// printed returns v as text.
 func printed(v reflect.Value) (string, error) {
 	switch v = indirect(v); v.Kind() {
 	case reflect.Invalid:

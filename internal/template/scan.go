@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// text follows the template's own HTML from where it is. It is stricter than HTML: a tag is written
-// in one way, a comment not at all.
+// text scans the HTML of the template from the current position. It accepts only one way to write a
+// tag, and no comments.
 func (c *checker) text(s string) error {
 	for s != "" {
 		var err error
@@ -26,12 +26,12 @@ func (c *checker) text(s string) error {
 	return nil
 }
 
-// onlyText are the elements that hold text and no tags.
+// onlyText lists the elements that hold only text.
 var onlyText = map[string]bool{"title": true, "textarea": true, "script": true, "style": true}
 
-// content goes on behind the beginning of the next tag, if there is one.
+// content scans up to the start of the next tag and returns the rest.
 func (c *checker) content(s string) (string, error) {
-	if c.element != "" { // of text: what ends it is its own end tag
+	if c.element != "" { // only its own end tag ends an element of text
 		_, rest, ok := strings.Cut(s, "</"+c.element+">")
 		if ok {
 			c.place = place{}
@@ -61,7 +61,7 @@ func (c *checker) content(s string) (string, error) {
 	return rest[end:], nil
 }
 
-// tag goes on behind the end of the tag or the beginning of a value.
+// tag scans up to the end of the tag or the start of a value and returns the rest.
 func (c *checker) tag(s string) (string, error) {
 	i := strings.IndexAny(s, `>"'`)
 	if i < 0 {
@@ -91,7 +91,7 @@ func (c *checker) tag(s string) (string, error) {
 	return s[i+1:], nil
 }
 
-// value goes on behind the end of an attribute's value.
+// value scans up to the end of an attribute's value and returns the rest.
 func (c *checker) value(s string) string {
 	s, rest, ended := strings.Cut(s, `"`)
 	if ended {

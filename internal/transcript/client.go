@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// Client plays the client's side of a conversation with the server at addr (host:port): the scripts
-// without ports to themselves one after the other, and each other script on a connection to the
-// port that the server names where the transcript has the variable. The test fails, with a diff, if
-// the server deviates. Lines marked "C?" are sent.
+// Client plays the client's side of a conversation with the server at addr (host:port). It plays
+// scripts without a port of their own one after the other. It plays each other script on a
+// connection to the port that replaces the script's variable in the server's line. If the server
+// deviates, the test fails with a diff. Lines marked "C?" are sent.
 func Client(t testing.TB, conv *Conversation, addr string) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(addr)
@@ -39,8 +39,8 @@ type client struct {
 	wg         sync.WaitGroup
 
 	mu     sync.Mutex
-	ports  map[string]string        // by script, as the server named them
-	played map[string]chan struct{} // closed when the script has been played; nil before it begins
+	ports  map[string]string        // maps scripts to the ports that the server sent
+	played map[string]chan struct{} // by script, closed when it has been played; nil before it starts
 }
 
 func (c *client) play(sc *script, port string) {
@@ -56,8 +56,8 @@ func (c *client) play(sc *script, port string) {
 	}
 }
 
-// learn matches a line with the step, whose variables may have any value, and makes the connections
-// to the ports that it finds.
+// learn matches a line with the step, whose variables match any value. It opens connections to the
+// ports that it finds.
 func (c *client) learn(st step, line []byte) bool {
 	var pattern strings.Builder
 	var names []string
@@ -87,7 +87,7 @@ func (c *client) learn(st step, line []byte) bool {
 	return true
 }
 
-// connect plays the script of that name in the background, once.
+// connect plays the named script in the background, once.
 func (c *client) connect(name, port string) {
 	var hi, lo int
 	if n, _ := fmt.Sscanf(port, "%d,%d", &hi, &lo); n == 2 {
@@ -106,7 +106,7 @@ func (c *client) connect(name, port string) {
 	})
 }
 
-// await waits until a script that has begun has been played.
+// await waits until a script that was started has been played.
 func (c *client) await(name string) {
 	c.mu.Lock()
 	done := c.played[name]

@@ -1,38 +1,38 @@
 // Package transcript plays recorded conversations of text protocols in tests, as the server for a
 // client under test or as the client of a server under test.
 //
-// A conversation is a txtar archive. The comment at its beginning is for people. Each file is the
-// script of one TCP connection, and each of its lines is one step:
+// A conversation is a txtar archive, which may start with a comment. Each file is the script of one
+// TCP connection, and each of its lines is one step:
 //
-//	# a comment; blank lines mean nothing either
-//	C: CWD /etc         the client sends the text after the space, and CRLF
+//	# a comment; blank lines are ignored too
+//	C: CWD /etc         the client sends the text after the space and CR LF
 //	S: 250 ok           the server sends it; "S:" alone is an empty line
 //	C"raw\n"            the client sends exactly the bytes of a Go string
 //	S"raw\xff\n"        the server does
 //	C< 0d 0a            the client sends exactly these bytes, in hexadecimal
 //	S< ff fb01          the server does
-//	C< 01 {id}          the four bytes in place of {id} may be any
-//	S< 02 {id}          the server sends those again
-//	C? QUIT             the client sends this line, or does not
+//	C< 01 {id}          four bytes of any value in place of {id}
+//	S< 02 {id}          the server repeats these bytes
+//	C? QUIT             the client may send this line
 //	C!close             the client closes its side of the connection
-//	S!close             the server closes the connection; whatever the client still sends is lost
-//	S!reset             the server resets the connection; what it sent last may be lost
-//	S!stall             the server falls silent and leaves the connection open
-//	S!wait NAME         the server waits until it is through with the script NAME
+//	S!close             the server closes the connection; later input is lost
+//	S!reset             the server resets the connection; its last bytes may be lost
+//	S!stall             the server stops sending and keeps the connection open
+//	S!wait NAME         the server waits until the script NAME has been played
 //
 // After the last step the server waits for the client to close the connection, or for the test to
 // end. Nothing may follow S!close, S!reset and S!stall.
 //
-// Lines with a colon may contain variables, for ports are not known in advance:
+// Lines with a colon may contain variables, because ports are not known in advance:
 //
 //	$HOST               127.0.0.1
 //	$PORT               the port of the server
-//	$PORT{NAME}         the port where the connection of script NAME is awaited
+//	$PORT{NAME}         the port for the connection of script NAME
 //	$EPSV{NAME}         the same as |||6446|
 //	$PASV{NAME}         the same as 127,0,0,1,25,46
 //
-// A script that such a variable names has a port to itself, as an FTP data connection. All others
-// are played on the port of the server, in the order of the archive.
+// A script named by such a variable has a port of its own, like an FTP data connection. All others
+// are played on the server's port, in the order of the archive.
 //
 //	-- control --
 //	S: 220 ready
@@ -55,14 +55,14 @@ import (
 
 // A Conversation is a parsed transcript. It can be played any number of times.
 type Conversation struct {
-	name    string // of the file, for messages
+	name    string // file name for messages
 	scripts []*script
 }
 
-// A script is what happens on one connection.
+// A script lists the steps of one connection.
 type script struct {
 	name  string
-	own   bool // it has a port to itself
+	own   bool // has a port of its own
 	steps []step
 }
 
@@ -72,21 +72,21 @@ type step struct {
 	client   bool
 	action   action
 	data     []byte // for say: with the line end, before variables are replaced
-	vars     bool   // variables are to be replaced in data
+	vars     bool   // replace variables in data
 	optional bool
 	numbers  []number
-	wait     string // the name of a script
+	wait     string // name of a script
 }
 
-// A number is some bytes that the client chooses.
+// A number is a sequence of bytes that the client chooses.
 type number struct {
-	at   int    // in the data of the step
-	name string // with its braces
+	at   int    // offset in the data of the step
+	name string // with braces
 }
 
 const numberSize = 4
 
-// chosen reports whether the i-th byte belongs to a number.
+// chosen reports whether byte i belongs to a number.
 func (s step) chosen(i int) bool {
 	for _, n := range s.numbers {
 		if i >= n.at && i < n.at+numberSize {
@@ -96,7 +96,7 @@ func (s step) chosen(i int) bool {
 	return false
 }
 
-// An action is what the side does whose step it is.
+// An action is an operation of one side.
 type action uint8
 
 const (
@@ -116,7 +116,7 @@ func Load(path string) (*Conversation, error) {
 	return Parse(path, data)
 }
 
-// script returns the script of that name, or nil.
+// script returns the script with this name, or nil.
 func (c *Conversation) script(name string) *script {
 	for _, s := range c.scripts {
 		if s.name == name {
@@ -126,7 +126,7 @@ func (c *Conversation) script(name string) *script {
 	return nil
 }
 
-// main returns the scripts that are played on the port of the server.
+// main returns the scripts for the server's port.
 func (c *Conversation) main() (scripts []*script) {
 	for _, s := range c.scripts {
 		if !s.own {
@@ -136,7 +136,7 @@ func (c *Conversation) main() (scripts []*script) {
 	return scripts
 }
 
-// String returns the step as a line of a transcript.
+// String returns the step as a transcript line.
 func (s step) String() string {
 	side := "S"
 	if s.client {
@@ -161,7 +161,7 @@ func (s step) String() string {
 	return side + quote(s.data, s.vars)
 }
 
-// hex returns the data of the step in hexadecimal, after a space, with the names of its numbers.
+// hex returns a space and the data of the step in hexadecimal, with the names of its numbers.
 func (s step) hex() string {
 	var b strings.Builder
 	at := 0

@@ -1,4 +1,4 @@
-// Package tun opens network devices whose packets a program reads and writes.
+// Package tun opens TUN devices, whose packets a program reads and writes.
 package tun
 
 import (
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open makes a TUN device, which has no address and is not up. It is gone when the file is closed.
-// The error is unix.EBUSY if another program has one of that name.
+// Open creates a TUN device, which has no address and is down. Closing the file removes it. If
+// another program uses the name, the error is unix.EBUSY.
 func Open(name string) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -25,5 +25,5 @@ func Open(name string) (*os.File, error) {
 		unix.Close(fd)
 		return nil, errno
 	}
-	return os.NewFile(uintptr(fd), name), nil // not before it can be polled
+	return os.NewFile(uintptr(fd), name), nil // after TUNSETIFF, so that the file can be polled
 }

@@ -1,4 +1,4 @@
-// Package unnamed makes files without a name (O_TMPFILE), and names them, where the system can.
+// Package unnamed creates files without a name (O_TMPFILE) and links them, if the system supports it.
 package unnamed
 
 import (
@@ -10,21 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Create makes a file without a name in a directory, for reading and writing by the user alone.
+// Create creates a file without a name in a directory, with mode 0600.
 func Create(dir string) (*os.File, error) {
 	return os.OpenFile(dir, unix.O_TMPFILE|os.O_RDWR, 0o600)
 }
 
-// CreateAt makes a file without a name, for writing, in the directory that dir is open for, and
-// returns its descriptor.
+// CreateAt creates a file without a name in the open directory dir, and returns its descriptor for
+// writing.
 func CreateAt(dir int, perm uint32) (fd int, err error) {
 	return unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, perm)
 }
 
-// linkByPath is noted by LinkFile for Link.
+// linkByPath is the argument byPath of Link in LinkFile.
 var linkByPath atomic.Bool
 
-// LinkFile gives a file a name in a directory, unless there is one.
+// LinkFile links a file to a name in a directory. If the name exists, the error matches fs.ErrExist.
 func LinkFile(f, dir *os.File, name string) error {
 	defer runtime.KeepAlive(f)
 	defer runtime.KeepAlive(dir)
@@ -34,11 +34,11 @@ func LinkFile(f, dir *os.File, name string) error {
 	return nil
 }
 
-// Link gives the file that fd is open for a name in the directory that dir is open for, unless there
-// is one: then the error is unix.EEXIST.
+// Link links the open file fd to a name in the open directory dir. If the name exists, the error is
+// unix.EEXIST.
 //
-// To name it by its descriptor takes Linux 6.10 or a privilege, without which the kernel says that
-// there is no such file, and the longer way is by its path. That this is the way is noted in byPath.
+// Linking by descriptor requires Linux 6.10 or CAP_DAC_READ_SEARCH; otherwise the kernel returns
+// ENOENT. Link then uses the path in /proc and sets byPath to do so at once the next time.
 func Link(fd, dir int, name string, byPath *atomic.Bool) error {
 	err := error(unix.ENOENT)
 	if !byPath.Load() {

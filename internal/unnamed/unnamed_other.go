@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Package unnamed makes files without a name (O_TMPFILE), and names them, where the system can.
+// Package unnamed creates files without a name (O_TMPFILE) and links them, if the system supports it.
 package unnamed
 
 import (

@@ -92,7 +92,7 @@ type Init struct {
 // that wants more.
 func (m Init) Encode() []byte { return seal(typeInit, m.values(tagID), nil) }
 
-// EncodeResponse encodes an answer.
+// EncodeResponse encodes a response.
 func (m Init) EncodeResponse() []byte {
 	result := byte(0)
 	if m.Accepted {
@@ -121,7 +121,7 @@ func DecodeInit(apdu []byte) (Init, error) {
 	return decodeInit(fixed)
 }
 
-// DecodeInitResponse reads an answer. Size is what both sides can do.
+// DecodeInitResponse reads a response. Size is what both sides can do.
 func DecodeInitResponse(apdu []byte) (Init, error) {
 	fixed, _, err := open(apdu, typeInitResponse)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // The errors of this package.
 var (
 	// ErrEmpty means that the server sent a packet without content: it could not read the request,
-	// or the answer does not fit its buffer.
+	// or the response does not fit its buffer.
 	ErrEmpty     = errors.New("empty WAIS packet")
 	ErrMalformed = errors.New("malformed WAIS message")
 )

@@ -85,7 +85,7 @@ func (h Hit) encode() []byte {
 	return AppendString(b, tagHeadline, h.Headline)
 }
 
-// DecodeResponse reads the answer to a Search.
+// DecodeResponse reads the response to a Search.
 func DecodeResponse(apdu []byte) (Response, error) {
 	fixed, user, err := open(apdu, typeSearchResponse)
 	if err != nil {

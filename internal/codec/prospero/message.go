@@ -210,7 +210,7 @@ func (t *Token) run(p []byte) int {
 	return n
 }
 
-// A Line is a command or an answer, by its tokens.
+// A Line is a command or a response, by its tokens.
 type Line []string
 
 // At returns a token, "" if there is none.

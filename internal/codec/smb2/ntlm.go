@@ -143,7 +143,7 @@ func NTLMChallenge(nonce []byte, name string, now time.Time) []byte {
 	return append(append(b, target...), info...)
 }
 
-// NTLMVerify checks an answer to a challenge. It returns the user and the key of the session, or
+// NTLMVerify checks a response to a challenge. It returns the user and the key of the session, or
 // false if password does not give the password that was used. It is for test servers.
 func NTLMVerify(msg, challenge []byte, password func(domain, user string) (string, bool)) (user string, key []byte, ok bool) {
 	if len(msg) < 88 || le.Uint32(msg[8:]) != ntlmAuthenticate {

@@ -55,7 +55,7 @@ func BindShares() []byte {
 	return pdu(pduBind, fragFirst|fragLast, 1, append(body, uuidNDR...))
 }
 
-// BoundShares checks the answer to BindShares.
+// BoundShares checks the response to BindShares.
 func BoundShares(b []byte) error {
 	if len(b) < pduHeader || b[0] != 5 || b[2] != pduBindAck {
 		return fmt.Errorf("%w: the server does not tell of shares", ErrMalformed)
@@ -88,7 +88,7 @@ func appendString(b []byte, text string, base int) []byte {
 	return b
 }
 
-// Fragment returns what a fragment of an answer says, and whether it is the last. It returns
+// Fragment returns what a fragment of a response says, and whether it is the last. It returns
 // ok = false as long as b is not all of the fragment.
 func Fragment(b []byte) (stub, rest []byte, last, ok bool, err error) {
 	if len(b) < responseHeader {
@@ -107,7 +107,7 @@ func Fragment(b []byte) (stub, rest []byte, last, ok bool, err error) {
 	return b[responseHeader:n], b[n:], b[3]&fragLast != 0, true, nil
 }
 
-// ParseShares reads the answer to AskShares, without its fragments' headers.
+// ParseShares reads the response to AskShares, without its fragments' headers.
 func ParseShares(stub []byte) ([]Share, error) {
 	r := ndr{b: stub}
 	r.uint32() // the level

@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// The structured field that has an answer: Read Partition with the operations Query and Query List
+// The structured field that has a response: Read Partition with the operations Query and Query List
 // (GA23-0059, "Structured fields").
 const (
 	sfReadPartition = 0x01

@@ -52,7 +52,7 @@ func ReadPresent(r *ber.Reader) (m Present) {
 	return m
 }
 
-// Records are the answer to a Present, which is read as it comes:
+// Records are the response to a Present, which is read as it comes:
 //
 //	p := ReadRecords(r)
 //	for p.Next() {
@@ -84,7 +84,7 @@ type Record struct {
 	plain bool
 }
 
-// ReadRecords reads the current message, an answer to a Present, up to its records.
+// ReadRecords reads the current message, a response to a Present, up to its records.
 func ReadRecords(r *ber.Reader) *Records {
 	p := &Records{r: r}
 	r.Enter()
@@ -280,12 +280,12 @@ func (s Sent) Encode() []byte {
 	return ber.Sequence(name, ber.Field(1, ber.Field(1, ber.Group(ber.Universal, ber.TagExternal, oid, content))))
 }
 
-// EncodeRecords returns an answer to a Present. The records are encoded.
+// EncodeRecords returns a response to a Present. The records are encoded.
 func EncodeRecords(status, following int64, records [][]byte) []byte {
 	return ber.Field(TagPresentResponse, ber.Int(24, int64(len(records))), ber.Int(25, following), ber.Int(27, status), ber.Field(28, records...))
 }
 
-// EncodeRefusal returns an answer to a Present without records.
+// EncodeRefusal returns a response to a Present without records.
 func EncodeRefusal(d Diagnostic) []byte {
 	return ber.Field(TagPresentResponse, ber.Int(24, 0), ber.Int(25, 1), ber.Int(27, 5), ber.Field(130, d.fields()...))
 }

@@ -48,7 +48,7 @@ type Term struct {
 	Count int64  // of records; -1 if it is not known
 }
 
-// Terms are the answer to a Scan.
+// Terms are the response to a Scan.
 type Terms struct {
 	Status      int64 // 0: success; 6: failure; 5: fewer, as the index ends; others: fewer
 	Terms       []Term

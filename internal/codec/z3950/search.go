@@ -61,7 +61,7 @@ func ReadSearch(r *ber.Reader) (m Search) {
 	return m
 }
 
-// Found is the answer to a Search.
+// Found is the response to a Search.
 type Found struct {
 	Count       int64
 	OK          bool // there is a result set
