@@ -1,11 +1,10 @@
-// Package template fills in HTML templates, in a small part of the language of html/template: enough
-// for pages whose data are structures of strings, numbers and lists.
+// Package template executes HTML templates in a subset of the language of html/template, for data of
+// structures, strings, numbers and lists.
 //
-// html/template looks up methods of its data by names that only the templates know. A program that
-// links it must therefore keep every exported method of every type in it, used or not: of the
-// command that is a tenth. Here are no methods, no variables and no pipes, and what could be unsafe
-// or is not understood is refused when the templates are parsed. Which escape each value needs
-// follows from where it stands, and html/template says the same of each in the tests.
+// Package html/template calls methods of its data by name. A program that links it must therefore
+// keep every exported method of every type, which is a tenth of the command. This package supports
+// no methods, variables or pipes. Parse refuses unsafe or unsupported templates. It chooses the
+// escape of each value by its position; the tests compare the result with html/template.
 package template
 
 import (
@@ -16,15 +15,14 @@ import (
 	"text/template/parse"
 )
 
-// A Set holds templates that may use each other. It may be used by several goroutines.
+// A Set holds templates that may include each other. It is safe for concurrent use.
 type Set struct {
 	trees   map[string]*parse.Tree
 	escapes map[*parse.ActionNode]escape
 }
 
-// Parse returns the templates that texts define. What a text holds beside its definitions is the
-// template "". It fails for what it does not understand and for values in places that it knows no
-// escape for.
+// Parse returns the templates that texts define. Text outside of definitions is the template "". It
+// returns an error for unsupported syntax and for values in positions without an escape.
 func Parse(texts ...string) (*Set, error) {
 	s := &Set{trees: map[string]*parse.Tree{}, escapes: map[*parse.ActionNode]escape{}}
 	for _, text := range texts {
@@ -60,7 +58,7 @@ func ParseFS(fsys fs.FS, pattern string) (*Set, error) {
 	return Parse(texts...)
 }
 
-// Must returns s, and panics if there is an error: for templates that are part of the program.
+// Must returns s, and panics if err is not nil. It is for templates that are part of the program.
 func Must(s *Set, err error) *Set {
 	if err != nil {
 		panic(err)
@@ -68,13 +66,13 @@ func Must(s *Set, err error) *Set {
 	return s
 }
 
-// Execute writes the template called name, filled in with data: a structure, a list, a string, a
-// number, or nil if the template needs none. It fails if w does, or if data lack what the template
-// names; what was written until then remains.
+// Execute applies the template name to data and writes the output to w. Data is a structure, a list,
+// a string, a number, or nil if the template needs none. It returns an error if a write fails or a
+// field does not exist; part of the output may have been written.
 func (s *Set) Execute(w io.Writer, name string, data any) error {
 	tree := s.trees[name]
 	if tree == nil {
-		return fmt.Errorf("there is no template %q", name)
+		return fmt.Errorf("unknown template %q", name)
 	}
 	return s.walk(w, tree.Root, valueOf(data))
 }
