@@ -11,17 +11,17 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// variable matches a variable and, as groups, its name and the name of its script, or its name
-// only.
+// variable matches a variable. Its groups are the name of the variable and of its script, or the
+// name only.
 var variable = regexp.MustCompile(`\$(?:(PORT|EPSV|PASV)\{([^{}]*)\}|(HOST|PORT))`)
 
-// Parse reads a transcript from memory. Name is for messages.
+// Parse parses a transcript. Name is used in messages.
 func Parse(name string, data []byte) (*Conversation, error) {
 	archive := txtar.Parse(data)
 	conv := &Conversation{name: name}
 	line := strings.Count(string(archive.Comment), "\n")
 	for _, file := range archive.Files {
-		line++ // its name
+		line++ // the line with its name
 		if conv.script(file.Name) != nil {
 			return nil, fmt.Errorf("%s:%d: a second script %q", name, line, file.Name)
 		}
@@ -47,7 +47,7 @@ func Parse(name string, data []byte) (*Conversation, error) {
 	return conv, conv.link()
 }
 
-// link finds the scripts that have ports to themselves, and names without a script.
+// link sets the scripts that have a port of their own, and rejects unknown names.
 func (c *Conversation) link() error {
 	for _, s := range c.scripts {
 		for _, st := range s.steps {
@@ -90,13 +90,13 @@ func parseStep(text string) (step, error) {
 		return step{}, bad
 	}
 	st := step{client: text[0] == 'C'}
-	kind, rest := text[1], text[2:]
+	kind, finish := text[1], text[2:]
 	switch kind {
 	case ':', '?':
-		if rest != "" && rest[0] != ' ' || kind == '?' && !st.client {
+		if finish != "" && finish[0] != ' ' || kind == '?' && !st.client {
 			return step{}, bad
 		}
-		st.data = []byte(strings.TrimPrefix(rest, " ") + "\r\n")
+		st.data = []byte(strings.TrimPrefix(finish, " ") + "\r\n")
 		st.optional = kind == '?'
 		st.vars = variable.Match(st.data)
 		if st.vars && !utf8.Valid(st.data) {
@@ -109,7 +109,7 @@ func parseStep(text string) (step, error) {
 		}
 		st.data = []byte(raw)
 	case '<':
-		for _, word := range strings.Fields(rest) {
+		for _, word := range strings.Fields(finish) {
 			if name, ok := strings.CutPrefix(word, "{"); ok && strings.HasSuffix(name, "}") {
 				st.numbers = append(st.numbers, number{len(st.data), word})
 				word = "00000000"
@@ -121,7 +121,7 @@ func parseStep(text string) (step, error) {
 			st.data = append(st.data, raw...)
 		}
 	case '!':
-		word, name, named := strings.Cut(rest, " ")
+		word, name, named := strings.Cut(finish, " ")
 		st.action, st.wait = map[string]action{"close": closeConn, "reset": reset, "stall": stall, "wait": wait}[word], name
 		if st.action == say || named != (st.action == wait) || st.client && st.action != closeConn {
 			return step{}, bad
@@ -132,8 +132,8 @@ func parseStep(text string) (step, error) {
 	return st, nil
 }
 
-// quote writes data as it stands behind the C or S of a step: as a line if it has variables or can
-// be seen as it is, else as a Go string.
+// quote formats data for a step: unquoted if it has variables or is printable, and as a Go string
+// otherwise.
 func quote(data []byte, vars bool) string {
 	line, ok := strings.CutSuffix(string(data), "\r\n")
 	if vars || ok && plain(line) && !variable.MatchString(line) {
@@ -145,7 +145,7 @@ func quote(data []byte, vars bool) string {
 	return strconv.Quote(string(data))
 }
 
-// plain reports whether a line shows what it is: printable, and without a space at its end.
+// plain reports whether a line is printable and does not end with a space.
 func plain(line string) bool {
 	for _, r := range line {
 		if r == '\uFFFD' || !strconv.IsPrint(r) {

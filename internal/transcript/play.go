@@ -13,36 +13,37 @@ import (
 )
 
 const (
-	patience = 10 * time.Second      // how long to wait for the next byte of the other side
-	grace    = 2 * time.Second       // how long for what is missing when the test ends
-	moment   = 50 * time.Millisecond // how long for what should not come then
+	byteTimeout    = 10 * time.Second      // timeout for the next byte of the other side
+	missingTimeout = 2 * time.Second       // wait for missing bytes when the test ends
+	extraTimeout   = 50 * time.Millisecond // wait for unexpected bytes after that
 )
 
 // A player plays one side of one script on one connection.
 type player struct {
 	conv    *Conversation
 	script  *script
-	client  bool // it plays the client
+	client  bool // plays the client
 	conn    net.Conn
 	r       *bufio.Reader
-	vars    func(name, script string) string // the value of a variable
-	learn   func(step, []byte) bool          // takes variables from a line that has the form of a step
+	vars    func(name, script string) string // returns the value of a variable
+	learn   func(step, []byte) bool          // reads variables from a line that matches a step
 	wait    func(script string)              // waits until a script has been played
-	done    func()                           // says that this one has; for servers
-	numbers map[string][]byte                // that the client chose
+	done    func()                           // marks this script as played; for servers
+	numbers map[string][]byte                // numbers chosen by the client
 
-	mu     sync.Mutex
-	ending bool // the test is over
-	tail   bool // all is said, or the player only waits for the other side to close
+	mu       sync.Mutex
+	ended    bool // the test has ended
+	finished bool // only waits for the other side to close
 }
 
-// A deviation is what the other side did instead of a step.
+// A deviation is an unexpected action of the other side.
 type deviation struct {
 	at  int // index of the step
 	got string
 }
 
-// play plays the script and closes the connection. It returns how the other side deviated, or nil.
+// play plays the script and closes the connection. It returns the deviation of the other side, or
+// nil.
 func (p *player) play() *deviation {
 	defer p.conn.Close()
 	for i, st := range p.script.steps {
@@ -60,7 +61,7 @@ func (p *player) play() *deviation {
 	if p.client {
 		return nil
 	}
-	p.rest()
+	p.finish()
 	if b, err := p.r.ReadByte(); err == nil {
 		got := p.display([]byte{b})
 		p.abort()
@@ -69,12 +70,12 @@ func (p *player) play() *deviation {
 	return nil
 }
 
-// act does a step of this side and reports whether it was the last one.
+// act performs a step of this side and reports whether it was the last one.
 func (p *player) act(st step) (last bool) {
 	switch st.action {
 	case say:
-		p.conn.SetWriteDeadline(time.Now().Add(patience))
-		// If the other side has gone, the next step that it owes will tell.
+		p.conn.SetWriteDeadline(time.Now().Add(byteTimeout))
+		// If the other side has closed the connection, its next step reports that.
 		p.conn.Write(p.expand(st))
 	case wait:
 		p.wait(st.wait)
@@ -83,7 +84,7 @@ func (p *player) act(st step) (last bool) {
 	case closeConn:
 		closeWrite(p.conn)
 		if p.client {
-			return false // the server may have more to say
+			return false // the server may send more
 		}
 		p.ignore()
 	case stall:
@@ -92,14 +93,14 @@ func (p *player) act(st step) (last bool) {
 	return st.last()
 }
 
-// expect waits for a step of the other side. It returns what came instead, or "".
+// expect waits for a step of the other side. It returns a description of anything else, or "".
 func (p *player) expect(st step) string {
 	switch {
 	case st.action == say && st.vars && p.learn != nil:
 		p.await()
 		line, err := p.r.ReadBytes('\n')
 		if err != nil {
-			return p.gone(line, err)
+			return p.describeEnd(line, err)
 		}
 		if !p.learn(st, line) {
 			return p.display(line)
@@ -117,20 +118,20 @@ func (p *player) expect(st step) string {
 		if b, err := p.r.ReadByte(); err == nil {
 			return p.display([]byte{b})
 		} else if errors.Is(err, os.ErrDeadlineExceeded) {
-			return p.gone(nil, err)
+			return p.describeEnd(nil, err)
 		}
 	}
 	return ""
 }
 
-// expectBytes reads the bytes of a step, in which numbers that the client chooses may be any.
+// expectBytes reads the bytes of a step. Numbers that the client chooses match any value.
 func (p *player) expectBytes(st step) string {
 	want := p.expand(st)
 	for i := range want {
 		p.await()
 		b, err := p.r.ReadByte()
 		if err != nil {
-			return p.gone(want[:i], err)
+			return p.describeEnd(want[:i], err)
 		}
 		if st.client && st.chosen(i) {
 			want[i] = b
@@ -148,7 +149,7 @@ func (p *player) expectBytes(st step) string {
 	return ""
 }
 
-// upcoming reports whether want is what the other side sends next. It waits for no more than that.
+// upcoming reports whether the other side sends want next. It does not wait for more.
 func (p *player) upcoming(want []byte) bool {
 	for i := range want {
 		p.await()
@@ -160,8 +161,8 @@ func (p *player) upcoming(want []byte) bool {
 	return true
 }
 
-// display completes bytes that were not expected with the rest of their line, as far as it has
-// come, and writes them as a step.
+// display reads the rest of the line of unexpected bytes, as far as it has arrived, and formats it
+// as a step.
 func (p *player) display(got []byte) string {
 	for !bytes.HasSuffix(got, []byte("\n")) && p.r.Buffered() > 0 {
 		b, _ := p.r.ReadByte()
@@ -170,8 +171,9 @@ func (p *player) display(got []byte) string {
 	return step{client: !p.client, data: got}.String()
 }
 
-// gone describes what came before the other side closed the connection or fell silent.
-func (p *player) gone(got []byte, err error) string {
+// describeEnd describes the bytes received before the other side closed the connection or stopped
+// sending.
+func (p *player) describeEnd(got []byte, err error) string {
 	what := "closed the connection"
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		what = "sent nothing more"
@@ -182,9 +184,9 @@ func (p *player) gone(got []byte, err error) string {
 	return "(" + what + ")"
 }
 
-// ignore reads what the other side sends until it closes the connection or the test ends.
+// ignore discards input until the other side closes the connection or the test ends.
 func (p *player) ignore() {
-	p.rest()
+	p.finish()
 	buf := make([]byte, 4096)
 	for {
 		if _, err := p.conn.Read(buf); err != nil {
@@ -193,41 +195,41 @@ func (p *player) ignore() {
 	}
 }
 
-// await gives the other side time for the next byte.
+// await sets the deadline for the next byte.
 func (p *player) await() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.ending && p.r.Buffered() == 0 {
-		p.conn.SetReadDeadline(time.Now().Add(patience))
+	if !p.ended && p.r.Buffered() == 0 {
+		p.conn.SetReadDeadline(time.Now().Add(byteTimeout))
 	}
 }
 
-// rest says that all is said, and that from here on the end of the test ends the connection.
-func (p *player) rest() {
+// finish marks the script as finished: from now on, the end of the test closes the connection.
+func (p *player) finish() {
 	p.done()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tail = true
-	if p.ending {
-		p.conn.SetReadDeadline(time.Now().Add(moment))
+	p.finished = true
+	if p.ended {
+		p.conn.SetReadDeadline(time.Now().Add(extraTimeout))
 	} else {
 		p.conn.SetReadDeadline(time.Time{})
 	}
 }
 
-// end tells the player that the test is over.
+// end reports the end of the test to the player.
 func (p *player) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ending = true
-	if p.tail {
-		p.conn.SetReadDeadline(time.Now().Add(moment))
+	p.ended = true
+	if p.finished {
+		p.conn.SetReadDeadline(time.Now().Add(extraTimeout))
 	} else {
-		p.conn.SetReadDeadline(time.Now().Add(grace))
+		p.conn.SetReadDeadline(time.Now().Add(missingTimeout))
 	}
 }
 
-// abort closes the connection in a way that the other side notices at once.
+// abort resets the connection.
 func (p *player) abort() {
 	if tcp, ok := p.conn.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
@@ -253,7 +255,7 @@ func (p *player) expand(st step) []byte {
 	})
 }
 
-// diff shows a deviation below the steps before it.
+// diff formats a deviation and the steps before it.
 func (p *player) diff(d *deviation) string {
 	var b strings.Builder
 	steps := p.script.steps

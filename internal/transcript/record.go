@@ -12,38 +12,37 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// A Piece is what one side sent until the other spoke.
+// A Piece is the bytes that one side sent until the other side sent something.
 type Piece struct {
 	Client bool
 	Data   []byte
 }
 
-// String returns the piece as steps in hexadecimal, of 32 bytes each.
+// String returns the piece as hexadecimal steps of 32 bytes each.
 func (p Piece) String() string {
 	side := "S<"
 	if p.Client {
 		side = "C<"
 	}
 	var b strings.Builder
-	for rest := p.Data; len(rest) > 0; {
+	for finish := p.Data; len(finish) > 0; {
 		b.WriteString(side)
 		for range 4 {
-			n := min(8, len(rest))
+			n := min(8, len(finish))
 			if n > 0 {
-				fmt.Fprintf(&b, " %x", rest[:n])
+				fmt.Fprintf(&b, " %x", finish[:n])
 			}
-			rest = rest[n:]
+			finish = finish[n:]
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-// Replay lets run, which is given an address, talk to a server that plays the transcript at path. If
-// the environment has URLGET_WRITE, the transcript is first captured anew: start starts the servers,
-// and run talks to them. Its first connection leads to the first of them, and so on; the last has all
-// others. Script writes the pieces of a connection as steps. The comment at the beginning of the file
-// stays.
+// Replay plays the transcript at path as a server and passes its address to run. If URLGET_WRITE is
+// set, Replay first records the transcript: start starts the servers, and run talks to them. Its
+// first connection leads to the first server, and so on; further connections lead to the last.
+// Script formats the pieces of a connection as steps. The comment at the start of the file is kept.
 func Replay(t testing.TB, path string, start func() (addrs []string), run func(addr string), script func([]Piece) string) {
 	t.Helper()
 	capture(t, path, start, run, script)
@@ -73,9 +72,9 @@ func capture(t testing.TB, path string, start func() (addrs []string), run func(
 	}
 }
 
-// Record returns an address whose first connection leads to the first of the servers at addrs, and so
-// on; the last server has all further ones. Conns waits until all connections have ended, and returns
-// their pieces.
+// Record returns an address that relays its first connection to the first server in addrs, and so
+// on. Further connections lead to the last server. Conns waits until all connections have ended and
+// returns their pieces.
 func Record(t testing.TB, addrs ...string) (relay string, conns func() [][]Piece) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -117,7 +116,7 @@ type recording struct {
 	pieces []Piece
 }
 
-// pass sends on what one side says, and closes both connections when it has ended.
+// pass relays one direction and closes both connections at its end.
 func (r *recording) pass(to, from net.Conn, client bool) {
 	defer to.Close()
 	defer from.Close()

@@ -12,8 +12,8 @@ import (
 )
 
 // Server plays the server's side of a conversation on a loopback address, which it returns as
-// host:port. The test fails, with a diff, if the client deviates, makes a connection too many, or
-// has not made all of them and sent everything when the test ends. Tests should close their client
+// host:port. If the client deviates or makes too many connections, the test fails with a diff. It
+// also fails if steps of the client are missing when the test ends. Tests should close their client
 // before that.
 func Server(t testing.TB, conv *Conversation) (addr string) {
 	t.Helper()
@@ -22,8 +22,18 @@ func Server(t testing.TB, conv *Conversation) (addr string) {
 	return s.start()
 }
 
-// Lenient is Server for a client whose connections fail: it does not complain about what the client
-// does, says or leaves out. Stop ends the conversation wherever it is.
+// Play is Server for a conversation in a string.
+func Play(t testing.TB, script string) (addr string) {
+	t.Helper()
+	conv, err := Parse(t.Name(), []byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Server(t, conv)
+}
+
+// Lenient is Server for a client whose connections fail. It reports no errors. Stop ends the
+// conversation.
 func Lenient(t testing.TB, conv *Conversation) (addr string, stop func()) {
 	t.Helper()
 	s := newServer(t, conv)
@@ -36,7 +46,7 @@ func newServer(t testing.TB, conv *Conversation) *server {
 		awaited: map[*net.TCPListener]int{}}
 }
 
-// start begins to play and returns the address.
+// start starts the server and returns its address.
 func (s *server) start() (addr string) {
 	s.t.Helper()
 	conv := s.conv
@@ -61,14 +71,14 @@ type server struct {
 	t       testing.TB
 	conv    *Conversation
 	lenient bool
-	ports   map[string]string        // by script; "" is the server's
-	played  map[string]chan struct{} // closed when the script has been played
+	ports   map[string]string        // maps scripts to ports; "" is the server's
+	played  map[string]chan struct{} // by script, closed when it has been played
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex
-	awaited map[*net.TCPListener]int // how many connections are still to come
+	awaited map[*net.TCPListener]int // expected number of further connections
 	players []*player
-	ending  bool
+	ended   bool
 }
 
 func (s *server) listen() *net.TCPListener {
@@ -80,7 +90,7 @@ func (s *server) listen() *net.TCPListener {
 	return l.(*net.TCPListener)
 }
 
-// accept plays the scripts on the connections that come to l, and complains about any more.
+// accept plays the scripts on the connections to l, and reports further connections.
 func (s *server) accept(l *net.TCPListener, scripts []*script) {
 	defer l.Close()
 	for i := 0; ; i++ {
@@ -102,27 +112,28 @@ func (s *server) accept(l *net.TCPListener, scripts []*script) {
 	}
 }
 
-// expectConns notes how many connections are still to come to l.
+// expectConns sets the number of further connections to l.
 func (s *server) expectConns(l *net.TCPListener, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.awaited[l] = n
-	if s.ending {
+	if s.ended {
 		s.endAccept(l, n)
 	}
 }
 
-// errorf complains about the client.
+// errorf reports an error of the client.
 func (s *server) errorf(format string, args ...any) {
 	if !s.lenient {
 		s.t.Errorf(format, args...)
 	}
 }
 
-// endAccept ends the wait for connections: soon if some are awaited, for they may be under way.
+// endAccept stops waiting for connections. It waits a short time for expected ones, which may be on
+// their way.
 func (s *server) endAccept(l *net.TCPListener, n int) {
 	if n > 0 && !s.lenient {
-		l.SetDeadline(time.Now().Add(grace))
+		l.SetDeadline(time.Now().Add(missingTimeout))
 	} else {
 		l.SetDeadline(time.Now())
 	}
@@ -135,7 +146,7 @@ func (s *server) serve(conn net.Conn, sc *script) {
 		vars: s.variable, wait: s.await, done: done}
 	s.mu.Lock()
 	s.players = append(s.players, p)
-	if s.ending {
+	if s.ended {
 		s.end(p)
 	}
 	s.mu.Unlock()
@@ -149,7 +160,7 @@ func (s *server) await(name string) { <-s.played[name] }
 
 func (s *server) variable(name, script string) string { return render(name, s.ports[script]) }
 
-// render returns the value of a variable that stands for a port or for the loopback host.
+// render returns the value of a variable for a port or for the loopback host.
 func render(name, port string) string {
 	switch name {
 	case "HOST":
@@ -163,10 +174,10 @@ func render(name, port string) string {
 	return port
 }
 
-// close ends the conversation and waits until its goroutines are gone.
+// close ends the conversation and waits for its goroutines.
 func (s *server) close() {
 	s.mu.Lock()
-	s.ending = true
+	s.ended = true
 	for l, n := range s.awaited {
 		s.endAccept(l, n)
 	}
@@ -177,7 +188,7 @@ func (s *server) close() {
 	s.wg.Wait()
 }
 
-// end tells a player that the test is over.
+// end reports the end of the test to a player.
 func (s *server) end(p *player) {
 	if s.lenient {
 		p.conn.Close()

@@ -1,5 +1,5 @@
-// Package warccheck reads WARC files as strictly as ISO 28500 allows, for tests of those who write
-// them. It shares no code with package warc, so that the two do not make the same mistake.
+// Package warccheck reads WARC files as strictly as ISO 28500 allows, for tests of WARC writers. It
+// shares no code with package warc, so that both cannot have the same bug.
 package warccheck
 
 import (
@@ -19,14 +19,14 @@ import (
 	"time"
 )
 
-// A Record is one record of a file.
+// A Record is a WARC record.
 type Record struct {
 	Type   string
 	Fields map[string][]string // by names in lower case
 	Block  []byte
 }
 
-// Field returns the only value of a field, "" if there is none.
+// Field returns the first value of a field, or "".
 func (r *Record) Field(name string) string {
 	if v := r.Fields[strings.ToLower(name)]; len(v) > 0 {
 		return v[0]
@@ -39,7 +39,8 @@ var (
 	name = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 )
 
-// Read returns the records of a file, or what is wrong with the first bad one.
+// Read returns the records of a file. If one is invalid, it returns the records before it and an
+// error.
 func Read(file []byte) ([]*Record, error) {
 	if !bytes.HasPrefix(file, []byte{0x1f, 0x8b}) {
 		var list []*Record
@@ -77,7 +78,7 @@ func Read(file []byte) ([]*Record, error) {
 	return list, relations(list)
 }
 
-// record reads one record and returns how long it is.
+// record reads one record and returns its length.
 func record(text []byte) (*Record, int, error) {
 	head, _, ok := bytes.Cut(text, []byte("\r\n\r\n"))
 	if !ok {
@@ -102,13 +103,13 @@ func record(text []byte) (*Record, int, error) {
 	}
 	r.Block = text[begin : begin+length]
 	if end := text[begin+length : begin+length+4]; string(end) != "\r\n\r\n" {
-		return nil, 0, fmt.Errorf("behind its block stands %q", end)
+		return nil, 0, fmt.Errorf("its block is followed by %q", end)
 	}
 	r.Type = r.Field("WARC-Type")
 	return r, begin + length + 4, r.check()
 }
 
-// check looks at the fields of one record (ISO 28500, clauses 5 and 6).
+// check checks the fields of one record (ISO 28500, clauses 5 and 6).
 func (r *Record) check() error {
 	for n, values := range r.Fields {
 		if len(values) > 1 && n != "warc-concurrent-to" && n != "warc-protocol" {
@@ -170,11 +171,11 @@ func (r *Record) checkHTTP() error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 == 1 {
-		return fmt.Errorf("it is an interim answer")
+		return fmt.Errorf("it is an interim response")
 	}
 	payload, err := io.ReadAll(resp.Body)
 	if err == io.ErrUnexpectedEOF && len(payload) == 0 {
-		return nil // the answer to HEAD
+		return nil // a response to HEAD
 	}
 	if err != nil {
 		return err
@@ -194,12 +195,12 @@ func same(digest string, content []byte) error {
 	return nil
 }
 
-// relations checks that what records refer to in the same file is there.
+// relations checks that the records that others refer to exist in the file.
 func relations(list []*Record) error {
 	ids := make(map[string]*Record)
 	for _, r := range list {
 		if ids[r.Field("WARC-Record-ID")] != nil {
-			return fmt.Errorf("two records are called %s", r.Field("WARC-Record-ID"))
+			return fmt.Errorf("two records have the ID %s", r.Field("WARC-Record-ID"))
 		}
 		ids[r.Field("WARC-Record-ID")] = r
 	}
@@ -209,7 +210,7 @@ func relations(list []*Record) error {
 		}
 		for _, id := range r.Fields["warc-concurrent-to"] {
 			if ids[id] == nil {
-				return fmt.Errorf("record %d belongs to %s, which is not there", i+1, id)
+				return fmt.Errorf("record %d belongs to %s, which does not exist", i+1, id)
 			}
 		}
 		if id := r.Field("WARC-Refers-To"); id != "" {
