@@ -1,5 +1,5 @@
-// Package mailbox finds messages in mail that was already received: mbox files (RFC 4155) and
-// Maildir folders. It only reads them. What it learns on the way goes into an index elsewhere.
+// Package mailbox finds messages in local mailboxes: mbox files (RFC 4155) and Maildir folders. It
+// never writes to them; its index is a separate file.
 package mailbox
 
 import (
@@ -16,18 +16,17 @@ import (
 	"github.com/urlget/urlget/fetch/message"
 )
 
-// ErrNotFound is the error of Find for what is in none of the mailboxes.
+// ErrNotFound is returned by Find and FindPart if the message is in none of the mailboxes.
 var ErrNotFound = errors.New("no such message")
 
 // Boxes is a set of mailboxes.
 type Boxes struct {
 	Paths []string // mbox files and Maildir folders
-	// Cache is the folder for the index; "" means to do without one.
+	// Cache is the directory for the index; "" means no index.
 	Cache string
 }
 
-// Default returns the mailboxes that the user has anyway: $MAIL and ~/Maildir, those of them that
-// exist.
+// Default returns the user's default mailboxes: $MAIL and ~/Maildir, if they exist.
 func Default() []string {
 	var paths []string
 	candidates := []string{os.Getenv("MAIL")}
@@ -42,8 +41,8 @@ func Default() []string {
 	return paths
 }
 
-// DefaultCache returns the folder for the index: "urlget" in the user's cache directory, or "" if
-// there is none.
+// DefaultCache returns the default directory for the index: "urlget" in the user's cache directory,
+// or "" if the user has none.
 func DefaultCache() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -52,19 +51,18 @@ func DefaultCache() string {
 	return filepath.Join(dir, "urlget")
 }
 
-// A Message is where a message is.
+// A Message is the position of a message in a file.
 type Message struct {
 	Path   string // of the file
 	Offset int64
 	Size   int64
-	// Head is the header and perhaps more, at most message.MaxHeader bytes; nil in what Find
-	// returns.
+	// Head is the header, of at most message.MaxHeader bytes. It is nil in a Message from Find.
 	Head []byte
 
 	contentIDs []string // of its parts, without angle brackets
 }
 
-// Open returns the text of the message, byte by byte as it is stored.
+// Open returns the stored bytes of the message.
 func (m *Message) Open() (io.ReadCloser, error) {
 	f, err := os.Open(m.Path)
 	if err != nil {
@@ -81,7 +79,7 @@ func (m *Message) id() string {
 	return trimID(message.ParseHeader(m.Head).Get("Message-Id"))
 }
 
-// trimID reads an identifier in angle brackets.
+// trimID returns an identifier without its angle brackets.
 func trimID(field string) string {
 	if i := strings.IndexByte(field, '<'); i >= 0 {
 		field = field[i+1:]
@@ -90,8 +88,8 @@ func trimID(field string) string {
 	return strings.TrimSpace(id)
 }
 
-// All yields the messages of all mailboxes. A mailbox that cannot be read yields an error, and the
-// next one follows.
+// All yields the messages of all mailboxes. For a mailbox that cannot be read, it yields an error and
+// continues with the next one.
 func (b *Boxes) All(ctx context.Context) iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		for _, path := range b.Paths {
@@ -110,16 +108,16 @@ func (b *Boxes) All(ctx context.Context) iter.Seq2[*Message, error] {
 	}
 }
 
-// A unit is what is scanned as a whole: an mbox file, or one of the folders "cur" and "new" of a
-// Maildir.
+// A unit is scanned and indexed as a whole. It is an mbox file, or one of the folders "cur" and "new"
+// of a Maildir.
 type unit struct {
 	path string
 	dir  bool
 	info fs.FileInfo
 }
 
-// unitsOf returns the units of a mailbox. The folders within a Maildir, which begin with a dot,
-// belong to it.
+// unitsOf returns the units of a mailbox, including those of the subfolders of a Maildir, whose names
+// begin with a dot.
 func unitsOf(path string) ([]unit, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -151,7 +149,7 @@ func unitsOf(path string) ([]unit, error) {
 		}
 	}
 	if len(units) == 0 {
-		return nil, &fs.PathError{Op: "open mailbox", Path: path, Err: errors.New("not a Maildir: no cur and no new")}
+		return nil, &fs.PathError{Op: "open mailbox", Path: path, Err: errors.New("not a Maildir: cur and new are missing")}
 	}
 	return units, nil
 }
@@ -179,12 +177,12 @@ func (u unit) messages(ctx context.Context) iter.Seq2[*Message, error] {
 	}
 }
 
-// Find returns the message with a message identifier, given without angle brackets.
+// Find returns the message with the Message-ID id, without angle brackets.
 func (b *Boxes) Find(ctx context.Context, id string) (*Message, error) {
 	return b.find(ctx, keyOf(messageKey, id), func(m *Message) bool { return m.id() == id })
 }
 
-// FindPart returns the message that holds a part with a Content-ID.
+// FindPart returns the message that has a part with the Content-ID, without angle brackets.
 func (b *Boxes) FindPart(ctx context.Context, contentID string) (*Message, error) {
 	return b.find(ctx, keyOf(contentKey, contentID), func(m *Message) bool {
 		for _, id := range m.contentIDs {
@@ -196,7 +194,7 @@ func (b *Boxes) FindPart(ctx context.Context, contentID string) (*Message, error
 	})
 }
 
-// find looks into the index, and scans what it does not know.
+// find searches the index, and scans the units that it does not know.
 func (b *Boxes) find(ctx context.Context, key []byte, match func(*Message) bool) (*Message, error) {
 	index := openIndex(b.Cache)
 	defer index.close()
@@ -223,12 +221,12 @@ func (b *Boxes) find(ctx context.Context, key []byte, match func(*Message) bool)
 	return nil, ErrNotFound
 }
 
-// find returns nil if the message is not in this unit.
+// find returns the message, or nil if it is not in the unit.
 func (u unit) find(ctx context.Context, index *index, key []byte, match func(*Message) bool) (*Message, error) {
 	if m, known := index.lookup(u, key); known && m == nil {
 		return nil, nil
 	} else if known {
-		// A mailbox that changed within the precision of its time shows here.
+		// Check the message, because a unit may have changed without a new time.
 		if again, err := m.rescan(ctx); err == nil && match(again) {
 			return m, nil
 		}
