@@ -10,29 +10,31 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// A Description is a Metalink document about a file that is named elsewhere (RFC 6249, section 4.1).
+// A Description is a Metalink document about a file, named by a header field (RFC 6249, section 4.1).
 type Description struct {
 	URL  uri.URI
-	Name string // of the file within the document; "" if the server does not say
+	Name string // of the file within the document; "" if unknown
 }
 
-// Describe adds what a document says of f: the hashes of pieces, sources, and a size and a checksum
-// where f has none, or a weaker one. What f says itself is from who named the document, and counts: a
-// document about something else, by size or by hash, is an error, and changes nothing. Name is that
-// of f in the document; "" finds it by the name of one of f's sources if there are several.
+// Describe adds the information about f from a document: hashes of pieces, sources, and a size and a
+// checksum if f has none or a weaker one. Fields that f already has are trusted more. If the size or
+// the hash differs, Describe returns an error and does not change f.
+//
+// Name is the name of f in the document. If it is "" and there are several files, f is found by the
+// name of one of its sources.
 func (f *File) Describe(files []File, name string) error {
 	d, err := f.among(files, name)
 	if err != nil {
 		return err
 	}
 	if f.Size >= 0 && d.Size >= 0 && f.Size != d.Size {
-		return fmt.Errorf("it is about a file of %d bytes, not %d", d.Size, f.Size)
+		return fmt.Errorf("it describes a file of %d bytes, not %d", d.Size, f.Size)
 	}
 	ours, ourSum, _ := strings.Cut(f.Checksum, ":")
 	theirs, theirSum, _ := strings.Cut(d.Checksum, ":")
 	switch better := rankShort(theirs) < rankShort(ours); {
 	case ours == theirs && !strings.EqualFold(ourSum, theirSum):
-		return errors.New("it is about a file with another " + ours)
+		return errors.New("it describes a file with another " + ours)
 	case better:
 		f.Checksum = d.Checksum
 	}
@@ -50,7 +52,7 @@ func (f *File) Describe(files []File, name string) error {
 	return f.complete()
 }
 
-// among returns the description of f.
+// among returns the element of files that describes f.
 func (f *File) among(files []File, name string) (*File, error) {
 	if name == "" && len(files) == 1 {
 		return &files[0], nil
@@ -63,10 +65,10 @@ func (f *File) among(files []File, name string) (*File, error) {
 			return &files[i], nil
 		}
 	}
-	return nil, fmt.Errorf("none of the %d files that it describes is this one", len(files))
+	return nil, fmt.Errorf("none of its %d files matches", len(files))
 }
 
-// rankShort is rank for the names that are used in File.Checksum; what is unknown is last.
+// rankShort is rank for the names in File.Checksum. An unknown name ranks last.
 func rankShort(short string) int {
 	for i, h := range hashes {
 		if h.short == short {

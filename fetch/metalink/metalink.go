@@ -1,5 +1,5 @@
-// Package metalink reads what says where else a file is and what is in it: Metalink documents (RFC
-// 5854), and the header fields with which HTTP servers say the same (RFC 6249).
+// Package metalink reads the mirrors and hashes of files, from Metalink documents (RFC 5854) and from
+// HTTP header fields (RFC 6249).
 package metalink
 
 import (
@@ -21,12 +21,12 @@ import (
 	"github.com/urlget/urlget/fetch/uri"
 )
 
-// MediaType is the media type of Metalink documents (RFC 5854, section 8.2).
+// MediaType is the content type of Metalink documents (RFC 5854, section 8.2).
 const MediaType = "application/metalink4+xml"
 
 const namespace = "urn:ietf:params:xml:ns:metalink"
 
-// What is read at most of a document. More is an error.
+// Limits of a document. Exceeding them is an error.
 const (
 	maxSize         = 64 << 20 // bytes
 	maxFiles        = 10_000
@@ -37,24 +37,24 @@ const (
 	maxDepth        = 32
 )
 
-// A File is one file and where it can be had.
+// A File is a file with its sources.
 type File struct {
-	// Name is the path that the file should get: relative, with slashes, without "." and ".."; ""
-	// from header fields.
+	// Name is the suggested path of the file: relative, with slashes, without "." and "..". It is ""
+	// if the file is from header fields.
 	Name string
 	Size int64 // in bytes; -1 if unknown
-	// Checksum is the best one that is given of the whole file, such as "sha256:" followed by
-	// hexadecimal digits; "" if there is none of a known kind.
+	// Checksum is the strongest known hash of the whole file, such as "sha256:" followed by
+	// hexadecimal digits, or "".
 	Checksum string
-	Pieces   *Pieces  // nil if no hashes of pieces of a known kind are given
-	Sources  []Source // of schemes of any kind, those that are preferred first
-	// Descriptions are documents that tell more of the file, from header fields (see Describe).
+	Pieces   *Pieces  // nil if no known hashes of pieces exist
+	Sources  []Source // of any scheme, preferred ones first
+	// Descriptions are documents with more information, from header fields (see Describe).
 	Descriptions []Description
 }
 
 // Pieces are the hashes of the pieces of a file.
 type Pieces struct {
-	Length int64    // of each piece but the last one, in bytes
+	Length int64    // of each piece except the last one, in bytes
 	Sums   [][]byte // in the order of the pieces
 	New    func() hash.Hash
 }
@@ -66,11 +66,11 @@ type Source struct {
 	Location string // a country, in two letters of ISO 3166-1; "" if unknown
 }
 
-// lowest is the priority of what has none (RFC 5854, section 4.2.16.1).
+// lowest is the default priority (RFC 5854, section 4.2.16.1).
 const lowest = 999_999
 
-// hashes are the known hash functions by their names in IANA's registry, the better ones first. MD5
-// finds mistakes, not lies.
+// hashes lists the known hash functions by their names in the IANA registry, strongest first. MD5
+// detects only accidental changes.
 var hashes = []struct {
 	name, short string
 	new         func() hash.Hash
@@ -88,13 +88,12 @@ func rank(name string) int {
 	return -1
 }
 
-// Parse reads a Metalink document. URLs that cannot be understood and elements of other kinds are
-// left out; a document that breaks the rules for names, sizes and hashes is an error, and so is one
-// that is far larger than any that makes sense.
+// Parse reads a Metalink document. It skips malformed URLs and unknown elements. A document with an
+// invalid name, size or hash is an error, and so is one that exceeds the limits.
 func Parse(r io.Reader) ([]File, error) {
 	limited := &io.LimitedReader{R: r, N: maxSize}
 	p := parser{decoder: xml.NewDecoder(limited)}
-	p.decoder.CharsetReader = nil // UTF-8 alone
+	p.decoder.CharsetReader = nil // only UTF-8
 	files, err := p.document()
 	if err != nil {
 		if limited.N <= 0 {
@@ -107,8 +106,8 @@ func Parse(r io.Reader) ([]File, error) {
 
 var (
 	errTooLarge = errors.New("the document is too large")
-	errNone     = errors.New("it describes no file")
-	errNot      = errors.New("it is no Metalink document of version 4")
+	errNone     = errors.New("it does not describe a file")
+	errNot      = errors.New("it is not a Metalink document of version 4")
 )
 
 type parser struct {
@@ -116,7 +115,7 @@ type parser struct {
 	depth   int
 }
 
-// next returns the next element within the one that is open, or nil at its end.
+// next returns the next child of the open element, or nil at its end.
 func (p *parser) next() (*xml.StartElement, error) {
 	for {
 		token, err := p.decoder.Token()
@@ -129,7 +128,7 @@ func (p *parser) next() (*xml.StartElement, error) {
 		switch t := token.(type) {
 		case xml.StartElement:
 			if p.depth++; p.depth > maxDepth {
-				return nil, errors.New("its elements are nested too deep")
+				return nil, errors.New("its elements are nested too deeply")
 			}
 			return &t, nil
 		case xml.EndElement:
@@ -139,20 +138,29 @@ func (p *parser) next() (*xml.StartElement, error) {
 	}
 }
 
-// skip passes the rest of the open element.
-func (p *parser) skip() error {
+// children calls do with each child of the open element. Do must read the child to its end. Elements
+// of other namespaces get an empty name.
+func (p *parser) children(do func(*xml.StartElement) error) error {
 	for {
 		e, err := p.next()
 		if e == nil || err != nil {
 			return err
 		}
-		if err := p.skip(); err != nil {
+		if e.Name.Space != namespace {
+			e.Name.Local = ""
+		}
+		if err := do(e); err != nil {
 			return err
 		}
 	}
 }
 
-// text returns the text of the open element, and passes it.
+// skip reads the open element to its end.
+func (p *parser) skip() error {
+	return p.children(func(*xml.StartElement) error { return p.skip() })
+}
+
+// text reads the open element to its end and returns its text.
 func (p *parser) text() (string, error) {
 	var b strings.Builder
 	for {
@@ -199,43 +207,38 @@ func (p *parser) document() ([]File, error) {
 	}
 	var files []File
 	names := map[string]bool{}
-	for {
-		e, err := p.next()
-		if err != nil {
-			return nil, err
-		}
-		if e == nil {
-			break
-		}
-		if e.Name.Space != namespace || e.Name.Local != "file" {
-			if err := p.skip(); err != nil {
-				return nil, err
-			}
-			continue
+	err = p.children(func(e *xml.StartElement) error {
+		if e.Name.Local != "file" {
+			return p.skip()
 		}
 		f, err := p.file(attribute(e, "name"))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if names[f.Name] {
-			return nil, fmt.Errorf("two files are named %q", f.Name)
+			return fmt.Errorf("two files are named %q", f.Name)
 		}
 		if names[f.Name] = true; len(files) == maxFiles {
-			return nil, errTooLarge
+			return errTooLarge
 		}
 		files = append(files, *f)
+		return nil
+	})
+	if err == nil && len(files) == 0 {
+		err = errNone
 	}
-	if len(files) == 0 {
-		return nil, errNone
+	if err != nil {
+		return nil, err
 	}
 	return files, nil
 }
 
-// checkName returns an error for names that RFC 5854, section 4.1.2.1, forbids, and for some more.
+// checkName returns an error for names that RFC 5854, section 4.1.2.1, forbids. It is stricter: a
+// name must be clean and must not contain backslashes or control characters.
 func checkName(name string) error {
 	if name == "" || name != path.Clean(name) || path.IsAbs(name) || name == "." || name == ".." || strings.HasPrefix(name, "../") ||
 		strings.ContainsAny(name, "\\\x00\r\n") {
-		return fmt.Errorf("%q is no name for a file", name)
+		return fmt.Errorf("%q is not a valid file name", name)
 	}
 	return nil
 }
@@ -246,68 +249,59 @@ func (p *parser) file(name string) (*File, error) {
 	}
 	f := &File{Name: name, Size: -1}
 	best, bestPieces := len(hashes), len(hashes)
-	for {
-		e, err := p.next()
-		if e == nil || err != nil {
-			if err == nil {
-				err = f.complete()
-			}
-			return f, err
-		}
-		if e.Name.Space != namespace {
-			e.Name.Local = ""
-		}
-		switch e.Name.Local {
-		case "size":
+	err := p.children(func(e *xml.StartElement) error {
+		n := rank(attribute(e, "type"))
+		switch name := e.Name.Local; name {
+		case "size", "hash", "url":
 			text, err := p.text()
 			if err != nil {
-				return nil, err
+				return err
 			}
-			if f.Size, err = strconv.ParseInt(text, 10, 64); err != nil || f.Size < 0 {
-				return nil, fmt.Errorf("%q is no size", text)
+			switch name {
+			case "size":
+				return f.setSize(text)
+			case "url":
+				return f.addSource(text, e)
 			}
-		case "hash":
-			text, err := p.text()
-			if err != nil {
-				return nil, err
-			}
-			if n := rank(attribute(e, "type")); n >= 0 && n < best {
-				if _, err := sum(text, n); err != nil {
-					return nil, err
-				}
+			if n >= 0 && n < best {
 				best, f.Checksum = n, hashes[n].short+":"+strings.ToLower(text)
+				_, err = sum(text, n)
 			}
+			return err
 		case "pieces":
-			n := rank(attribute(e, "type"))
-			if n < 0 || n >= bestPieces {
-				if err := p.skip(); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			if f.Pieces, err = p.pieces(attribute(e, "length"), n); err != nil {
-				return nil, err
-			}
-			bestPieces = n
-		case "url":
-			text, err := p.text()
-			if err != nil {
-				return nil, err
-			}
-			u, err := uri.Parse(text)
-			if err != nil {
-				continue
-			}
-			if len(f.Sources) == maxSources {
-				return nil, errTooLarge
-			}
-			f.Sources = append(f.Sources, Source{u, priority(attribute(e, "priority")), strings.ToLower(attribute(e, "location"))})
-		default:
-			if err := p.skip(); err != nil {
-				return nil, err
+			if n >= 0 && n < bestPieces {
+				bestPieces = n
+				var err error
+				f.Pieces, err = p.pieces(attribute(e, "length"), n)
+				return err
 			}
 		}
+		return p.skip()
+	})
+	if err == nil {
+		err = f.complete()
 	}
+	return f, err
+}
+
+func (f *File) setSize(text string) (err error) {
+	if f.Size, err = strconv.ParseInt(text, 10, 64); err != nil || f.Size < 0 {
+		return fmt.Errorf("%q is not a size", text)
+	}
+	return nil
+}
+
+// addSource adds a source, unless its URL is malformed.
+func (f *File) addSource(text string, e *xml.StartElement) error {
+	u, err := uri.Parse(text)
+	if err != nil {
+		return nil
+	}
+	if len(f.Sources) == maxSources {
+		return errTooLarge
+	}
+	f.Sources = append(f.Sources, Source{u, priority(attribute(e, "priority")), strings.ToLower(attribute(e, "location"))})
+	return nil
 }
 
 func priority(text string) int {
@@ -320,7 +314,7 @@ func priority(text string) int {
 func sum(text string, n int) ([]byte, error) {
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != hashes[n].new().Size() {
-		return nil, fmt.Errorf("%.100q is no hash of type %s", text, hashes[n].name)
+		return nil, fmt.Errorf("%.100q is not a hash of type %s", text, hashes[n].name)
 	}
 	return b, nil
 }
@@ -329,32 +323,27 @@ func (p *parser) pieces(length string, n int) (*Pieces, error) {
 	all := &Pieces{New: hashes[n].new}
 	var err error
 	if all.Length, err = strconv.ParseInt(length, 10, 64); err != nil || all.Length <= 0 {
-		return nil, fmt.Errorf("%q is no length of pieces", length)
+		return nil, fmt.Errorf("%q is not a piece length", length)
 	}
-	for {
-		e, err := p.next()
-		if e == nil || err != nil {
-			return all, err
-		}
+	err = p.children(func(e *xml.StartElement) error {
 		text, err := p.text()
-		if err != nil {
-			return nil, err
-		}
-		if e.Name.Space != namespace || e.Name.Local != "hash" {
-			continue
+		if err != nil || e.Name.Local != "hash" {
+			return err
 		}
 		b, err := sum(text, n)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(all.Sums) == maxPieces {
-			return nil, errTooLarge
+			return errTooLarge
 		}
 		all.Sums = append(all.Sums, b)
-	}
+		return nil
+	})
+	return all, err
 }
 
-// complete sorts the sources, and leaves out pieces of which it is not known which they are.
+// complete sorts the sources, and drops the pieces if the size of the file is unknown.
 func (f *File) complete() error {
 	slices.SortStableFunc(f.Sources, func(a, b Source) int { return a.Priority - b.Priority })
 	if p := f.Pieces; p != nil {
