@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// decoded converts r from a charset of mail to UTF-8. The names are those of IANA's registry, and
-// what browsers know beyond them.
+// decoded converts r from a charset to UTF-8. It accepts the names of the IANA registry and those of
+// the WHATWG Encoding Standard.
 func decoded(name string, r io.Reader) (io.Reader, error) {
 	name = strings.ToLower(name)
 	for _, name := range []string{name, "cs" + name} {
@@ -26,12 +26,12 @@ func decoded(name string, r io.Reader) (io.Reader, error) {
 			return enc.NewDecoder().Reader(r), nil
 		}
 	}
-	return nil, fmt.Errorf("the charset %q is not known", name)
+	return nil, fmt.Errorf("charset %q is unknown", name)
 }
 
-// charsets returns the charsets of IANA's registry, by their names in lower case, that browsers do
-// not know or take for relatives of Windows. The whole registry is a package of its own, whose
-// tables every program that links it would make at its start.
+// charsets returns the charsets of the IANA registry, by lower-case name, that htmlindex does not
+// know or maps to a Windows code page. Package ianaindex has the whole registry, but builds its
+// tables at the start of every program that links it.
 var charsets = sync.OnceValue(func() map[string]encoding.Encoding {
 	table := make(map[string]encoding.Encoding)
 	for _, c := range []struct {

@@ -24,7 +24,7 @@ func TestCharsetsAreThoseOfTheRegistry(t *testing.T) {
 	for _, name := range names {
 		enc, err := ianaindex.MIME.Encoding(name)
 		if name == "ansi_x3.110-1983" || name == "x-utf_8j" {
-			continue // seen in mail, but not what the registry has
+			continue // seen in mail, but not in the registry
 		}
 		if err != nil || enc == nil {
 			t.Errorf("%s is not in the registry: %v", name, err)
@@ -47,7 +47,7 @@ func TestCharsetsAreThoseOfTheRegistry(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"x-unknown", "", "utf-7"} {
-		if _, err := decoded(name, nil); err == nil || !strings.HasSuffix(err.Error(), "is not known") {
+		if _, err := decoded(name, nil); err == nil || !strings.HasSuffix(err.Error(), "is unknown") {
 			t.Errorf("%q: error %v", name, err)
 		}
 	}
