@@ -1,5 +1,5 @@
-// Package ni retrieves what names of the scheme ni mean (RFC 6920): by https from the authority in
-// the name, checked against the digest in it.
+// Package ni retrieves ni URLs (RFC 6920), which name content by its digest. It requests the
+// content over https from the authority in the URL and verifies the digest.
 package ni
 
 import (
@@ -22,19 +22,19 @@ import (
 // Load registers the driver.
 func Load(env driver.Env, reg *driver.Registry) {
 	reg.Register(driver.Scheme{Name: "ni", Ops: []driver.Op{driver.OpGet, driver.OpStat},
-		Summary: "content named by its digest, from the authority in the name", Driver: &opener{env}})
+		Summary: "content named by its digest, from the authority in the URL", Driver: &opener{env}})
 }
 
 type opener struct{ env driver.Env }
 
 // A name is a decoded URL.
 type name struct {
-	location    uri.URI // where the authority has the content
-	digest      []byte  // SHA-256, perhaps only its beginning
+	location    uri.URI // the https URL at the authority
+	digest      []byte  // SHA-256, possibly truncated
 	contentType string
 }
 
-// lengths are those of digests in bytes, by algorithm (RFC 6920, section 9.4).
+// lengths are the lengths of digests in bytes, by algorithm (RFC 6920, section 9.4).
 var lengths = map[string]int{"sha-256": 32, "sha-256-128": 16, "sha-256-120": 15, "sha-256-96": 12, "sha-256-64": 8, "sha-256-32": 4}
 
 // parse decodes "ni://AUTHORITY/ALGORITHM;DIGEST?PARAMETERS".
@@ -53,11 +53,11 @@ func parse(u uri.URI) (*name, error) {
 	case !ok:
 		return nil, malformed("%q is not an algorithm, a semicolon and a digest", path)
 	case !known:
-		return nil, malformed("digests by %q are not known, only those by sha-256", algorithm)
+		return nil, malformed("digest algorithm %q is not supported, only sha-256", algorithm)
 	case err != nil || len(digest) != length:
-		return nil, malformed("%q is no digest by %s", text, algorithm)
+		return nil, malformed("%q is not a digest by %s", text, algorithm)
 	case u.Host() == "":
-		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the name says what, and no authority that has it"),
+		return nil, &driver.Error{Code: driver.ErrNotRetrievable, Err: errors.New("the name has no authority to retrieve it from"),
 			Reason: driver.Reason{Kind: driver.ReasonNoDriver, Scheme: "ni"}, Hint: "a gateway could serve it"}
 	}
 	n := &name{digest: digest}
@@ -80,7 +80,7 @@ func isMediaType(s string) bool {
 	return err == nil && !strings.ContainsAny(s, "\r\n\x00")
 }
 
-// Open implements driver.Driver. A part cannot be checked, so it delivers all.
+// Open implements driver.Driver. It ignores ranges, because a part cannot be verified.
 func (d *opener) Open(ctx context.Context, req *driver.Request) (*driver.Response, error) {
 	n, err := parse(req.URL)
 	if err != nil {
@@ -112,16 +112,16 @@ func (d *opener) Explain(req *driver.Request) ([]string, error) {
 	return []string{"open " + n.location.Redacted(), fmt.Sprintf("check that the SHA-256 of the content begins with %x", n.digest)}, nil
 }
 
-// A body is content that is checked at its end.
+// A body verifies its content at the end.
 type body struct {
 	io.ReadCloser
 	sum  hash.Hash
 	want []byte
 }
 
-// errDigest is the error of content that is not what the name means. All but the end of it was
-// delivered by then.
-var errDigest = &driver.Error{Code: driver.ErrProtocol, Err: errors.New("the content does not have the digest that the name says")}
+// errDigest is returned at the end of content with a different digest. The content itself has been
+// returned by then.
+var errDigest = &driver.Error{Code: driver.ErrProtocol, Err: errors.New("digest mismatch")}
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
@@ -133,7 +133,4 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var (
-	_ driver.Driver    = (*opener)(nil)
-	_ driver.Explainer = (*opener)(nil)
-)
+var _ driver.Explainer = (*opener)(nil)
