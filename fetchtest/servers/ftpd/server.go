@@ -1,5 +1,5 @@
-// Package ftpd is an FTP server for tests. It serves a file system, with TLS if wanted, keeps a log
-// of its commands, and fails on request.
+// Package ftpd is an FTP server for tests. It serves a file system, optionally over TLS, logs
+// commands, and fails on request.
 package ftpd
 
 import (
@@ -16,66 +16,61 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// Options say what a server has and how it behaves. The zero value has no files and serves
-// everybody in clear.
+// Options configure a server. The zero value has no files, no TLS and accepts every login.
 type Options struct {
-	// Tree holds the files; nil means none.
+	// Tree holds the files. Nil means no files.
 	Tree fs.FS
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1. Data
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1. Data
 	// connections use the same host.
 	Listen string
-	// TLS is the configuration for AUTH TLS; nil if the server does not know it.
+	// TLS is the configuration for AUTH TLS. If nil, the server does not support TLS.
 	TLS *tls.Config
-	// Implicit begins TLS with the connection.
+	// Implicit starts TLS with the connection.
 	Implicit bool
-	// Users has the passwords by user name. Without it, every user gets in.
+	// Users maps users to passwords. Nil accepts every login.
 	Users map[string]string
-	// Account is what ACCT must say; "" if it is not asked for.
+	// Account is the account that ACCT must send. "" means that none is required.
 	Account string
-	// Unknown are commands that the server answers with 502.
+	// Unknown lists commands that get reply 502.
 	Unknown []string
-	// Replies are replies to commands in place of those that are right, with their line ends; the
-	// command "" is the greeting. "" means that the command is never answered. The commands then
-	// have no effect.
+	// Replies maps commands to replies, with line ends, that replace the server's own. The command
+	// "" means the greeting. A reply of "" sends nothing. These commands have no effect.
 	Replies map[string]string
-	// Elsewhere is the address that PASV names, as "192,0,2,1"; "" means where the server waits.
+	// Elsewhere is the address in PASV replies, as "192,0,2,1". "" means the server's own.
 	Elsewhere string
-	// OneByOne loses commands that arrive together with another.
+	// OneByOne drops commands that arrive together with another one.
 	OneByOne bool
-	// Sizes are what SIZE replies, by name in the tree, in place of the truth.
+	// Sizes maps names in the tree to false sizes for SIZE.
 	Sizes map[string]int64
-	// Announce puts the size of a file into the reply that begins its transfer, as most servers do:
-	// "150 Opening BINARY mode data connection for NAME (1234 bytes).".
+	// Announce adds the file size to the reply that starts a transfer, as most servers do: "150
+	// Opening BINARY mode data connection for NAME (1234 bytes).".
 	Announce bool
-	// Stray is what the server sends behind the reply that ends a transfer, with its line end.
+	// Stray is sent after the reply that ends a transfer. It includes its line end.
 	Stray string
 	// Reuse refuses data connections that do not resume the TLS session of the control connection.
 	Reuse bool
 }
 
-// A Server is a running server. Its content, for faults, is that of files and listings, which goes
-// over data connections.
+// A Server is a running FTP server. Faults apply to files and listings on data connections.
 type Server struct {
 	*servers.Server
 	opts   Options
 	logins atomic.Int64
 }
 
-// Start starts a server until the test ends.
+// Start starts a server and closes it when the test ends.
 func Start(t servers.TB, opts Options) *Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
+// New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
 	cfg := servers.Config{Scheme: "ftp", Listen: opts.Listen}
 	if opts.Implicit {
 		cfg.Scheme, cfg.TLS = "ftps", opts.TLS
 	}
-	if opts.Tree == nil {
-		opts.Tree = embed.FS{}
-	}
+	opts.Tree = cmp.Or[fs.FS](opts.Tree, embed.FS{})
 	base, err := servers.Listen(cfg)
 	if err != nil {
 		return nil, err
@@ -85,19 +80,19 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// host is where the server listens.
+// host returns the host that the server listens on.
 func (o *Options) host() string {
 	host, _, _ := net.SplitHostPort(o.Listen)
 	return cmp.Or(host, "127.0.0.1")
 }
 
-// Logins returns how many control connections have been logged in.
+// Logins returns the number of successful logins.
 func (s *Server) Logins() int { return int(s.logins.Load()) }
 
-// unknown reports whether the server is to not know a command.
+// unknown reports whether the options disable a command.
 func (s *Server) unknown(verb string) bool { return slices.Contains(s.opts.Unknown, verb) }
 
-// features is the reply to FEAT.
+// features returns the reply to FEAT.
 func (s *Server) features() string {
 	var b strings.Builder
 	b.WriteString("211-Features:\r\n")

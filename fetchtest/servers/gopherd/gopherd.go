@@ -1,9 +1,10 @@
-// Package gopherd is a Gopher server for tests. It serves a tree of files in clear or over TLS,
-// knows Gopher+ with attributes, views and forms, can have the manners of the original servers, and
-// fails on request.
+// Package gopherd is a Gopher server for tests. It serves a tree of files, optionally over TLS, and
+// supports Gopher+ with attributes, views and forms. It can imitate the original servers, and fails
+// on request.
 package gopherd
 
 import (
+	"cmp"
 	"crypto/tls"
 	"embed"
 	"fmt"
@@ -14,71 +15,70 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// Options say what a server has and how it behaves. Files and directories are named by a slash and
-// their name in the tree.
+// Options configure a server. The names of files and directories are a slash and their name in the
+// tree.
 type Options struct {
-	// Tree holds the files. The selector of each is its name; directories are menus. Files are
-	// binary, but for those that end with ".txt" if Text is set. Nil means none.
+	// Tree holds the files. The selector of a file is its name; directories are menus. Files are
+	// binary, except ".txt" files if Text is set. Nil means no files.
 	Tree fs.FS
 	Text bool
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
-	// Plus speaks Gopher+ to those who ask for it.
+	// Plus enables Gopher+.
 	Plus bool
-	// Manner is that of one of the original servers. They speak Gopher+ and have text, whatever
-	// Plus and Text say.
+	// Manner selects an original server to imitate. These support Gopher+ and text files regardless
+	// of Plus and Text.
 	Manner Manner
-	// Attributes are more attribute blocks, with CR LF, by name. With a block ASK the item is a
-	// form, which is answered with what it was sent.
+	// Attributes maps names to additional attribute blocks, with CR LF. An item with an ASK block
+	// is a form. Its response contains the submitted data.
 	Attributes map[string]string
-	// Views are further contents of files, by name and view, which is a media type and perhaps a
-	// language, as in "text/html De_DE".
+	// Views maps names and views to contents. A view is a media type and optionally a language, as
+	// in "text/html De_DE".
 	Views map[string]map[string]string
-	// Items are further lines of menus, by name, without line ends. "$HOST" and "$PORT" in them are
-	// those of the server.
+	// Items maps names to additional menu lines without line ends. "$HOST" and "$PORT" stand for
+	// the server's address.
 	Items map[string][]string
-	// Replies are whole answers by request line. They go before all else.
+	// Replies maps request lines to complete responses. They take precedence over everything else.
 	Replies map[string]string
-	TLS     *tls.Config // nil means in clear
+	TLS     *tls.Config // nil means no TLS
 }
 
-// A Manner is the way in which a server does what the protocol leaves open, or gets wrong.
+// A Manner is a server's behavior where the protocol is unspecified or where the server violates
+// it.
 type Manner uint8
 
 const (
-	// Exact sends each file as it is.
+	// Exact sends each file unchanged.
 	Exact Manner = iota
-	// UMN2 is the gopherd 2.3.1 of the University of Minnesota. It sends text by lines with a dot
-	// at the end, which it doubles in a line that is only a dot.
+	// UMN2 imitates gopherd 2.3.1 of the University of Minnesota. It sends text as lines with a
+	// final dot line, and doubles the dot of other lines with only a dot.
 	UMN2
-	// UMN3 is its gopherd 3.0.5. It sends text as it is and a line with a dot behind it, even if the
-	// last line of the text has no end, and behind files in Gopher+ too, whose length does not count
-	// it.
+	// UMN3 imitates gopherd 3.0.5. It sends text unchanged and appends a dot line, even if the text
+	// does not end with a line end. In Gopher+ it appends the dot line too, and does not count it
+	// in the length.
 	UMN3
 )
 
-// A Server is a running Gopher server. All that it answers is content, for faults.
+// A Server is a running Gopher server. Faults apply to every response.
 type Server struct {
 	*servers.Server
 	opts       Options
 	host, port string
 }
 
-// Start starts a server until the test ends.
+// Start starts a server and closes it when the test ends.
 func Start(t servers.TB, opts Options) *Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
+// New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
 	cfg := servers.Config{Scheme: "gopher", Listen: opts.Listen, TLS: opts.TLS, Cannot: []servers.Fault{servers.Abort}}
 	if opts.TLS != nil {
 		cfg.Scheme = "gophers"
 	}
-	if opts.Tree == nil {
-		opts.Tree = embed.FS{}
-	}
+	opts.Tree = cmp.Or[fs.FS](opts.Tree, embed.FS{})
 	if opts.Manner != Exact {
 		opts.Plus, opts.Text = true, true
 	}
@@ -90,19 +90,19 @@ func New(opts Options) (*Server, error) {
 	s.host, s.port, _ = net.SplitHostPort(s.Addr)
 	base.Serve(func(c *servers.Conn) {
 		if line, err := c.ReadLine(); err == nil {
-			c.Send(s.answer(line, c))
+			c.Send(s.respond(line, c))
 		}
 	})
 	return s, nil
 }
 
-func (s *Server) answer(line string, c *servers.Conn) []byte {
+func (s *Server) respond(line string, c *servers.Conn) []byte {
 	if reply, ok := s.opts.Replies[line]; ok {
 		return []byte(reply)
 	}
 	selector, plus, isPlus := strings.Cut(line, "\t")
 	if s.opts.Plus && isPlus && plus != "" && strings.ContainsRune("+!$", rune(plus[0])) {
-		return s.answerPlus(selector, plus, c)
+		return s.respondPlus(selector, plus, c)
 	}
 	if url, ok := strings.CutPrefix(selector, "GET "); ok && s.opts.Manner != Exact {
 		return s.page(url)
@@ -121,7 +121,7 @@ func (s *Server) answer(line string, c *servers.Conn) []byte {
 	return s.read(name)
 }
 
-// page answers a request of HTTP, as the original servers do, for items that name one.
+// page returns the redirect page for a URL item requested over HTTP, as the original servers do.
 func (s *Server) page(url string) []byte {
 	name, _, _ := strings.Cut(url, " ")
 	if _, info := s.find(name); info == nil || info.IsDir() {
@@ -130,11 +130,12 @@ func (s *Server) page(url string) []byte {
 	return append([]byte("HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n"), s.read(name)...)
 }
 
-// find returns the name of what a selector names, and what it is; nil if there is nothing.
+// find returns the name and information of the file for a selector. The information is nil if there
+// is none.
 func (s *Server) find(selector string) (name string, info fs.FileInfo) {
 	name = selector
 	if s.opts.Manner != Exact && len(name) > 1 && name[1] == '/' {
-		name = name[1:] // behind the type
+		name = name[1:] // without the type
 	}
 	name = "/" + strings.Trim(name, "/")
 	info, err := fs.Stat(s.opts.Tree, inTree(name))
@@ -144,7 +145,7 @@ func (s *Server) find(selector string) (name string, info fs.FileInfo) {
 	return name, info
 }
 
-// inTree is a name as package fs has it.
+// inTree returns the name in the form of package fs.
 func inTree(name string) string {
 	if name == "/" {
 		return "."
@@ -152,7 +153,7 @@ func inTree(name string) string {
 	return name[1:]
 }
 
-// read returns the content of a file; one that cannot be read has none.
+// read returns the content of a file, or nil if it cannot be read.
 func (s *Server) read(name string) []byte {
 	content, _ := fs.ReadFile(s.opts.Tree, inTree(name))
 	return content
@@ -161,7 +162,7 @@ func (s *Server) read(name string) []byte {
 // isText reports whether a file is sent as text.
 func (s *Server) isText(name string) bool { return s.opts.Text && strings.HasSuffix(name, ".txt") }
 
-// text is a text as the server sends it without Gopher+.
+// text returns a text file as it is sent without Gopher+.
 func (s *Server) text(content []byte) []byte {
 	switch s.opts.Manner {
 	case UMN2:
@@ -172,7 +173,7 @@ func (s *Server) text(content []byte) []byte {
 	return content
 }
 
-// lines is a text in lines, with the dot doubled in those that have nothing else.
+// lines ends each line with CR LF and doubles the dot of lines with only a dot.
 func lines(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if text != "" && !strings.HasSuffix(text, "\n") {
@@ -182,7 +183,7 @@ func lines(text string) string {
 	return strings.ReplaceAll(text, "\n", "\r\n")
 }
 
-// mark is what stands behind the items of a menu that was asked for without Gopher+.
+// mark returns the suffix of menu lines without Gopher+.
 func (s *Server) mark() string {
 	if s.opts.Manner != Exact {
 		return "+"
@@ -190,7 +191,7 @@ func (s *Server) mark() string {
 	return ""
 }
 
-// menu returns the lines of a menu, with the mark.
+// menu returns a menu whose lines end with mark.
 func (s *Server) menu(dir, mark string) string {
 	var menu strings.Builder
 	for _, name := range s.members(dir) {
@@ -202,7 +203,7 @@ func (s *Server) menu(dir, mark string) string {
 	return menu.String()
 }
 
-// members returns the names of what is in a directory.
+// members returns the names of the members of a directory.
 func (s *Server) members(dir string) (names []string) {
 	entries, _ := fs.ReadDir(s.opts.Tree, inTree(dir))
 	for _, e := range entries {
@@ -211,7 +212,7 @@ func (s *Server) members(dir string) (names []string) {
 	return names
 }
 
-// line returns the line of a menu for an item.
+// line returns the menu line of an item.
 func (s *Server) line(name, mark string) string {
 	_, info := s.find(name)
 	typ := "9"

@@ -11,8 +11,8 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers"
 )
 
-// answerPlus answers a request of Gopher+.
-func (s *Server) answerPlus(selector, plus string, c *servers.Conn) []byte {
+// respondPlus returns the response to a Gopher+ request.
+func (s *Server) respondPlus(selector, plus string, c *servers.Conn) []byte {
 	name, info := s.find(selector)
 	if strings.HasSuffix(plus, "\t1") {
 		return s.form(name, c)
@@ -39,7 +39,7 @@ func (s *Server) answerPlus(selector, plus string, c *servers.Conn) []byte {
 	return s.counted(s.read(name))
 }
 
-// counted is a content with its length in front.
+// counted returns content with its length before it.
 func (s *Server) counted(content []byte) []byte {
 	reply := append(fmt.Appendf(nil, "+%d\r\n", len(content)), content...)
 	if s.opts.Manner == UMN3 {
@@ -48,7 +48,7 @@ func (s *Server) counted(content []byte) []byte {
 	return reply
 }
 
-// refuse says that something is not there.
+// refuse returns the error for a missing item.
 func (s *Server) refuse(name string) []byte {
 	if s.opts.Manner != Exact {
 		return fmt.Appendf(nil, "--1\r\n1 Keeper <keeper@example.org>\r\n'%s' does not exist!!\r\n.\r\n", name)
@@ -56,8 +56,8 @@ func (s *Server) refuse(name string) []byte {
 	return fmt.Appendf(nil, "--1\r\n1 Keeper <keeper@example.org>\r\n'%s' does not exist\r\n.\r\n", name)
 }
 
-// view sends one of the views of a file. That of the original servers has no dot at the end, though
-// its header announces one.
+// view returns a view of a file. The original servers announce a final dot line for it, but send
+// none.
 func (s *Server) view(name, view string) []byte {
 	content, ok := s.opts.Views[name][view]
 	switch {
@@ -90,9 +90,9 @@ func (s *Server) describeAll(dir string) string {
 	return all.String()
 }
 
-// form reads the data of a form, up to a final dot or of an announced length, and sends them back:
-// as they came or, in the manner of the original servers, which undo doubled dots, a line for each
-// answer. What has a length is not looked into.
+// form reads the data of a form, up to a final dot or the announced length, and returns them. The
+// original servers remove doubled dots and return one line for each field; they do not parse data
+// with a length.
 func (s *Server) form(name string, c *servers.Conn) []byte {
 	var got []string
 	for size := 0; size < maxForm; {
@@ -120,19 +120,19 @@ func (s *Server) form(name string, c *servers.Conn) []byte {
 			got[i] = line[1:]
 		}
 	}
-	text := answers(s.opts.Attributes[name], got[min(1, len(got)):])
+	text := fieldValues(s.opts.Attributes[name], got[min(1, len(got)):])
 	if s.opts.Manner == UMN2 {
 		return []byte("+-1\r\n" + lines(text) + ".\r\n")
 	}
 	return s.counted([]byte(text))
 }
 
-// maxForm bounds the data of a form, in bytes.
+// maxForm limits the data of a form, in bytes.
 const maxForm = 1 << 20
 
-// answers puts each answer behind its question. AskL and ChooseF have several lines: the first says
-// how many, or all that is left belong to it.
-func answers(attributes string, lines []string) string {
+// fieldValues combines each prompt with its value. Values of AskL and ChooseF have several lines:
+// the first line is their number, or all remaining lines belong to the value.
+func fieldValues(attributes string, lines []string) string {
 	next := func() (line string) {
 		if len(lines) > 0 {
 			line, lines = lines[0], lines[1:]
@@ -143,7 +143,7 @@ func answers(attributes string, lines []string) string {
 	_, ask, _ := strings.Cut(attributes, "+ASK:\r\n")
 	for line := range strings.Lines(ask) {
 		if !strings.HasPrefix(line, " ") {
-			break // another block
+			break // next block
 		}
 		kind, prompt, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		prompt, _, _ = strings.Cut(prompt, "\t")

@@ -18,24 +18,24 @@ import (
 	"github.com/urlget/urlget/internal/codec/xdr"
 )
 
-// A session answers the calls of one client.
+// A session handles the calls of one client.
 type session struct {
 	server *Server
 	conn   *servers.Conn
 	raw    net.Conn
 	split  bool
-	// faults are the failures that have been taken for what is read, by file handle.
+	// faults maps file handles to the failures taken for them.
 	faults map[string]*servers.Failure
-	seen   map[string]bool // what has been read of
+	seen   map[string]bool // file handles read so far
 }
 
 // errEnd ends a session.
 var errEnd = errors.New("nfsd: end")
 
-// maxCall bounds a call, in bytes.
+// maxCall limits a call, in bytes.
 const maxCall = 64 << 10
 
-// serve answers one client.
+// serve handles the calls of one client.
 func (s *Server) serve(c *servers.Conn) {
 	x := &session{server: s, conn: c, raw: c.NetConn(), faults: make(map[string]*servers.Failure), seen: make(map[string]bool)}
 	for {
@@ -44,13 +44,13 @@ func (s *Server) serve(c *servers.Conn) {
 			return
 		}
 		call, err := nfs3.ParseCall(record)
-		if err != nil || x.answer(call) != nil {
+		if err != nil || x.handle(call) != nil {
 			return
 		}
 	}
 }
 
-// write sends bytes, each by itself if a fault says so.
+// write sends bytes, one at a time for Split.
 func (x *session) write(p []byte) error {
 	if !x.split {
 		_, err := x.raw.Write(p)
@@ -64,7 +64,7 @@ func (x *session) write(p []byte) error {
 	return nil
 }
 
-// send sends a record, in fragments if the options say so.
+// send sends a record, in fragments if Options.Fragment is set.
 func (x *session) send(record []byte) error {
 	size := x.server.opts.Fragment
 	if size == 0 {
@@ -88,13 +88,13 @@ func (x *session) reply(xid uint32, results func([]byte) []byte) error {
 	return x.send(nfs3.AppendReply(nil, xid, results))
 }
 
-// ok answers with NFS3_OK and what follows.
-func (x *session) ok(xid uint32, results func([]byte) []byte) error {
+// replyOK replies with NFS3_OK and the results.
+func (x *session) replyOK(xid uint32, results func([]byte) []byte) error {
 	return x.reply(xid, func(b []byte) []byte { return results(xdr.AppendUint32(b, uint32(nfs3.OK))) })
 }
 
-// status answers with a status that is a failure, and attributes that are missing: procedures other
-// than GETATTR and MNT have them.
+// status replies with an error status. All procedures except GETATTR and MNT have empty attributes
+// after it.
 func (x *session) status(c nfs3.Call, s nfs3.Status) error {
 	return x.reply(c.XID, func(b []byte) []byte {
 		if b = xdr.AppendUint32(b, uint32(s)); c.Program == nfs3.ProgramNFS && c.Procedure != nfs3.Getattr.Number {
@@ -104,8 +104,8 @@ func (x *session) status(c nfs3.Call, s nfs3.Status) error {
 	})
 }
 
-// failed answers with what err means.
-func (x *session) failed(c nfs3.Call, err error) error {
+// replyError replies with the status for err.
+func (x *session) replyError(c nfs3.Call, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):
 		return x.status(c, nfs3.ErrNoEnt)
@@ -115,8 +115,8 @@ func (x *session) failed(c nfs3.Call, err error) error {
 	return x.status(c, nfs3.ErrIO)
 }
 
-// answer answers one call.
-func (x *session) answer(c nfs3.Call) error {
+// handle handles one call.
+func (x *session) handle(c nfs3.Call) error {
 	o := &x.server.opts
 	has := map[uint32]uint32{nfs3.ProgramNFS: o.Version, nfs3.ProgramMount: 3, nfs3.ProgramPortmap: 2}[c.Program]
 	switch {
@@ -139,10 +139,10 @@ func (x *session) answer(c nfs3.Call) error {
 	return x.nfs(c)
 }
 
-// printable keeps a log a list of lines.
+// printable escapes line ends and NUL in log lines.
 var printable = strings.NewReplacer("\r", `\r`, "\n", `\n`, "\x00", `\0`)
 
-// note puts a call into the log. It reports what a fault that is armed for it has done.
+// note adds a call to the log. It returns the effect of a fault armed for the call.
 func (x *session) note(c nfs3.Call, p nfs3.Proc, arg string) (over bool, err error) {
 	x.conn.Note(printable.Replace(strings.TrimSpace(p.Name + " " + arg)))
 	if f := x.conn.TakeFor(); f.Fault != servers.None {
@@ -204,11 +204,11 @@ func (x *session) mount(c nfs3.Call) error {
 	if m.Flavors == nil {
 		m.Flavors = []uint32{nfs3.FlavorSys}
 	}
-	return x.ok(c.XID, m.Append)
+	return x.replyOK(c.XID, m.Append)
 }
 
-// public returns what a path leads to from the public directory (RFC 2054, section 6). It follows
-// the links on the way, but not the last.
+// public resolves a path from the public directory (RFC 2054, section 6). It follows symbolic links
+// except the last.
 func (x *session) public(name string) (string, bool) {
 	if x.server.opts.Public == "" {
 		return "", false
@@ -251,10 +251,10 @@ func (x *session) nfs(c nfs3.Call) error {
 		}
 		info, err := fs.Lstat(s.opts.Tree, name)
 		if err != nil {
-			return x.failed(c, err)
+			return x.replyError(c, err)
 		}
 		a := attr(name, info)
-		return x.ok(c.XID, a.Append)
+		return x.replyOK(c.XID, a.Append)
 	case nfs3.Lookup.Number:
 		return x.lookup(c, name, c.Args.Text(nfs3.MaxName))
 	case nfs3.Readlink.Number:
@@ -265,7 +265,7 @@ func (x *session) nfs(c nfs3.Call) error {
 		if err != nil {
 			return x.status(c, nfs3.ErrInval)
 		}
-		return x.ok(c.XID, func(b []byte) []byte { return xdr.AppendOpaque(xdr.AppendBool(b, false), text) })
+		return x.replyOK(c.XID, func(b []byte) []byte { return xdr.AppendOpaque(xdr.AppendBool(b, false), text) })
 	case nfs3.Read.Number:
 		return x.read(c, handle, name, c.Args.Uint64(), c.Args.Uint32())
 	case nfs3.Readdir.Number:
@@ -279,7 +279,7 @@ func (x *session) nfs(c nfs3.Call) error {
 	return x.unknown(c)
 }
 
-// lookup answers with the file of a name in dir, or from the public directory if that is "".
+// lookup looks up a name in dir. If dir is "", it uses the public directory.
 func (x *session) lookup(c nfs3.Call, dir, name string) error {
 	if over, err := x.note(c, nfs3.Lookup, name); over {
 		return err
@@ -297,16 +297,16 @@ func (x *session) lookup(c nfs3.Call, dir, name string) error {
 	}
 	info, err := fs.Lstat(x.server.opts.Tree, at)
 	if err != nil {
-		return x.failed(c, err)
+		return x.replyError(c, err)
 	}
 	a := attr(at, info)
-	return x.ok(c.XID, func(b []byte) []byte {
+	return x.replyOK(c.XID, func(b []byte) []byte {
 		b = nfs3.AppendHandle(b, x.server.handle(at))
 		return nfs3.AppendOptAttr(nfs3.AppendOptAttr(b, x.optional(&a)), nil)
 	})
 }
 
-// optional returns attributes, or nil where the options leave them out.
+// optional returns a, or nil with Options.NoAttr.
 func (x *session) optional(a *nfs3.Attr) *nfs3.Attr {
 	if x.server.opts.NoAttr {
 		return nil
@@ -314,7 +314,7 @@ func (x *session) optional(a *nfs3.Attr) *nfs3.Attr {
 	return a
 }
 
-// begin takes the failure for what is read, when it is first read of.
+// begin takes the failure for a file or directory at its first read.
 func (x *session) begin(p nfs3.Proc, handle, name string, first bool) *servers.Failure {
 	if first || !x.seen[handle] {
 		x.seen[handle] = true
@@ -330,7 +330,7 @@ func (x *session) read(c nfs3.Call, handle, name string, offset uint64, size uin
 	f := x.begin(nfs3.Read, handle, name, offset == 0)
 	file, all, err := x.open(name)
 	if err != nil {
-		return x.failed(c, err)
+		return x.replyError(c, err)
 	}
 	defer file.Close()
 	if most := x.server.opts.MaxRead; most > 0 {
@@ -351,13 +351,13 @@ func (x *session) read(c nfs3.Call, handle, name string, offset uint64, size uin
 	return x.data(c, data, offset+uint64(len(data)) >= all)
 }
 
-// A file can be read at any place.
+// A file supports random access.
 type file interface {
 	fs.File
 	io.ReaderAt
 }
 
-// open opens a file of the tree, and returns its size.
+// open opens a file of the tree and returns its size.
 func (x *session) open(name string) (file, uint64, error) {
 	f, err := x.server.opts.Tree.Open(name)
 	if err != nil {
@@ -375,14 +375,14 @@ func (x *session) data(c nfs3.Call, data []byte, eof bool) error {
 	x.server.mu.Lock()
 	x.server.served += int64(len(data))
 	x.server.mu.Unlock()
-	return x.ok(c.XID, func(b []byte) []byte {
+	return x.replyOK(c.XID, func(b []byte) []byte {
 		b = xdr.AppendUint32(xdr.AppendBool(b, false), uint32(len(data)))
 		return xdr.AppendOpaque(xdr.AppendBool(b, eof), data)
 	})
 }
 
-// strikeIn lets a fault strike in a content. Before is what is still to come before it, data what
-// would be sent without it.
+// strikeIn applies a fault within the content. Before is the content that still precedes the fault;
+// data is the reply without the fault.
 func (x *session) strikeIn(f *servers.Failure, c nfs3.Call, handle string, before, data []byte) error {
 	switch f.Fault {
 	case servers.Short, servers.Abort:
@@ -420,7 +420,7 @@ func (x *session) strikeIn(f *servers.Failure, c nfs3.Call, handle string, befor
 	return err
 }
 
-// strike does what a fault does that ends the connection or takes the place of a reply.
+// strike applies a fault that ends the connection or replaces the reply.
 func (x *session) strike(f servers.Failure, c nfs3.Call) (over bool, err error) {
 	switch f.Fault {
 	case servers.Noise:
@@ -450,7 +450,7 @@ func (x *session) strike(f servers.Failure, c nfs3.Call) (over bool, err error) 
 	return true, errEnd
 }
 
-// readdir answers READDIR, or READDIRPLUS if plus is set. Cookies are places in the sorted list.
+// readdir handles READDIR, or READDIRPLUS if plus is set. Cookies are indexes in the sorted list.
 func (x *session) readdir(c nfs3.Call, handle, name string, plus bool) error {
 	p := nfs3.Readdir
 	if plus {
@@ -468,7 +468,7 @@ func (x *session) readdir(c nfs3.Call, handle, name string, plus bool) error {
 	names, err := fs.ReadDir(x.server.opts.Tree, name)
 	switch {
 	case err != nil:
-		return x.failed(c, err)
+		return x.replyError(c, err)
 	case cookie > uint64(len(names)) || cookie > 0 && verifier != 7:
 		return x.status(c, nfs3.ErrBadCookie)
 	}
@@ -502,5 +502,5 @@ func (x *session) readdir(c nfs3.Call, handle, name string, plus bool) error {
 		}
 	}
 	l.EOF = cookie+uint64(len(l.Entries)) == uint64(len(names)) && (f == nil || f.Fault != servers.Endless)
-	return x.ok(c.XID, func(b []byte) []byte { return l.Append(b, nil, plus) })
+	return x.replyOK(c.XID, func(b []byte) []byte { return l.Append(b, nil, plus) })
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/urlget/urlget/internal/codec/filexfer"
 )
 
-// stat is the client under test: it asks for the size of a file.
+// stat is the client under test. It requests the size of a file.
 func stat(s *sftpd.Server, user, password, name string) (uint64, error) {
 	client, err := ssh.Dial("tcp", s.Addr, &ssh.ClientConfig{User: user, Auth: []ssh.AuthMethod{ssh.Password(password)},
 		HostKeyCallback: ssh.FixedHostKey(s.HostKey)})
@@ -43,7 +43,7 @@ func stat(s *sftpd.Server, user, password, name string) (uint64, error) {
 	return m.Fields().Attrs().Size, nil
 }
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := sftpd.New(sftpd.Options{
 		Tree:  fstest.MapFS{"pub/readme": {Data: []byte("Read me.\n")}},
@@ -56,13 +56,13 @@ func Example() {
 	fmt.Println(stat(s, "alice", "secret", "/pub/readme"))
 	s.Arm(servers.Failure{Fault: servers.Cut, On: "STAT"})
 	_, err = stat(s, "alice", "secret", "/pub/readme")
-	fmt.Println(err != nil)
+	fmt.Println(err)
 	_, err = stat(s, "alice", "wrong", "/pub/readme")
-	fmt.Println(err != nil)
+	fmt.Println(err)
 	fmt.Println(s.Log())
 	// Output:
 	// 9 <nil>
-	// true
-	// true
+	// EOF
+	// ssh: handshake failed: ssh: unable to authenticate, attempted methods [none password], no supported methods remain
 	// [STAT /pub/readme STAT /pub/readme]
 }

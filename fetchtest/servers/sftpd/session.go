@@ -16,30 +16,30 @@ import (
 	"github.com/urlget/urlget/internal/codec/filexfer"
 )
 
-// A session answers the requests of one client.
+// A session handles the requests of one client.
 type session struct {
 	server  *Server
-	conn    *servers.Conn // for its log and its failures
+	conn    *servers.Conn // for its log and failures
 	channel ssh.Channel
-	gone    <-chan struct{} // closed when the client is
+	gone    <-chan struct{} // closed when the client is gone
 	handles map[string]*handle
 	next    int
 	split   bool
 }
 
-// A handle is a file or directory that is open.
+// A handle is an open file or directory.
 type handle struct {
 	content []byte
 	names   []fs.DirEntry
 	dir     string
-	at      int // of names
+	at      int // index in names
 	failure servers.Failure
 }
 
 // errEnd ends a session.
 var errEnd = errors.New("sftpd: end")
 
-// serve answers requests until the client or a fault ends it.
+// serve handles requests until the client closes the connection or a fault ends it.
 func (x *session) serve() {
 	alloc := func(n int) []byte { return make([]byte, n) }
 	if m, err := filexfer.Read(x.channel, alloc); err != nil || m.Type != filexfer.TypeInit {
@@ -50,7 +50,7 @@ func (x *session) serve() {
 	}
 	for {
 		m, err := filexfer.Read(x.channel, alloc)
-		if err != nil || x.answer(m) != nil {
+		if err != nil || x.handle(m) != nil {
 			return
 		}
 	}
@@ -77,8 +77,8 @@ func (x *session) status(id uint32, code filexfer.Code, text string) error {
 	return x.reply(filexfer.TypeStatus, id, uint32(code), text, "")
 }
 
-// failed answers with what err means.
-func (x *session) failed(id uint32, err error) error {
+// replyError replies with the status for err.
+func (x *session) replyError(id uint32, err error) error {
 	switch {
 	case err == io.EOF:
 		return x.status(id, filexfer.CodeEOF, "End of file")
@@ -90,13 +90,13 @@ func (x *session) failed(id uint32, err error) error {
 	return x.status(id, filexfer.CodeFailure, "Failure")
 }
 
-// printable keeps a log a list of lines.
+// printable escapes line ends and NUL in log lines.
 var printable = strings.NewReplacer("\r", `\r`, "\n", `\n`, "\x00", `\0`)
 
-// answer answers one request.
-func (x *session) answer(m filexfer.Message) error {
+// handle handles one request.
+func (x *session) handle(m filexfer.Message) error {
 	f := m.Fields()
-	arg := f.Text() // all requests begin with a name or handle
+	arg := f.Text() // all requests start with a name or handle
 	if f.Err() != nil {
 		return x.status(m.ID, filexfer.CodeBadMessage, "Bad message")
 	}
@@ -115,7 +115,7 @@ func (x *session) answer(m filexfer.Message) error {
 		}
 		info, err := fs.Stat(x.server.opts.Tree, h.dir)
 		if err != nil {
-			return x.failed(m.ID, err)
+			return x.replyError(m.ID, err)
 		}
 		return x.reply(filexfer.TypeAttrs, m.ID, attrs(info))
 	}
@@ -134,13 +134,13 @@ func (x *session) answer(m filexfer.Message) error {
 		}
 		info, err := look(tree, name)
 		if err != nil {
-			return x.failed(m.ID, err)
+			return x.replyError(m.ID, err)
 		}
 		return x.reply(filexfer.TypeAttrs, m.ID, attrs(info))
 	case filexfer.TypeReadlink:
 		target, err := fs.ReadLink(tree, name)
 		if err != nil {
-			return x.failed(m.ID, err)
+			return x.replyError(m.ID, err)
 		}
 		return x.reply(filexfer.TypeName, m.ID, uint32(1), target, target, filexfer.Attrs{})
 	case filexfer.TypeRealpath:
@@ -148,20 +148,20 @@ func (x *session) answer(m filexfer.Message) error {
 	case filexfer.TypeOpen:
 		content, err := fs.ReadFile(tree, name)
 		if err != nil {
-			return x.failed(m.ID, err)
+			return x.replyError(m.ID, err)
 		}
 		return x.open(m.ID, &handle{content: content, dir: name, failure: x.conn.Take()})
 	case filexfer.TypeOpendir:
 		names, err := fs.ReadDir(tree, name)
 		if err != nil {
-			return x.failed(m.ID, err)
+			return x.replyError(m.ID, err)
 		}
 		return x.open(m.ID, &handle{names: names, dir: name, failure: x.conn.Take()})
 	}
 	return x.status(m.ID, filexfer.CodeUnsupported, "Operation unsupported")
 }
 
-// local returns the name in the tree: the root is also where logins lead to.
+// local returns the name in the tree. The root is also the login directory.
 func local(name string) string {
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	if name == "" {
@@ -198,14 +198,14 @@ func (x *session) read(id uint32, h *handle, offset uint64, size uint32) error {
 		}
 	}
 	if len(data) == 0 {
-		return x.failed(id, io.EOF)
+		return x.replyError(id, io.EOF)
 	}
 	x.server.served.Add(int64(len(data)))
 	return x.reply(filexfer.TypeData, id, data)
 }
 
-// strikeIn lets a fault strike in a content. Before is what is still to come before it, data what
-// would be sent without it.
+// strikeIn applies a fault within the content. Before is the content that still precedes the fault;
+// data is the reply without the fault.
 func (x *session) strikeIn(f servers.Failure, h *handle, id uint32, before, data []byte) error {
 	switch f.Fault {
 	case servers.Short, servers.Abort:
@@ -213,12 +213,12 @@ func (x *session) strikeIn(f servers.Failure, h *handle, id uint32, before, data
 		case len(before) > 0:
 			return x.reply(filexfer.TypeData, id, before)
 		case f.Fault == servers.Short:
-			return x.failed(id, io.EOF)
+			return x.replyError(id, io.EOF)
 		}
 		return x.status(id, filexfer.CodeFailure, "Input/output error")
 	case servers.Drip:
 		if len(data) == 0 {
-			return x.failed(id, io.EOF)
+			return x.replyError(id, io.EOF)
 		}
 		every := f.Every
 		if every == 0 {
@@ -235,7 +235,7 @@ func (x *session) strikeIn(f servers.Failure, h *handle, id uint32, before, data
 		defer func() { x.split = false }()
 		h.failure = servers.Failure{}
 		if len(data) == 0 {
-			return x.failed(id, io.EOF)
+			return x.replyError(id, io.EOF)
 		}
 		return x.reply(filexfer.TypeData, id, data)
 	case servers.Endless:
@@ -255,7 +255,7 @@ func (x *session) strikeIn(f servers.Failure, h *handle, id uint32, before, data
 	return err
 }
 
-// strike does what a fault does that ends the connection or takes the place of a reply.
+// strike applies a fault that ends the connection or replaces the reply.
 func (x *session) strike(f servers.Failure, id uint32) (err error, over bool) {
 	raw := x.conn.NetConn()
 	switch f.Fault {
@@ -264,7 +264,7 @@ func (x *session) strike(f servers.Failure, id uint32) (err error, over bool) {
 	case servers.Abort:
 		return x.status(id, filexfer.CodeFailure, "Input/output error"), true
 	case servers.Short:
-		return x.failed(id, io.EOF), true
+		return x.replyError(id, io.EOF), true
 	case servers.Stall:
 		<-x.gone
 	case servers.Reset:
@@ -314,7 +314,7 @@ func (x *session) readdir(id uint32, h *handle) error {
 		fields = append(fields, e.Name(), info.Mode().String()+" "+e.Name(), attrs(info))
 	}
 	if n == 0 {
-		return x.failed(id, io.EOF)
+		return x.replyError(id, io.EOF)
 	}
 	fields[0] = n
 	return x.reply(filexfer.TypeName, id, fields...)

@@ -10,7 +10,7 @@ import (
 	"github.com/urlget/urlget/fetchtest/servers/tftpd"
 )
 
-// In a test, Start(t, options) takes the place of New and Close.
+// A test calls Start(t, options) instead of New and Close.
 func Example() {
 	s, err := tftpd.New(tftpd.Options{Tree: fstest.MapFS{"motd": {Data: []byte("Hello.\n")}}})
 	if err != nil {
@@ -29,9 +29,9 @@ func Example() {
 	}
 	for _, name := range []string{"motd", "none"} {
 		conn.WriteTo([]byte("\x00\x01"+name+"\x00octet\x00"), addr)
-		answer := make([]byte, 516)
-		n, from, err := conn.ReadFrom(answer)
-		fmt.Printf("%q, %v, from another port: %t\n", answer[:n], err, from.String() != s.Addr)
+		response := make([]byte, 516)
+		n, from, err := conn.ReadFrom(response)
+		fmt.Printf("%q, %v, from another port: %t\n", response[:n], err, from.String() != s.Addr)
 		conn.WriteTo([]byte("\x00\x04\x00\x01"), from)
 	}
 	fmt.Println(s.Log())

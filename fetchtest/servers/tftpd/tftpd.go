@@ -1,9 +1,10 @@
-// Package tftpd is a TFTP server for tests, which sends files and takes none. It can lack options,
-// lose and double packets, and fails on request.
+// Package tftpd is a TFTP server for tests. It sends files, but does not receive any. It can refuse
+// options, lose and duplicate packets, and fail on request.
 package tftpd
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"io/fs"
@@ -19,52 +20,48 @@ import (
 	"github.com/urlget/urlget/internal/codec/tftp"
 )
 
-// Options say what a server has and how it behaves.
+// Options configure a server.
 type Options struct {
-	// Tree holds the files. Nil means none.
+	// Tree holds the files. Nil means no files.
 	Tree fs.FS
-	// Listen is the address to listen on, host:port; "" means a free port of 127.0.0.1.
+	// Listen is the address to listen on, as host:port. "" means a free port on 127.0.0.1.
 	Listen string
-	// Without are names of options that it does not know, in lower case; "*" stands for all.
+	// Without lists options, in lower case, that the server ignores. "*" means all.
 	Without []string
-	// Refuse refuses requests with options; Ignore drops them.
+	// Refuse refuses requests with options; Ignore ignores their options.
 	Refuse, Ignore bool
-	// OnePort sends all from the port that it listens on, for one transfer at a time.
+	// OnePort sends from the listening port, which allows one transfer at a time.
 	OnePort bool
-	// SkipZero makes 1 the number of the block that follows number 65535.
+	// SkipZero numbers the block after 65535 as 1, not 0.
 	SkipZero bool
-	// Lose, if not nil, reports whether packet number n of a transfer, counted from 0, is lost on
-	// its way to the client.
+	// Lose, if not nil, reports whether packet n of a transfer, counted from 0, is lost.
 	Lose func(n int) bool
 	// Twice sends each packet twice.
 	Twice bool
-	// Patience is the time until a packet is sent again; 0 means 100 milliseconds.
+	// Patience is the time before a packet is sent again. 0 means 100 milliseconds.
 	Patience time.Duration
 }
 
-// A Server is a running server. Its content, for faults, is files. Faults strike between two
-// blocks: Cut and Stall send nothing more, which is the same in UDP; Short makes an empty block the
-// last one.
+// A Server is a running TFTP server. Faults apply to files and occur between two blocks. Cut and
+// Stall both stop sending. Short makes an empty block the last one.
 type Server struct {
 	*servers.Server
 	opts Options
 	wg   sync.WaitGroup
 
 	mu     sync.Mutex
-	active map[string]bool // the transfers that run: the address of the client and the file
+	active map[string]bool // current transfers: client address and file
 }
 
-// Start starts a server until the test ends.
+// Start starts a server and closes it when the test ends.
 func Start(t servers.TB, opts Options) *Server {
 	t.Helper()
 	return servers.Bind(t, New, opts)
 }
 
-// New starts a server until Close.
+// New starts a server. The caller must call Close.
 func New(opts Options) (*Server, error) {
-	if opts.Tree == nil {
-		opts.Tree = embed.FS{}
-	}
+	opts.Tree = cmp.Or[fs.FS](opts.Tree, embed.FS{})
 	if opts.Patience == 0 {
 		opts.Patience = 100 * time.Millisecond
 	}
@@ -78,8 +75,8 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// occupy notes that a transfer runs. It reports false if it does already: the request for it has
-// come again.
+// occupy records a transfer. It returns false for a repeated request, whose transfer has started
+// already.
 func (s *Server) occupy(transfer string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +93,7 @@ func (s *Server) release(transfer string) {
 	delete(s.active, transfer)
 }
 
-// listen begins a transfer for each request.
+// listen starts a transfer for each request.
 func (s *Server) listen(p *servers.Packets) {
 	defer s.wg.Wait()
 	buf := make([]byte, 4096)
@@ -143,7 +140,7 @@ func (s *Server) listen(p *servers.Packets) {
 	}
 }
 
-// A transfer is one file on its way.
+// A transfer sends one file.
 type transfer struct {
 	s       *Server
 	p       *servers.Packets
@@ -152,7 +149,7 @@ type transfer struct {
 	request tftp.Packet
 
 	block, window int
-	packets       int // sent so far
+	packets       int // number of packets sent
 	buf           [4096]byte
 }
 
@@ -169,10 +166,10 @@ func (t *transfer) send(p tftp.Packet) {
 	}
 }
 
-// errOver ends a transfer of which the client wants no more.
-var errOver = errors.New("tftpd: over")
+// errAborted ends a transfer that the client has aborted.
+var errAborted = errors.New("tftpd: over")
 
-// await returns the next acknowledgement, or os.ErrDeadlineExceeded.
+// await returns the number of the next acknowledgment, or os.ErrDeadlineExceeded.
 func (t *transfer) await(patience time.Duration) (uint16, error) {
 	t.conn.SetReadDeadline(time.Now().Add(patience))
 	defer t.conn.SetReadDeadline(time.Time{})
@@ -185,14 +182,14 @@ func (t *transfer) await(patience time.Duration) (uint16, error) {
 		switch {
 		case from.String() != t.to.String() || err != nil:
 		case p.Op == tftp.Error:
-			return 0, errOver
+			return 0, errAborted
 		case p.Op == tftp.Ack:
 			return p.Block, nil
 		}
 	}
 }
 
-// maxRepeats is how often a packet is sent again.
+// maxRepeats limits the retransmissions of a packet.
 const maxRepeats = 30
 
 func (t *transfer) run() {
@@ -221,7 +218,7 @@ func (t *transfer) run() {
 	t.blocks(content, failure)
 }
 
-// options returns the options that are granted.
+// options returns the accepted options.
 func (t *transfer) options(size int) (granted []tftp.Option) {
 	for _, o := range t.request.Options {
 		value, err := strconv.Atoi(o.Value)
@@ -246,7 +243,7 @@ func (t *transfer) options(size int) (granted []tftp.Option) {
 	return granted
 }
 
-// grant sends the options until the client has them.
+// grant sends the accepted options until the client acknowledges them.
 func (t *transfer) grant(options []tftp.Option) bool {
 	for range maxRepeats {
 		t.send(tftp.Packet{Op: tftp.OAck, Options: options})
@@ -268,18 +265,18 @@ func (t *transfer) grant(options []tftp.Option) bool {
 
 // blocks sends the content.
 func (t *transfer) blocks(content []byte, f servers.Failure) {
-	total := len(content)/t.block + 1 // the last one is not full
-	strike := -1                      // the block in which the fault strikes; none
+	total := len(content)/t.block + 1 // the last block is not full
+	strike := -1                      // index of the block with the fault, or -1
 	if f.Fault != servers.None && f.Fault != servers.Drip {
 		strike = int(f.Place(int64(len(content))))/t.block + 1
 		if f.After == 0 && strike > 1 {
 			strike = min(strike, total-1)
 		}
 		if strike == 1 && f.After >= 0 && total > 1 {
-			strike = 2 // something comes before
+			strike = 2 // after the first packets
 		}
 	}
-	acked, repeats := 0, 0 // blocks, and times nothing new came
+	acked, repeats := 0, 0 // acknowledged blocks, and timeouts without progress
 	for acked < total {
 		for i := acked + 1; i <= min(acked+t.window, total); i++ {
 			if i == strike || f.Fault == servers.Endless && i == total {
@@ -303,7 +300,7 @@ func (t *transfer) blocks(content []byte, f servers.Failure) {
 			t.send(tftp.Packet{Op: tftp.Data, Block: t.number(i), Data: content[(i-1)*t.block : min(i*t.block, len(content))]})
 		}
 		n, err := t.await(t.s.opts.Patience)
-		for err == nil { // acknowledgements of what was acknowledged repeat nothing
+		for err == nil { // a duplicate acknowledgment repeats nothing (RFC 1123, section 4.2.3.1)
 			if i := t.ahead(acked, n); i > 0 {
 				acked, repeats = acked+i, 0
 				break
@@ -318,7 +315,7 @@ func (t *transfer) blocks(content []byte, f servers.Failure) {
 	}
 }
 
-// number is what the packet of block i has for a number.
+// number returns the block number in the packet of block i.
 func (t *transfer) number(i int) uint16 {
 	if t.s.opts.SkipZero && i > math.MaxUint16 {
 		return uint16((i-1)%math.MaxUint16 + 1)
@@ -326,8 +323,8 @@ func (t *transfer) number(i int) uint16 {
 	return uint16(i)
 }
 
-// ahead returns how many blocks behind block acked the one with the number is; 0 if it is none of
-// the window.
+// ahead returns the distance from block acked to the block with this number. It returns 0 for a
+// block outside the window.
 func (t *transfer) ahead(acked int, number uint16) int {
 	for i := 1; i <= t.window; i++ {
 		if t.number(acked+i) == number {
