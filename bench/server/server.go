@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package server starts the servers of the machine that benchmarks ask, nginx and vsftpd, for the
-// files of a directory. Nothing is installed.
+// Package server starts nginx and vsftpd for benchmarks, with the files of a directory. It installs
+// nothing.
 package server
 
 import (
@@ -22,11 +22,11 @@ import (
 	"time"
 )
 
-// ErrNone says that the machine has no such server.
+// ErrNone is returned if the machine does not have the server.
 var ErrNone = errors.New("not on this machine (integration/packages.sh gets it)")
 
-// Find returns where the program of a server is: in PATH, where Debian has it, or where
-// integration/packages.sh leaves it. The error is ErrNone.
+// Find returns the path of a server program. It looks in PATH, in Debian's folders, and in the
+// packages of integration/packages.sh. If the program is missing, the error is ErrNone.
 func Find(name string) (string, error) {
 	if program, err := exec.LookPath(name); err == nil {
 		return program, nil
@@ -39,16 +39,16 @@ func Find(name string) (string, error) {
 	return "", fmt.Errorf("%s: %w", name, ErrNone)
 }
 
-// A Place is where a server listens and how it is found.
+// A Place is the address and the files of a server.
 type Place struct {
-	Root   string // the directory that it serves; everybody may enter it and its parent from then on
-	Host   string // the address that it listens on
-	SeenAs string // the address that leads there
+	Root   string // the directory to serve; it and its parent become accessible to all users
+	Host   string // the address to listen on
+	SeenAs string // the address for clients
 }
 
-// Nginx starts nginx with HTTP, and TLS with HTTP/2, and keeps what it needs in dir, the certificate
-// as cert.pem. What begins with /slow/ comes at 1 MiB a second over each connection. It returns the
-// URLs of the root.
+// Nginx starts nginx with HTTP, and with HTTP/2 over TLS. It writes its files to dir, with the
+// certificate as cert.pem. Paths below /slow/ are limited to 1 MiB/s per connection. Nginx returns
+// the URLs of the root.
 func Nginx(dir string, at Place) (http, https string, stop func(), err error) {
 	program, err := Find("nginx")
 	if err != nil {
@@ -104,8 +104,8 @@ http {
 	return "http://" + net.JoinHostPort(at.SeenAs, clear), "https://" + net.JoinHostPort(at.SeenAs, tls), stop, err
 }
 
-// Vsftpd starts vsftpd for anonymous users, and keeps what it needs in dir. Unlike the server of the
-// tests it keeps no log of commands, whose writing would be measured too. It returns its address.
+// Vsftpd starts vsftpd for anonymous users and writes its files to dir. Unlike the server of the
+// tests, it keeps no log of commands, which would be measured too. Vsftpd returns its address.
 func Vsftpd(dir string, at Place) (address string, stop func(), err error) {
 	program, err := Find("vsftpd")
 	if err != nil {
@@ -132,7 +132,7 @@ func Vsftpd(dir string, at Place) (address string, stop func(), err error) {
 	return net.JoinHostPort(at.SeenAs, port), stop, err
 }
 
-// start starts a server and waits until it answers at addr.
+// start starts a server and waits until it accepts connections at addr.
 func start(addr, program string, args ...string) (stop func(), err error) {
 	cmd := exec.Command(program, args...)
 	if err := cmd.Start(); err != nil {
@@ -150,11 +150,11 @@ func start(addr, program string, args ...string) (stop func(), err error) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	stop()
-	return nil, fmt.Errorf("%s does not answer", program)
+	return nil, fmt.Errorf("%s does not respond", program)
 }
 
-// readable lets servers that run as somebody else reach dir, which is in a temporary directory that
-// its maker alone may enter.
+// readable lets other users reach dir, which is in a temporary directory that only its owner may
+// enter.
 func readable(dir string) error {
 	for _, dir := range []string{filepath.Dir(dir), dir} {
 		info, err := os.Stat(dir)
@@ -170,7 +170,7 @@ func readable(dir string) error {
 	return nil
 }
 
-// selfSigned writes a certificate for the host and its key into dir.
+// selfSigned writes a certificate for host and its key to dir.
 func selfSigned(dir, host string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -197,7 +197,7 @@ func selfSigned(dir, host string) error {
 	return nil
 }
 
-// freePort returns a port of host that nobody listens on.
+// freePort returns an unused port of host.
 func freePort(host string) (string, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Side measures urlget beside curl and other programs, on the servers of this machine, and writes
-// the table in docs/benchmarks.md. It installs nothing: a program or server that is not there has no
-// row, and the table says so.
+// Side compares urlget with curl and other programs, on the servers of this machine, and writes the
+// table in docs/benchmarks.md. It installs nothing. For a missing program or server, the table has
+// a note instead of figures.
 //
 //	go run ./bench/side [-rounds N] [-rows REGEXP] [-disk DIR] [-print]
 package main
@@ -25,11 +25,11 @@ import (
 
 func main() {
 	var o options
-	flag.IntVar(&o.rounds, "rounds", 5, "how often each program runs, after once that does not count")
-	only := flag.String("rows", "", "measure only the rows whose name matches this regular expression, and write nothing")
-	flag.StringVar(&o.memory, "memory", "/dev/shm", "a directory in memory, which servers and programs use")
-	flag.StringVar(&o.disk, "disk", ".", "a directory on a disk, for the rows that need one")
-	flag.StringVar(&o.file, "file", "docs/benchmarks.md", "the document whose table is replaced")
+	flag.IntVar(&o.rounds, "rounds", 5, "number of measured runs per program")
+	only := flag.String("rows", "", "measure only rows whose name matches this regular expression; write nothing")
+	flag.StringVar(&o.memory, "memory", "/dev/shm", "directory in memory for servers and programs")
+	flag.StringVar(&o.disk, "disk", ".", "directory on disk for the rows that need one")
+	flag.StringVar(&o.file, "file", "docs/benchmarks.md", "document whose table is replaced")
 	show := flag.Bool("print", false, "print the table and write nothing")
 	flag.Parse()
 	o.rounds = max(o.rounds, 1)
@@ -37,7 +37,7 @@ func main() {
 	var err error
 	if o.rows, err = regexp.Compile(*only); err == nil {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		table, err = measure(ctx, o) // which leaves no files, when interrupted either
+		table, err = measure(ctx, o) // removes its files, even when interrupted
 		stop()
 	}
 	if err == nil && (*show || *only != "") {
@@ -58,7 +58,7 @@ type options struct {
 	memory, disk, work string
 }
 
-// measure runs the rows and returns the table.
+// measure measures the rows and returns the table.
 func measure(ctx context.Context, o options) (string, error) {
 	var err error
 	if o.work, err = os.MkdirTemp(o.memory, "side-"); err != nil {
@@ -75,7 +75,7 @@ func measure(ctx context.Context, o options) (string, error) {
 	}
 	program := filepath.Join(o.work, "urlget")
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./cmd/urlget")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as a release is
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // like a release
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -102,8 +102,7 @@ func measure(ctx context.Context, o options) (string, error) {
 	return t.String(), nil
 }
 
-// distant measures the rows whose servers are 50 ms away. It must be called in a goroutine of its
-// own.
+// distant measures the rows with servers 50 ms away. It must run in a goroutine of its own.
 func (t *table) distant(ctx context.Context, o options, root string, p programs) error {
 	at := server.Place{Root: root, Host: delay.Near, SeenAs: delay.Distant}
 	dir := filepath.Join(o.work, "distant")

@@ -17,20 +17,20 @@ import (
 	"time"
 )
 
-// A usage is what one run of a program took.
+// A usage is the cost of one run of a program.
 type usage struct {
 	wall, cpu time.Duration
-	peak      int64 // KiB, this process's own at least
+	peak      int64 // in KiB; at least that of this process
 }
 
 func (u usage) clock() float64     { return u.wall.Seconds() }
 func (u usage) cores() float64     { return u.cpu.Seconds() }
 func (u usage) mebibytes() float64 { return float64(u.peak) / 1024 }
 
-// A table is the table while it is made.
+// A table is a table of results.
 type table struct {
 	rounds   int
-	begun    string // the load of the machine before
+	begun    string // load of the machine before the start
 	lines    []string
 	versions []string
 	missing  []string
@@ -42,7 +42,7 @@ func newTable(rounds int, program string) *table {
 	return t
 }
 
-// add measures a row: its programs run in turn, each in an empty directory of its own.
+// add measures a row. Its programs run in turn, each in an empty directory.
 func (t *table) add(ctx context.Context, r row, o options) error {
 	if !o.rows.MatchString(r.work) {
 		return nil
@@ -76,7 +76,7 @@ func (t *table) add(ctx context.Context, r row, o options) error {
 				theirs[i] = append(theirs[i], u)
 			}
 		}
-		if round == 0 { // which pays for memory that the machine has not used yet
+		if round == 0 { // pays for memory that the machine has not used yet
 			ours, theirs = nil, make([][]usage, len(there))
 		}
 	}
@@ -97,7 +97,7 @@ func (t *table) add(ctx context.Context, r row, o options) error {
 	return ctx.Err()
 }
 
-// notMeasured returns the line of a program that was not.
+// notMeasured returns the line of a program that did not run.
 func notMeasured(p peer, why string) string {
 	aim := ""
 	if p.wall > 0 {
@@ -115,7 +115,7 @@ func ourLine(r row, used []usage) string {
 	return tableLine(r.work, "urlget", used, "", aim)
 }
 
-// peerLine returns the line of another program. Shares are of urlget's time in its.
+// peerLine returns the line of another program. Ratios are urlget's time divided by its time.
 func peerLine(p peer, used, ours []usage) string {
 	clock := median(ours, usage.clock) / median(used, usage.clock)
 	cores := median(ours, usage.cores) / median(used, usage.cores)
@@ -151,7 +151,7 @@ func median(used []usage, of func(usage) float64) float64 {
 	return (list[(len(list)-1)/2] + list[len(list)/2]) / 2
 }
 
-// run runs a program as often as the row says, in a new directory that goes afterwards.
+// run runs a program as often as the row requires, in a new directory that is removed afterwards.
 func run(ctx context.Context, r row, args []string) (usage, error) {
 	dir, err := os.MkdirTemp(r.dir, "run-")
 	if err != nil {
@@ -173,7 +173,7 @@ func run(ctx context.Context, r row, args []string) (usage, error) {
 		sum = usage{sum.wall + u.wall, sum.cpu + u.cpu, max(sum.peak, u.peak)}
 	}
 	if left := count(dir); left < max(r.files, 1) {
-		return sum, fmt.Errorf("%s left %d files, and there are %d", args[0], left, r.files)
+		return sum, fmt.Errorf("%s saved %d files, want at least %d", args[0], left, r.files)
 	}
 	return sum, nil
 }
@@ -191,7 +191,7 @@ func start(ctx context.Context, dir string, args []string) (usage, error) {
 	return usage{time.Since(begin), s.UserTime() + s.SystemTime(), int64(s.SysUsage().(*syscall.Rusage).Maxrss)}, nil
 }
 
-// count returns how many files there are below dir, but for hidden ones.
+// count returns the number of files below dir, except hidden ones.
 func count(dir string) (n int) {
 	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		switch {
@@ -205,7 +205,7 @@ func count(dir string) (n int) {
 	return n
 }
 
-// version notes the version of a program, once.
+// version records the version of a program, once.
 func (t *table) version(program, flag string) {
 	out, _ := exec.Command(program, flag).CombinedOutput()
 	first, _, _ := strings.Cut(strings.ReplaceAll(string(out), "| ", ""), "\n")
@@ -221,14 +221,14 @@ func (*table) note(list *[]string, text string) {
 	}
 }
 
-// load returns how busy the machine is, on average of the last minute.
+// load returns the load average of the last minute.
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")
 	return first
 }
 
-// machine returns the processor and the kernel.
+// machine returns the names of the processor and the kernel.
 func machine() string {
 	model := runtime.GOARCH
 	text, _ := os.ReadFile("/proc/cpuinfo")
@@ -244,7 +244,7 @@ func machine() string {
 	return fmt.Sprintf("%d cores of %s, Linux %s.%s, %s", runtime.NumCPU(), model, major, minor, runtime.Version())
 }
 
-// String returns the table as it stands in the document.
+// String returns the table in Markdown.
 func (t *table) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s. %s.\nMedian of %d rounds, in each of which all programs took turns. Load of the machine when it began %s, when it ended %s.\n",
@@ -264,7 +264,7 @@ const (
 	endMark   = "<!-- end of side by side -->\n"
 )
 
-// replace puts the table into the document, between its marks.
+// replace replaces the table between its marks in the document.
 func replace(file, table string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

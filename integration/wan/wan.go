@@ -1,13 +1,13 @@
 //go:build linux
 
-// Package wan stands between tests and the servers of this machine like a long way: with a delay,
-// jitter, loss and small packets. It is a network device of its own, as many kernels have no netem.
+// Package wan simulates a long-distance link between tests and the servers of this machine, with
+// delay, jitter, loss and small packets. It uses a TUN device, because many kernels have no netem.
 //
 //	link := wan.Open(t, wan.Far)
 //	c := fetch.New(&fetch.Options{DialContext: link.DialContext}, protocols.All)
 //
-// What is dialled through a link, TCP and UDP, goes through the kernel's own protocols twice: they
-// meet the loss and send again. It takes root and /dev/net/tun.
+// TCP and UDP traffic through a link passes the kernel's protocol stack twice, which handles the
+// loss and retransmits. This requires root and /dev/net/tun.
 package wan
 
 import (
@@ -29,19 +29,19 @@ import (
 	"github.com/urlget/urlget/internal/tun"
 )
 
-// A Quality is what a link does to packets.
+// A Quality describes the effects of a link on packets.
 type Quality struct {
 	Delay  time.Duration // one way
-	Jitter time.Duration // at most so much is added to the delay; packets stay in order
-	Loss   float64       // the part of the packets that is lost, 0 to 1
-	MTU    int           // the largest packet in bytes; 1500 if 0
+	Jitter time.Duration // maximum addition to the delay; packets stay in order
+	Loss   float64       // fraction of lost packets, from 0 to 1
+	MTU    int           // in bytes; 0 means 1500
 }
 
-// Far is another continent, at the end of a line with small packets and a little loss.
+// Far is a link to another continent, with small packets and a little loss.
 var Far = Quality{Delay: 40 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: 0.01, MTU: 576}
 
-// The addresses at this end of a link, in a network that is set aside for measurements (RFC 2544).
-// A server sees its client at client's address, a client its server at one from first on.
+// The addresses at this end of a link, from the network for benchmarks (RFC 2544). A server sees
+// clients as client. Clients see servers as addresses from first on.
 const (
 	device  = "urlget-wan"
 	network = "198.18.77.0/24"
@@ -53,10 +53,10 @@ var (
 	first  = netip.MustParseAddr("198.18.77.3")
 )
 
-// patience is how long another process may have the device.
+// patience limits the wait for another process to release the device.
 const patience = 2 * time.Minute
 
-// A Link is a way to the servers of this machine.
+// A Link is a simulated link to the servers of this machine.
 type Link struct {
 	quality Quality
 	tun     *os.File
@@ -66,8 +66,8 @@ type Link struct {
 	passed, lost atomic.Int64
 
 	mu    sync.Mutex
-	near  map[netip.Addr]netip.Addr // from a server's address to that behind the link
-	far   map[netip.Addr]netip.Addr // and back
+	near  map[netip.Addr]netip.Addr // from a server's address to its address behind the link
+	far   map[netip.Addr]netip.Addr // the reverse
 	fresh netip.Addr
 }
 
@@ -76,15 +76,15 @@ type packet struct {
 	data []byte
 }
 
-// Open makes a link that lives at most as long as the test, which is skipped where there is no way.
-// There is one at a time: Open waits for that of another process.
+// Open creates a link, which is closed when the test ends at the latest. If that is not possible,
+// it skips the test. There is one link at a time: Open waits for other processes.
 func Open(t testing.TB, q Quality) *Link {
 	t.Helper()
 	if q.MTU == 0 {
 		q.MTU = 1500
 	}
 	if os.Geteuid() != 0 {
-		t.Skip("wan: only root makes network devices")
+		t.Skip("wan: requires root")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("wan: ", err)
@@ -100,7 +100,7 @@ func Open(t testing.TB, q Quality) *Link {
 		quality: q, tun: dev, queue: make(chan packet, 1<<14), ended: make(chan struct{}),
 		near: make(map[netip.Addr]netip.Addr), far: make(map[netip.Addr]netip.Addr), fresh: first,
 	}
-	// Servers listen on 127.0.0.1, which is a place on the other side of this device.
+	// Servers listen on 127.0.0.1, which is behind this device.
 	err = os.WriteFile("/proc/sys/net/ipv4/conf/"+device+"/route_localnet", []byte("1"), 0o644)
 	if err == nil {
 		err = ip("addr add " + local.String() + "/24 dev " + device)
@@ -118,7 +118,7 @@ func Open(t testing.TB, q Quality) *Link {
 	return l
 }
 
-// Close takes the link away before the test ends.
+// Close removes the link.
 func (l *Link) Close() {
 	l.tun.Close()
 	<-l.ended
@@ -132,8 +132,8 @@ func ip(args string) error {
 	return nil
 }
 
-// DialContext connects to a server of this machine, or of a network that is reached from it, over
-// the link. An address behind the link is taken as it is.
+// DialContext connects over the link to a server of this machine, or of a network that this machine
+// reaches. An address behind the link is used unchanged.
 func (l *Link) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -147,7 +147,7 @@ func (l *Link) DialContext(ctx context.Context, network, address string) (net.Co
 	return d.DialContext(ctx, network, net.JoinHostPort(l.behind(addrs[0].Unmap()).String(), port))
 }
 
-// behind returns the address behind the link that stands for a server's.
+// behind returns the address behind the link for a server's address.
 func (l *Link) behind(server netip.Addr) netip.Addr {
 	if netip.MustParsePrefix(network).Contains(server) {
 		return server
@@ -163,10 +163,10 @@ func (l *Link) behind(server netip.Addr) netip.Addr {
 	return addr
 }
 
-// Packets returns how many packets went over the link, and how many were lost on it.
+// Packets returns the numbers of forwarded and lost packets.
 func (l *Link) Packets() (passed, lost int64) { return l.passed.Load(), l.lost.Load() }
 
-// receive takes packets from both ends, which are both this machine.
+// receive reads packets of both ends, which are on this machine.
 func (l *Link) receive() {
 	defer close(l.queue)
 	var due time.Time
@@ -189,29 +189,29 @@ func (l *Link) receive() {
 			at = at.Add(rand.N(l.quality.Jitter))
 		}
 		if at.Before(due) {
-			at = due // no packet overtakes another
+			at = due // packets stay in order
 		}
 		due = at
 		select {
 		case l.queue <- packet{at, p}:
 			l.passed.Add(1)
-		default: // as routers do
+		default: // like a router
 			l.lost.Add(1)
 		}
 	}
 }
 
-// deliver hands packets to the other end when they are due.
+// deliver writes packets to the other end at their due times.
 func (l *Link) deliver() {
 	defer close(l.ended)
 	for p := range l.queue {
 		time.Sleep(time.Until(p.due))
-		l.tun.Write(p.data) // what the kernel refuses is lost
+		l.tun.Write(p.data) // packets that the kernel rejects are lost
 	}
 }
 
-// turn gives a packet the addresses that it has on the other side. It reports false for what does
-// not belong on the link.
+// turn replaces the addresses of a packet by those on the other side. It returns false for packets
+// that do not belong to the link.
 func (l *Link) turn(p []byte) bool {
 	if len(p) < 20 || p[0]>>4 != 4 || len(p) < headerLen(p) {
 		return false
